@@ -1,0 +1,60 @@
+"""The command `rocketspec` and `python -m rocketspec`: one module per verb, errors to one line and a code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import typer
+
+from rocket_spec.errors import FormatError, UsageError
+from rocketspec.verbs import register_all
+
+__all__ = ["app", "main"]
+
+USAGE = 2
+UNREADABLE = 3
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="rocketspec",
+    help="Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+register_all(app)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    sys.stderr.write(f"rocketspec: {message}\n")
+    raise SystemExit(code)
+
+
+def _os_error(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+def main() -> None:
+    """Runs the command; bad input ends in one line on stderr and exit 2 or 3, a closed pipe in silence."""
+    try:
+        app()
+    except UsageError as error:
+        _fail(str(error), USAGE)
+    except FormatError as error:
+        _fail(str(error), UNREADABLE)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except OSError as error:
+        _fail(_os_error(error), UNREADABLE)
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+
+
+if __name__ == "__main__":
+    main()

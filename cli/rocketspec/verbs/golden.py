@@ -1,0 +1,12 @@
+"""The verb `golden`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `golden` to the command."""

@@ -1,0 +1,52 @@
+"""The two ways in which bytes can be wrong, each an error that builds its own message.
+
+*Malformed* bytes cannot be decoded; *invalid* ones decode and break a clause.
+"""
+
+from __future__ import annotations
+
+__all__ = ["FormatError", "InvalidError", "MalformedError", "UsageError"]
+
+
+class FormatError(ValueError):
+    """Bytes that are not what the format says; the base of the two real classes.
+
+    Attributes:
+        file: name of the file as the user gave it, or None for bytes without one.
+        offset: byte offset in the file at which `found` lies, or None where the whole file is meant.
+        found: what lies there, in words or as a value.
+        expected: what the format asks for there.
+        clause: id of the clause that asks for it, or None.
+    """
+
+    def __init__(
+        self,
+        *,
+        found: object,
+        expected: object,
+        file: str | None = None,
+        offset: int | None = None,
+        clause: str | None = None,
+    ) -> None:
+        self.file = file
+        self.offset = offset
+        self.found = found
+        self.expected = expected
+        self.clause = clause
+        where = ": ".join(
+            part for part in (file, None if offset is None else f"at byte {offset:,}") if part is not None
+        )
+        text = f"found {found}, expected {expected}" + (f" ({clause})" if clause else "")
+        super().__init__(f"{where}: {text}" if where else text)
+
+
+class MalformedError(FormatError):
+    """Bytes that cannot be decoded: too short, cut off, a length that leads outside the file."""
+
+
+class InvalidError(FormatError):
+    """Bytes that decode, and break a clause."""
+
+
+class UsageError(ValueError):
+    """The user has to say more, or something else: an unknown kind, a geometry that cannot be told."""

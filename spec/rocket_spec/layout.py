@@ -1,0 +1,235 @@
+"""The layout tables: every fixed field of every file, once, as data.
+
+The schemas' tests, the byte explainer, the NumPy types of the engine and the tables in SPEC.md all
+come from here. All integers are big-endian and signed. Standard library only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+__all__ = [
+    "BLANK",
+    "BLANK_MAGIC",
+    "CHECKPOINT",
+    "CHECKPOINT_SIZE",
+    "DEFAULT_GEOMETRY",
+    "EXT_END_MARK",
+    "EXT_UNIT",
+    "INDEX_ENTRY",
+    "INDEX_HEADER",
+    "INDEX_SLOT",
+    "LAYOUTS",
+    "MESSAGE_MAGIC",
+    "PRE_BLANK_SIZE",
+    "QUEUE_UNIT",
+    "RECORD",
+    "RECORD_FIXED_V4",
+    "Field",
+    "Geometry",
+    "Layout",
+]
+
+MESSAGE_MAGIC: Final = 0xDAA320A7 - (1 << 32)
+"""Magic of a commit-log record as the i32 it is: -626843481 (`CommitLog.MESSAGE_MAGIC_CODE`)."""
+
+BLANK_MAGIC: Final = 0xCBD43194 - (1 << 32)
+"""Magic of the blank that fills a commit-log file's end: -875286124 (`CommitLog.BLANK_MAGIC_CODE`)."""
+
+PRE_BLANK_SIZE: Final = 0x7FFFFFFF
+"""The size field of a pre-blank consume-queue unit (`ConsumeQueue.fillPreBlank`)."""
+
+CHECKPOINT_SIZE: Final = 4096
+"""Length in bytes of the checkpoint file (`MappedFile.OS_PAGE_SIZE`)."""
+
+EXT_END_MARK: Final = -1
+"""The i16 that ends a consume-queue ext file early (`ConsumeQueueExt.END_BLANK_DATA_LENGTH` holds 4 bytes)."""
+
+_SIZES: Final = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
+_CODES: Final = {"i8": "b", "i16": "h", "i32": "i", "i64": "q"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a layout.
+
+    Attributes:
+        name: our name, snake case, as in the tables and the .ksy files.
+        type: "i8", "i16", "i32", "i64", or "bytes" where the length varies.
+        offset: byte offset from the start of the structure; None behind a field of varying length.
+        java: the name that 4.9.3's source uses.
+        clause: the clause that defines the field.
+        doc: what it holds, with its unit.
+    """
+
+    name: str
+    type: str
+    offset: int | None
+    java: str
+    clause: str
+    doc: str
+
+    @property
+    def size(self) -> int | None:
+        """Length in bytes, or None where it varies."""
+        return _SIZES.get(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A structure: its fields in file order."""
+
+    name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def size(self) -> int:
+        """Total length in bytes; of the leading fixed part where later fields vary in length."""
+        return sum(_SIZES[field.type] for field in self.fixed)
+
+    @property
+    def fixed(self) -> tuple[Field, ...]:
+        """The leading fields whose offset and length are fixed."""
+        fields: list[Field] = []
+        for field in self.fields:
+            if field.offset is None or field.size is None:
+                break
+            fields.append(field)
+        return tuple(fields)
+
+    @property
+    def struct_format(self) -> str:
+        """The fixed part in the notation of the `struct` module."""
+        return ">" + "".join(_CODES[field.type] for field in self.fixed)
+
+    def offset_of(self, name: str) -> int:
+        """Byte offset of the field `name`; KeyError when there is none with a fixed offset."""
+        for field in self.fixed:
+            if field.name == name and field.offset is not None:
+                return field.offset
+        raise KeyError(name)
+
+
+class Geometry(NamedTuple):
+    """The two numbers that an index file does not record: maxHashSlotNum and maxIndexNum."""
+
+    hash_slot_num: int
+    index_num: int
+
+    @property
+    def file_size(self) -> int:
+        """Length in bytes of a file of this geometry, without Java's int overflow (IDX-FILE-1)."""
+        return INDEX_HEADER.size + INDEX_SLOT.size * self.hash_slot_num + INDEX_ENTRY.size * self.index_num
+
+    @property
+    def entries_offset(self) -> int:
+        """Byte offset of entry 0, which is never written; entry n lies 20 * n bytes further (IDX-ENT-1)."""
+        return INDEX_HEADER.size + INDEX_SLOT.size * self.hash_slot_num
+
+
+def _layout(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layout:
+    """Rows of (name, type, java, doc) to a layout, with the offsets added up."""
+    fields: list[Field] = []
+    offset: int | None = 0
+    for field_name, kind, java, doc in rows:
+        fields.append(Field(field_name, kind, offset, java, clause, doc))
+        size = _SIZES.get(kind)
+        offset = None if offset is None or size is None else offset + size
+    return Layout(name, tuple(fields))
+
+
+INDEX_HEADER: Final = _layout(
+    "index header",
+    "IDX-HDR-1",
+    ("begin_timestamp", "i64", "beginTimestamp", "store timestamp of the first put, ms since the epoch"),
+    ("end_timestamp", "i64", "endTimestamp", "store timestamp of the last put, ms since the epoch"),
+    ("begin_phy_offset", "i64", "beginPhyOffset", "physical offset of the first put, bytes"),
+    ("end_phy_offset", "i64", "endPhyOffset", "physical offset of the last put, bytes"),
+    ("hash_slot_count", "i32", "hashSlotCount", "number of puts that found their slot empty"),
+    ("index_count", "i32", "indexCount", "number of the next entry: entries + 1"),
+)
+
+INDEX_SLOT: Final = _layout(
+    "index slot",
+    "IDX-SLOT-1",
+    ("entry", "i32", "slotValue", "number of the newest entry of the chain; 0 when empty"),
+)
+
+INDEX_ENTRY: Final = _layout(
+    "index entry",
+    "IDX-ENT-1",
+    ("key_hash", "i32", "keyHash", "key hash of topic#key, 0 .. 2^31-1"),
+    ("phy_offset", "i64", "phyOffset", "physical offset of the record, bytes"),
+    ("time_diff", "i32", "timeDiff", "whole seconds from the header's begin timestamp at the put"),
+    ("prev_entry", "i32", "slotValue", "number of the previous entry of the same slot; 0 ends the chain"),
+)
+
+QUEUE_UNIT: Final = _layout(
+    "consume-queue unit",
+    "CQ-UNIT-1",
+    ("phy_offset", "i64", "offset", "physical offset of the record, bytes"),
+    ("size", "i32", "size", "length of the record, bytes"),
+    ("tags_code", "i64", "tagsCode", "hash of TAGS, delivery time in ms, or an ext address"),
+)
+
+EXT_UNIT: Final = _layout(
+    "consume-queue ext unit",
+    "CQ-EXT-1",
+    ("size", "i16", "size", "length of the unit, bytes: 20 + bit_map_size"),
+    ("tags_code", "i64", "tagsCode", "hash of TAGS or delivery time in ms"),
+    ("store_timestamp", "i64", "msgStoreTime", "store timestamp of the record, ms since the epoch"),
+    ("bit_map_size", "i16", "bitMapSize", "length of the bit map, bytes"),
+    ("bit_map", "bytes", "filterBitMap", "Bloom filter of the SQL92 subscriptions that match"),
+)
+
+RECORD_FIXED_V4: Final = 91
+"""Bytes of a record with IPv4 hosts, an empty body, topic and properties (`CommitLog.calMsgLength`)."""
+
+RECORD: Final = _layout(
+    "commit-log record",
+    "LOG-REC-1",
+    ("total_size", "i32", "totalSize", "length of the record, bytes"),
+    ("magic", "i32", "magicCode", "0xDAA320A7"),
+    ("body_crc", "i32", "bodyCRC", "CRC-32 of the body & 0x7FFFFFFF; 0 without a body"),
+    ("queue_id", "i32", "queueId", "queue number"),
+    ("flag", "i32", "flag", "flag of the application"),
+    ("queue_offset", "i64", "queueOffset", "logical offset in the queue"),
+    ("phy_offset", "i64", "physicOffset", "physical offset of this record, bytes"),
+    ("sys_flag", "i32", "sysFlag", "1 compressed, 2 multi-tags, 4/8/12 transaction type, 16/32 IPv6 hosts"),
+    ("born_timestamp", "i64", "bornTimeStamp", "client's clock at the send, ms since the epoch"),
+    ("born_host", "bytes", "bornHost", "address (4 or 16 bytes) and i32 port of the client"),
+    ("store_timestamp", "i64", "storeTimestamp", "broker's clock at the append, ms since the epoch"),
+    ("store_host", "bytes", "storeHost", "address (4 or 16 bytes) and i32 port of the broker"),
+    ("reconsume_times", "i32", "reconsumeTimes", "times a consumer has sent the message back"),
+    ("prepared_transaction_offset", "i64", "preparedTransactionOffset", "physical offset of the half message"),
+    ("body_length", "i32", "bodyLen", "length of the body, bytes"),
+    ("body", "bytes", "body", "the stored bytes"),
+    ("topic_length", "i8", "topicLen", "length of the topic, bytes"),
+    ("topic", "bytes", "topic", "UTF-8"),
+    ("properties_length", "i16", "propertiesLength", "length of the properties, bytes"),
+    ("properties", "bytes", "properties", "UTF-8: name, byte 1, value, byte 2, and so on"),
+)
+
+BLANK: Final = _layout(
+    "commit-log blank",
+    "LOG-BLANK-1",
+    ("total_size", "i32", "totalSize", "bytes from here to the end of the file"),
+    ("magic", "i32", "magicCode", "0xCBD43194"),
+)
+
+CHECKPOINT: Final = _layout(
+    "checkpoint",
+    "CKP-1",
+    ("physic_msg_timestamp", "i64", "physicMsgTimestamp", "store timestamp of the last flushed record, ms"),
+    ("logics_msg_timestamp", "i64", "logicsMsgTimestamp", "store timestamp of the last queued record, ms"),
+    ("index_msg_timestamp", "i64", "indexMsgTimestamp", "end timestamp of the last index file flushed full, ms"),
+)
+
+LAYOUTS: Final = {
+    layout.name: layout
+    for layout in (INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY, QUEUE_UNIT, EXT_UNIT, RECORD, BLANK, CHECKPOINT)
+}
+
+DEFAULT_GEOMETRY: Final = Geometry(5_000_000, 20_000_000)
+"""4.9.3's own defaults (`MessageStoreConfig.maxHashSlotNum`, `maxIndexNum`): 420,000,040 bytes."""

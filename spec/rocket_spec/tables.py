@@ -1,0 +1,50 @@
+"""The columns of every table that decoding gives, once, as data.
+
+`decode`, the engine, Spark and Parquet all take names, types and order from here.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+__all__ = ["TABLES", "Column"]
+
+
+class Column(NamedTuple):
+    """One column: `type` is string, int16, int32, int64, bool, binary or map (string to string)."""
+
+    name: str
+    type: str
+
+
+def _columns(text: str) -> tuple[Column, ...]:
+    return tuple(Column(*(part.split(":") if ":" in part else (part, "string"))) for part in text.split())
+
+
+TABLES: Final[dict[str, tuple[Column, ...]]] = {
+    "index_headers": _columns(
+        "file hash_slot_num:int32 index_num:int32 begin_timestamp:int64 end_timestamp:int64 "
+        "begin_phy_offset:int64 end_phy_offset:int64 hash_slot_count:int32 index_count:int32"
+    ),
+    "index_entries": _columns(
+        "file entry:int32 slot:int32 key_hash:int32 phy_offset:int64 time_diff:int32 prev_entry:int32 "
+        "store_timestamp:int64"
+    ),
+    "consume_queue": _columns(
+        "topic queue_id:int32 logical_offset:int64 phy_offset:int64 size:int32 tags_code:int64 "
+        "pre_blank:bool file"
+    ),
+    "commit_log": _columns(
+        "phy_offset:int64 size:int32 topic queue_id:int32 queue_offset:int64 sys_flag:int32 flag:int32 "
+        "born_timestamp:int64 born_host store_timestamp:int64 store_host reconsume_times:int32 "
+        "prepared_transaction_offset:int64 body:binary body_crc:int64 crc_ok:bool keys uniq_key tags "
+        "tags_code:int64 properties:map file"
+    ),
+    "checkpoint": _columns(
+        "file physic_msg_timestamp:int64 logics_msg_timestamp:int64 index_msg_timestamp:int64"
+    ),
+    "consume_queue_ext": _columns(
+        "topic queue_id:int32 address:int64 size:int16 tags_code:int64 store_timestamp:int64 "
+        "bit_map:binary file"
+    ),
+}
