@@ -7,8 +7,8 @@ import sys
 from typing import NoReturn
 
 import typer
-
 from rocket_spec.errors import FormatError, UsageError
+
 from rocketspec.verbs import register_all
 
 __all__ = ["app", "main"]

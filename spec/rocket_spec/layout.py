@@ -202,7 +202,12 @@ RECORD: Final = _layout(
     ("store_timestamp", "i64", "storeTimestamp", "broker's clock at the append, ms since the epoch"),
     ("store_host", "bytes", "storeHost", "address (4 or 16 bytes) and i32 port of the broker"),
     ("reconsume_times", "i32", "reconsumeTimes", "times a consumer has sent the message back"),
-    ("prepared_transaction_offset", "i64", "preparedTransactionOffset", "physical offset of the half message"),
+    (
+        "prepared_transaction_offset",
+        "i64",
+        "preparedTransactionOffset",
+        "physical offset of the half message",
+    ),
     ("body_length", "i32", "bodyLen", "length of the body, bytes"),
     ("body", "bytes", "body", "the stored bytes"),
     ("topic_length", "i8", "topicLen", "length of the topic, bytes"),
@@ -223,7 +228,12 @@ CHECKPOINT: Final = _layout(
     "CKP-1",
     ("physic_msg_timestamp", "i64", "physicMsgTimestamp", "store timestamp of the last flushed record, ms"),
     ("logics_msg_timestamp", "i64", "logicsMsgTimestamp", "store timestamp of the last queued record, ms"),
-    ("index_msg_timestamp", "i64", "indexMsgTimestamp", "end timestamp of the last index file flushed full, ms"),
+    (
+        "index_msg_timestamp",
+        "i64",
+        "indexMsgTimestamp",
+        "end timestamp of the last index file flushed full, ms",
+    ),
 )
 
 LAYOUTS: Final = {
