@@ -1,0 +1,48 @@
+"""Fixtures for tools that not every machine has: they skip with one line, and fail where CI=true."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from typing import NoReturn
+
+import pytest
+
+
+def _missing(what: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{what} is missing, and with CI=true nothing is skipped", pytrace=False)
+    pytest.skip(f"{what} is missing")
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """Path of a `java` of version 17 or later."""
+    path = shutil.which("java")
+    if path is None:
+        _missing("a Java 17")
+    version = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(\d+)', version)
+    if match is None or int(match[1]) < 17:
+        _missing("a Java 17")
+    return path
+
+
+@pytest.fixture(scope="session")
+def maven(java: str) -> str:
+    """Path of `mvn`, with a Java 17 beside it."""
+    path = shutil.which("mvn")
+    if path is None or shutil.which("javac") is None:
+        _missing("Maven with a JDK 17")
+    return path
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """Path of `npm`."""
+    path = shutil.which("npm")
+    if path is None or shutil.which("node") is None:
+        _missing("Node.js with npm")
+    return path
