@@ -1,0 +1,69 @@
+# Each target sets up what it needs in .venv on its own: Python 3.11 or later and make are enough for
+# `conform`; `test` also uses a JDK 17, Maven and Node.js where they are there.
+
+PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell command -v $(name) 2>/dev/null)))
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OUT := out/conform
+STORES := mixed
+
+.PHONY: conform test bench golden lint lock format clean
+
+## conform: the suite against the bundled engine, then the golden stores decoded; prints the report's path
+conform: $(VENV)/base.stamp
+	@$(BIN)/rocketspec conform --report $(OUT)
+	@$(BIN)/rocketspec golden verify
+	@$(BIN)/python -m rocketspec.golden_tour $(OUT)/golden
+	@echo "report: $(CURDIR)/$(OUT)/report.html"
+
+## test: every test, in parallel; says in one line what is skipped for a missing Java, Maven or Node.js
+test: $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -q $(ARGS)
+
+## bench: speed as ratios measured side by side in one run, into benchmarks/RESULTS.md
+bench: $(VENV)/dev.stamp
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+## golden: makes the golden stores and vectors again with the real 4.9.3 jars
+golden: $(VENV)/dev.stamp
+	@$(BIN)/python golden/generator/make.py $(ARGS)
+	@$(BIN)/python golden/generator/vectors/make.py
+
+## lint: formatter, ruff, mypy and pyright
+lint: $(VENV)/dev.stamp
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/python tests/project/run_pyright.py
+
+format: $(VENV)/dev.stamp
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+## lock: resolves requirements/*.in again, with hashes and without addresses
+lock: $(VENV)/dev.stamp
+	@for name in base dev; do \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	    --no-header requirements/$$name.in -o requirements/$$name.txt || exit 1; done
+
+clean:
+	rm -rf $(VENV) build out dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/python.stamp:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed and was not found"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed; $(PYTHON) is older (say PYTHON=...)"; exit 1; }
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/base.stamp: $(VENV)/python.stamp requirements/base.txt pyproject.toml
+	@$(PIP) install --require-hashes -r requirements/base.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/python.stamp requirements/dev.txt pyproject.toml
+	@echo "installing what the tests need"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/base.stamp

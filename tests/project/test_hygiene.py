@@ -1,0 +1,90 @@
+"""What may not be committed: addresses of registries, paths of a machine, unwanted locks, large golden data."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GOLDEN_LIMIT = 25 << 20
+
+WORDS = tuple(
+    "".join(parts)  # in parts, so that this file does not hold them
+    for parts in (
+        ("maven", ".org/"),
+        ("py", "pi.org"),
+        ("python", "hosted"),
+        ("registry.", "npmjs"),
+        ("crates", ".io/"),
+        ("proxy.", "golang"),
+        ("deb.", "debian"),
+        ("/wo", "rk/"),
+        ("/ro", "ot/"),
+        ("/ho", "me/"),
+    )
+)
+
+
+def tracked() -> list[Path]:
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    paths = [ROOT / name.decode() for name in listing.stdout.split(b"\0") if name]
+    assert paths
+    return [path for path in paths if path.is_file()]
+
+
+def test_no_registry_address_and_no_machine_path() -> None:
+    found: list[str] = []
+    for path in tracked():
+        data = path.read_bytes()
+        if b"\0" in data:
+            continue
+        text = data.decode("utf-8", "replace")
+        found += [f"{path.relative_to(ROOT)}: {word}" for word in WORDS if word in text]
+    assert not found
+
+
+def test_no_lock_file_that_is_not_wanted() -> None:
+    names = {path.name for path in tracked()}
+    assert not names & {"Cargo.lock", "uv.lock", "poetry.lock"}
+
+
+def test_npm_locks_hold_hashes_and_no_addresses() -> None:
+    locks = [path for path in tracked() if path.name == "package-lock.json"]
+    assert locks
+    for path in locks:
+        packages = json.loads(path.read_text())["packages"]
+        for name, package in packages.items():
+            assert "resolved" not in package, f"{path}: {name}"
+            assert not name or "integrity" in package, f"{path}: {name}"
+
+
+@pytest.mark.parametrize("name", ["base", "dev"])
+def test_python_locks_pin_every_package_with_hashes(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    pins = re.findall(
+        r"^[A-Za-z0-9][\w.-]*(?:\[[\w,-]+\])?==[^\n]*\\\n    --hash=sha256:", text, re.MULTILINE
+    )
+    starts = re.findall(r"^[A-Za-z0-9]", text, re.MULTILINE)
+    assert len(pins) == len(starts) > 20
+
+
+def test_the_base_lock_covers_the_declared_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed = {
+        line
+        for line in (ROOT / "requirements/base.in").read_text().splitlines()
+        if line and not line.startswith("#")
+    }
+    assert set(project["dependencies"]) == listed - {"hatchling>=1.27", "editables"}
+
+
+def test_golden_data_stays_small() -> None:
+    size = sum(path.stat().st_size for path in tracked() if path.is_relative_to(ROOT / "golden"))
+    assert 0 < size < GOLDEN_LIMIT
