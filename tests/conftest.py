@@ -6,9 +6,22 @@ import os
 import re
 import shutil
 import subprocess
-from typing import NoReturn
+from collections import Counter
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Says in one line what was skipped, and for want of what."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        told = ", ".join(f"{reason} ({count} tests)" for reason, count in reasons.items())
+        terminalreporter.write_line(f"skipped: {told}")
 
 
 def _missing(what: str) -> NoReturn:

@@ -1,0 +1,1 @@
+"""Pytest plugin: runs the suite against `--rocketspec-adapter`."""
