@@ -40,7 +40,10 @@ class MappedBuffer:
     __slots__ = ("capacity", "view")
 
     def __init__(self, buffer: WritableBuffer, capacity: int) -> None:
-        self.view = memoryview(buffer).cast("B")[:capacity]
+        if isinstance(buffer, memoryview) and buffer.format == "B" and buffer.nbytes == capacity:
+            self.view = buffer  # no second view: the giver of a mapped file's view releases it
+        else:
+            self.view = memoryview(buffer).cast("B")[:capacity]
         self.capacity = capacity
 
     def get_int(self, position: int) -> int:

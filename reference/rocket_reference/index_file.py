@@ -353,10 +353,6 @@ class IndexFile:
             or first <= end <= last  # IDX-TIME-3
         )
 
-    def release(self) -> None:
-        """Lets go of the buffer; any later operation raises ValueError."""
-        self._buffer.view.release()
-
     def _slot_position(self, hash_: int) -> int:
         """Byte offset of the slot of a key hash, in int arithmetic (IDX-HASH-3). Source: 95-96."""
         return to_i32(HEADER_SIZE + rem(hash_, self.hash_slot_num) * SLOT_SIZE)
@@ -421,9 +417,6 @@ def open_index_file(
         index = IndexFile(
             view, hash_slot_num, index_num, end_phy_offset=end_phy_offset, end_timestamp=end_timestamp
         )
-        try:
-            if load:
-                index.load()
-            yield index
-        finally:
-            index.release()
+        if load:
+            index.load()
+        yield index
