@@ -1,0 +1,76 @@
+"""The tables of rocket_spec as Spark schemas, and the step from the engine's record batches to plain ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+)
+from rocket_spec.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["TABLE_KIND", "arrow_schema", "plain", "spark_schema"]
+
+TABLE_KIND: Final = {
+    "index_headers": "index",
+    "index_entries": "index",
+    "consume_queue": "queue",
+    "commit_log": "log",
+    "checkpoint": "checkpoint",
+    "consume_queue_ext": "ext",
+}
+"""The kind of file that each table is decoded from."""
+
+_SPARK: Final[dict[str, DataType]] = {
+    "string": StringType(),
+    "int16": ShortType(),
+    "int32": IntegerType(),
+    "int64": LongType(),
+    "bool": BooleanType(),
+    "binary": BinaryType(),
+    "map": MapType(StringType(), StringType()),
+}
+
+_ARROW: Final = {
+    "string": pa.string(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "bool": pa.bool_(),
+    "binary": pa.binary(),
+    "map": pa.map_(pa.string(), pa.string()),
+}
+
+
+def spark_schema(table: str) -> StructType:
+    """The Spark schema of `table`; KeyError when there is no such table."""
+    return StructType([StructField(column.name, _SPARK[column.type]) for column in TABLES[table]])
+
+
+def arrow_schema(table: str, columns: Sequence[str] | None = None) -> pa.Schema:
+    """The Arrow schema of `table` at the Spark boundary: no dictionaries; only `columns`, in their order."""
+    types = {column.name: _ARROW[column.type] for column in TABLES[table]}
+    names = list(types) if columns is None else columns
+    return pa.schema([pa.field(name, types[name]) for name in names])
+
+
+def plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns of `batch` that `schema` names, dictionary-encoded ones as plain strings; others are not copied."""
+    arrays = []
+    for field in schema:
+        array = batch.column(field.name)
+        arrays.append(array if array.type.equals(field.type) else array.cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
