@@ -1,0 +1,306 @@
+"""The files of a store: found by their place in it, else by what they hold.
+
+A path may be one file, a directory of one kind, or the whole store. Nothing is opened but what has no place.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, cast, get_args
+
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import MESSAGE_MAGIC
+
+from rocket_columnar._detect import detect
+from rocket_columnar._java import parse_int, parse_long
+from rocket_columnar._read import open_reader, require_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["KINDS", "Kind", "StoreFile", "find_files", "store_root"]
+
+Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""The kinds of files, in the order in which `find_files` lists them."""
+
+_CHOICES: Final = "--kind " + "|".join(KINDS)
+_PLACES: Final[dict[str, Kind]] = {
+    "index": "index",
+    "consumequeue": "queue",
+    "consumequeue_ext": "ext",
+    "commitlog": "log",
+    "checkpoint": "checkpoint",
+}
+_QUEUES: Final = ("consumequeue", "consumequeue_ext")
+_NAMES: Final = {
+    "index": "index file",
+    "queue": "consume-queue file",
+    "ext": "consume-queue ext file",
+    "log": "commit-log file",
+    "checkpoint": "checkpoint",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFile:
+    """One file of a store.
+
+    Attributes:
+        kind: which layout it has.
+        path: where it lies, beginning as the user's path did.
+        name: its path relative to the store (to the given directory where no store is known), with `/`;
+            the base name of a single file.
+        topic: topic of a queue or ext file where the path tells it, else None.
+        queue_id: queue number of a queue or ext file where the path tells it, else None.
+        base_offset: of a queue, ext or log file the offset of its first byte in its queue or log, in bytes
+            (its name, CQ-FILE-2, LOG-FILE-1); 0 for the other kinds.
+    """
+
+    kind: Kind
+    path: Path
+    name: str
+    topic: str | None = None
+    queue_id: int | None = None
+    base_offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a path alone says: the kind, how deep below its folder it lies, and the store's root."""
+
+    kind: Kind
+    root: Path
+    topic: str | None = None
+    queue: str | None = None
+
+
+def _skip_nothing(name: str, reason: str) -> None:
+    """The default of `on_skip`."""
+
+
+def _place(path: Path, *, is_file: bool) -> _Place | None:
+    """The place of `path` in a store by its own and its parents' names, or None."""
+    whole = Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would follow the symbolic links that name the place)
+    folder = whole.parent if is_file else whole
+    parts = folder.parts
+    for depth in (0, 1, 2):
+        if len(parts) > depth and parts[-1 - depth] in _QUEUES and (not is_file or depth == 2):
+            below = parts[len(parts) - depth :]
+            root = Path(*parts[: len(parts) - depth - 1])
+            return _Place(_PLACES[parts[-1 - depth]], root, *below)
+    if parts and parts[-1] in ("index", "commitlog"):
+        return _Place(_PLACES[parts[-1]], folder.parent)
+    if is_file and whole.name == "checkpoint":
+        return _Place("checkpoint", folder)
+    return None
+
+
+def store_root(path: Path) -> Path | None:
+    """The root of the store that `path` (a file, a folder or the root) lies in, or None where it shows none."""
+    is_file = path.is_file()
+    place = _place(path, is_file=is_file)
+    if place is not None:
+        return place.root
+    return None if is_file or not _is_store(path) else Path(os.path.abspath(path))  # noqa: PTH100
+
+
+def _is_store(path: Path) -> bool:
+    return any((path / name).exists() for name in _PLACES)
+
+
+def _entries(directory: Path, *, must_exist: bool = False) -> list[os.DirEntry[str]]:
+    """The directory's entries in name order; one that is gone meanwhile, or is a file, has none."""
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        if must_exist:
+            raise
+        return []
+
+
+def _is_regular(entry: os.DirEntry[str]) -> bool:
+    try:
+        return stat.S_ISREG(entry.stat().st_mode)
+    except FileNotFoundError:  # removed meanwhile, or a symbolic link to nothing
+        return False
+
+
+class _Finder:
+    """One search: the user's path, the root that names are relative to, and where skipped names go."""
+
+    def __init__(self, path: Path, root: Path, on_skip: Callable[[str, str], None]) -> None:
+        self.path = path
+        self.root = root
+        self.on_skip = on_skip
+        self._whole = Path(os.path.abspath(path))  # noqa: PTH100
+
+    def name(self, path: Path) -> str:
+        whole = self._whole / path.relative_to(self.path)
+        return whole.relative_to(self.root).as_posix()
+
+    def files(
+        self, directory: Path, kind: Kind, topic: str | None = None, queue_id: int | None = None
+    ) -> Iterator[StoreFile]:
+        """The files of one folder whose names are numbers; 4.9.3 skips or refuses any other (IDX-FILE-4)."""
+        found: list[tuple[int, StoreFile]] = []
+        for entry in _entries(directory, must_exist=directory == self.path):
+            path = directory / entry.name
+            if not _is_regular(entry):
+                continue
+            number = parse_long(entry.name)
+            if number is None:
+                self.on_skip(self.name(path), "its name is no number")
+                continue
+            base = 0 if kind == "index" else number
+            found.append((base, StoreFile(kind, path, self.name(path), topic, queue_id, base)))
+        # Index files stay in name order, in which 4.9.3 loads them.
+        yield from (file for _, file in sorted(found, key=lambda pair: pair[0]))
+
+    def topic(self, directory: Path, kind: Kind, topic: str) -> Iterator[StoreFile]:
+        """The files of one topic's folder, queue by queue."""
+        queues = []
+        for entry in _entries(directory, must_exist=directory == self.path):
+            queue_id = parse_int(entry.name)
+            if queue_id is not None and entry.is_dir():
+                queues.append((queue_id, entry.name))
+        for queue_id, name in sorted(queues):
+            yield from self.files(directory / name, kind, topic, queue_id)
+
+    def topics(self, directory: Path, kind: Kind) -> Iterator[StoreFile]:
+        """The files of all topics."""
+        for entry in _entries(directory, must_exist=directory == self.path):
+            if entry.is_dir():
+                yield from self.topic(directory / entry.name, kind, entry.name)
+
+    def store(self) -> Iterator[StoreFile]:
+        """The files of the whole store."""
+        yield from self.files(self.path / "index", "index")
+        yield from self.topics(self.path / "consumequeue", "queue")
+        yield from self.topics(self.path / "consumequeue_ext", "ext")
+        yield from self.files(self.path / "commitlog", "log")
+        checkpoint = self.path / "checkpoint"
+        if checkpoint.is_file():
+            yield StoreFile("checkpoint", checkpoint, "checkpoint")
+
+    def placed(self, place: _Place) -> Iterator[StoreFile]:
+        """The files of a folder whose place in a store is known."""
+        if place.kind in ("index", "log"):
+            yield from self.files(self.path, place.kind)
+        elif place.topic is None:
+            yield from self.topics(self.path, place.kind)
+        elif place.queue is None:
+            yield from self.topic(self.path, place.kind, place.topic)
+        else:
+            yield from self.files(self.path, place.kind, place.topic, parse_int(place.queue))
+
+    def unplaced(self) -> Iterator[StoreFile]:
+        """The files of a folder without a place, each of the kind that its bytes tell."""
+        for entry in _entries(self.path, must_exist=True):
+            if not _is_regular(entry):
+                continue
+            path = self.path / entry.name
+            kind = "checkpoint" if entry.name == "checkpoint" else _detect(path)
+            if kind is None:
+                self.on_skip(self.name(path), f"of no known kind (say {_CHOICES})")
+            else:
+                yield _single(path, kind)
+
+
+def _detect(path: Path) -> Kind | None:
+    try:
+        with open_reader(path) as reader:
+            return cast("Kind | None", detect(reader))
+    except FileNotFoundError:
+        return None
+
+
+def _first_offset(path: Path) -> int:
+    """The physical offset that the first record of a log file of another name gives itself, else 0."""
+    with open_reader(path) as reader:
+        if reader.size < 36:
+            return 0
+        head = reader.read(0, 36).tobytes()
+    (magic,) = struct.unpack_from(">i", head, 4)
+    (offset,) = struct.unpack_from(">q", head, 28)
+    return int(offset) if magic == MESSAGE_MAGIC else 0
+
+
+def _single(path: Path, kind: Kind) -> StoreFile:
+    """A file on its own: base name, and what its path tells."""
+    place = _place(path, is_file=True)
+    topic = queue_id = None
+    if place is not None and place.kind == kind and place.queue is not None:
+        topic, queue_id = place.topic, parse_int(place.queue)
+    base = 0
+    if kind in ("queue", "ext", "log"):
+        number = parse_long(path.name)
+        base = number if number is not None else _first_offset(path) if kind == "log" else 0
+    return StoreFile(kind, path, path.name, topic, queue_id, base)
+
+
+def _from_file(path: Path, kind: Kind | None) -> StoreFile:
+    place = _place(path, is_file=True)
+    if kind is None and place is not None:
+        kind = place.kind
+    if kind is None:
+        kind = _detect(path)
+    if kind is None:
+        what = (
+            "an empty file" if path.stat().st_size == 0 else "neither its path nor its bytes tell what it is"
+        )
+        raise UsageError(f"{path}: {what}; say {_CHOICES}")
+    return _single(path, kind)
+
+
+def find_files(
+    path: Path | str, kind: str | None = None, *, on_skip: Callable[[str, str], None] = _skip_nothing
+) -> list[StoreFile]:
+    """The files at `path`: one file, a queue, topic, index or commit-log folder, or a whole store.
+
+    The kind of a file is told by its place in a store, else by its bytes. Files come in a stable order: by
+    kind, then index files by name, queue files by topic, queue number and offset, log files by offset. Files
+    whose name is no number are left out, as 4.9.3 leaves out such index files (IDX-FILE-4).
+
+    Args:
+        path: a file or a directory; symbolic links are followed.
+        kind: takes the file, or each file of a directory without a place, as this kind; of a store, only
+            the files of this kind.
+        on_skip: called with the name of each file left out, and the reason.
+
+    Raises:
+        UsageError: an unknown `kind`, a kind that cannot be told, or nothing found.
+        OSError: a path that is missing, cannot be read, or is no regular file.
+    """
+    path = Path(path)
+    if kind is not None and kind not in KINDS:
+        raise UsageError(f"unknown kind {kind!r}; say {_CHOICES}")
+    wanted = kind
+    mode = path.stat().st_mode
+    if not stat.S_ISDIR(mode):
+        require_regular(path, mode)
+        return [_from_file(path, wanted)]
+    whole = Path(os.path.abspath(path))  # noqa: PTH100
+    place = _place(path, is_file=False)
+    if _is_store(path) and (place is None or place.topic is None):
+        files = list(_Finder(path, whole, on_skip).store())
+        files = [file for file in files if wanted in (None, file.kind)]
+    elif place is not None and wanted in (None, place.kind):
+        files = list(_Finder(path, place.root, on_skip).placed(place))
+    elif wanted == "checkpoint":
+        raise UsageError(f"{path}: a directory; a checkpoint is one file")
+    elif wanted is not None:
+        files = list(_Finder(path, whole, on_skip).files(path, wanted))
+    else:
+        files = list(_Finder(path, whole, on_skip).unplaced())
+        files.sort(key=lambda file: KINDS.index(file.kind))
+    if not files:
+        what = "store" if wanted is None and place is None else _NAMES[wanted or cast("_Place", place).kind]
+        raise UsageError(f"{path}: holds no {what}" + ("" if wanted or place else f" (or say {_CHOICES})"))
+    return files
