@@ -154,7 +154,7 @@ def _copy_dependencies(target: Path, *properties: str, what: str) -> None:
             f"no Maven (mvn) on the PATH to fetch {what} with; give its jars with --jars"
         )
     arguments = [
-        *(maven, "-q", "-B", "-f", str(_pom()), _PLUGIN),
+        *(maven, "-q", "-B", "-Dstyle.color=never", "-f", str(_pom()), _PLUGIN),
         *(f"-DoutputDirectory={target}", "-DincludeScope=runtime"),
         *(f"-DexcludeArtifactIds={','.join(_LOG_BACK_ENDS)}", *properties),
     ]
@@ -162,7 +162,7 @@ def _copy_dependencies(target: Path, *properties: str, what: str) -> None:
     if run.returncode != 0:
         run = _run(arguments)
     if run.returncode != 0:
-        reason = next((line for line in run.stdout.splitlines() if line.startswith("[ERROR]")), run.stderr)
+        reason = next((line for line in run.stdout.splitlines() if "[ERROR]" in line), run.stderr)
         raise JarUnavailableError(f"Maven could not fetch {what}: {_one_line(reason)}")
 
 

@@ -10,7 +10,7 @@ final class HashOps implements OpFamily {
 
     @Override
     public List<String> ops() {
-        return List.of("key.hash");
+        return IndexFileApi.HASH == null ? List.of() : List.of("key.hash");
     }
 
     @Override

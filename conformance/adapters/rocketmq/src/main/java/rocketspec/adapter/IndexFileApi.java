@@ -16,7 +16,7 @@ import java.util.List;
  * Handles on the real IndexFile and IndexHeader, whatever the version on the class path.
  *
  * <p>Nothing here is compiled against RocketMQ: the package differs in 3.x, and {@code selectPhyOffset} lost its
- * unused {@code lock} argument in 5.x. The handles are constants, so the compiled code calls straight through.
+ * unused {@code lock} argument in 5.x, as IndexFile did its channel. The handles are constants, so the compiled code calls straight through.
  */
 final class IndexFileApi {
     /** IndexFile(String, int, int, long, long) as Object. */
@@ -29,7 +29,7 @@ final class IndexFileApi {
     static final MethodHandle SELECT;
     static final MethodHandle TIME_MATCHED;
     static final MethodHandle FULL;
-    /** indexKeyHashMethod(String): int. */
+    /** indexKeyHashMethod(String): int; null in 3.0.4, which hashes inside putKey. */
     static final MethodHandle HASH;
     /** The field indexHeader of an IndexFile, as Object. */
     static final MethodHandle HEADER;
@@ -62,11 +62,11 @@ final class IndexFileApi {
             SELECT = select();
             TIME_MATCHED = method(INDEX_FILE, "isTimeMatched", boolean.class, long.class, long.class);
             FULL = method(INDEX_FILE, "isWriteFull", boolean.class);
-            HASH = method(INDEX_FILE, "indexKeyHashMethod", int.class, String.class);
+            HASH = hash();
 
             HEADER = getter("indexHeader", Object.class);
             BUFFER = getter("mappedByteBuffer", ByteBuffer.class);
-            CHANNEL = getter("fileChannel", FileChannel.class);
+            CHANNEL = channel();
             BEGIN_TIMESTAMP = method(header, "getBeginTimestamp", long.class);
             END_TIMESTAMP = method(header, "getEndTimestamp", long.class);
             BEGIN_PHY_OFFSET = method(header, "getBeginPhyOffset", long.class);
@@ -88,6 +88,10 @@ final class IndexFileApi {
     private IndexFileApi() {
     }
 
+    /** Fails at once where the jar on the class path has drifted too far, rather than in the first case. */
+    static void check() {
+    }
+
     /** An IndexFile without a file, for methods that use none of its fields. */
     static Object withoutFile() throws Throwable {
         return ALLOCATE.invoke(INDEX_FILE);
@@ -107,8 +111,31 @@ final class IndexFileApi {
         }
     }
 
+    /** The field fileChannel, or since 5.x mappedFile.getFileChannel(). */
+    private static MethodHandle channel() throws ReflectiveOperationException {
+        try {
+            return getter("fileChannel", FileChannel.class);
+        } catch (final NoSuchFieldException dropped) {
+            return channelOfMappedFile();
+        }
+    }
+
+    private static MethodHandle channelOfMappedFile() throws ReflectiveOperationException {
+        final Class<?> mappedFile = INDEX_FILE.getDeclaredField("mappedFile").getType();
+        return MethodHandles.filterReturnValue(getter("mappedFile", Object.class),
+            method(mappedFile, "getFileChannel", FileChannel.class));
+    }
+
     private static Constructor<?> constructor() throws NoSuchMethodException {
         return INDEX_FILE.getConstructor(String.class, int.class, int.class, long.class, long.class);
+    }
+
+    private static MethodHandle hash() throws IllegalAccessException {
+        try {
+            return method(INDEX_FILE, "indexKeyHashMethod", int.class, String.class);
+        } catch (final NoSuchMethodException inlined) {
+            return null;
+        }
     }
 
     private static MethodHandle select() throws NoSuchMethodException, IllegalAccessException {

@@ -36,6 +36,7 @@ public final class Main {
         final BufferedReader in = new BufferedReader(
             new InputStreamReader(new FileInputStream(FileDescriptor.in), StandardCharsets.UTF_8), BUFFER_BYTES);
 
+        IndexFileApi.check();
         // A further family of operations (service, queue, log) is one more class in this list.
         final CaseRunner runner = new CaseRunner(List.of(new HashOps(), new IndexOps()));
 
