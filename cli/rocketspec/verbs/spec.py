@@ -1,12 +1,147 @@
-"""The verb `spec`."""
+"""The verb `spec`: the clauses of SPEC.md, listed and shown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
-    import typer
+    from rocket_spec.clauses import Clause
+
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `spec` to the command."""
+    """Adds `spec list` and `spec show` to the command."""
+    group = typer.Typer(help="The clauses of the specification.", no_args_is_help=True)
+    group.command("list")(list_clauses)
+    group.command("show")(show_clause)
+    app.add_typer(group, name="spec")
+
+
+def list_clauses(
+    level: Annotated[
+        str | None, typer.Option("--level", metavar="L", help="Only this level: must, observed, unspecified.")
+    ] = None,
+    family: Annotated[
+        str | None, typer.Option("--family", metavar="F", help="Only this family: IDX, IDX-PUT, CQ-EXT.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """List the clauses: id, level, evidence and first sentence.
+
+    Example: `rocketspec spec list --family IDX-PUT --level must`
+    """
+    from rocket_spec.clauses import clauses
+
+    chosen = [
+        clause
+        for clause in clauses().values()
+        if clause.level == _level(level, clause.level) and _in_family(clause, family)
+    ]
+    if family is not None and not any(_in_family(clause, family) for clause in clauses().values()):
+        raise _unknown("family", family, sorted({clause.family for clause in clauses().values()}))
+    if json:
+        for clause in chosen:
+            _write_json(clause)
+    else:
+        _print_table(chosen)
+    if not chosen:
+        raise typer.Exit(1)
+
+
+def show_clause(
+    clause_id: Annotated[str, typer.Argument(metavar="ID", help="A clause's id, such as IDX-PUT-5.")],
+    json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Show one clause: level, text, example and the place in the Java source.
+
+    Example: `rocketspec spec show IDX-PUT-5`
+    """
+    from rocket_spec.clauses import clauses
+
+    known = clauses()
+    clause = known.get(clause_id.upper())
+    if clause is None:
+        raise _unknown("clause", clause_id, list(known))
+    if json:
+        _write_json(clause)
+    else:
+        _print_clause(clause)
+
+
+def _level(asked: str | None, own: str) -> str:
+    """The level that a clause must have: the asked one, or its own where none was asked."""
+    from rocket_spec.clauses import LEVELS
+    from rocket_spec.errors import UsageError
+
+    if asked is None:
+        return own
+    if asked.upper() not in LEVELS:
+        raise UsageError(f"unknown level {asked!r}; there are {', '.join(LEVELS).lower()}")
+    return asked.upper()
+
+
+def _in_family(clause: Clause, family: str | None) -> bool:
+    return family is None or f"{clause.family}-".startswith(f"{family.upper()}-")
+
+
+def _unknown(what: str, name: str, known: list[str]) -> Exception:
+    """The error for a name that is none of the known ones, with those near it."""
+    from difflib import get_close_matches
+
+    from rocket_spec.errors import UsageError
+
+    near = get_close_matches(name.upper(), known, n=4, cutoff=0.6)
+    hint = f"near it: {', '.join(near)}" if near else "`rocketspec spec list` names them all"
+    return UsageError(f"unknown {what} {name!r}; {hint}")
+
+
+def _as_json(clause: Clause) -> dict[str, Any]:
+    return {
+        "id": clause.id,
+        "family": clause.family,
+        "level": clause.level,
+        "since": clause.since,
+        "evidence": clause.evidence,
+        "golden": clause.golden,
+        "source": clause.source,
+        "summary": clause.summary,
+        "text": clause.text,
+    }
+
+
+def _write_json(clause: Clause) -> None:
+    from json import dumps
+
+    typer.echo(dumps(_as_json(clause), ensure_ascii=False))
+
+
+def _print_table(chosen: list[Clause]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.markdown import Markdown
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("clause", no_wrap=True)
+    table.add_column("level", no_wrap=True)
+    table.add_column("evidence", no_wrap=True)
+    table.add_column("says", ratio=1)
+    for clause in chosen:
+        table.add_row(clause.id, clause.level, clause.evidence, Markdown(clause.summary))
+    console = Console()
+    console.print(table)
+    console.print(f"{len(chosen)} clauses", highlight=False)
+
+
+def _print_clause(clause: Clause) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    shown = clause.golden if clause.golden is not None else clause.evidence
+    console = Console()
+    console.print(f"[bold]{clause.id}[/bold]  {clause.level} · since {clause.since}", highlight=False)
+    console.print(Markdown(f"\n{clause.text}\n"))
+    console.print(f"\nSource: {clause.source}\nEvidence: {shown}", highlight=False, markup=False)
