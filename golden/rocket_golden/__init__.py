@@ -1,1 +1,23 @@
-"""TODO docstring."""
+"""Golden data: stores that the real RocketMQ wrote, what Java says of them, and vectors from the real classes."""
+
+from rocket_golden._archive import open_store
+from rocket_golden._manifest import FileEntry, Manifest, Packed, Producer, StoreEntry, manifest, stores
+from rocket_golden._read import truth, vectors
+from rocket_golden._verify import verify
+from rocket_golden.errors import DamagedError, UnknownStoreError
+
+__all__ = [
+    "DamagedError",
+    "FileEntry",
+    "Manifest",
+    "Packed",
+    "Producer",
+    "StoreEntry",
+    "UnknownStoreError",
+    "manifest",
+    "open_store",
+    "stores",
+    "truth",
+    "vectors",
+    "verify",
+]

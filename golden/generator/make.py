@@ -1,0 +1,226 @@
+"""Makes the golden stores: runs each scenario on the real RocketMQ, packs what it left, writes the manifest.
+
+    python golden/generator/make.py [--only NAME]
+
+Needs a JDK 8 or later and Maven. Work happens in build/golden; the results go to golden/rocket_golden.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import zstandard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parents[1]
+PACKAGE: Final = HERE.parent / "rocket_golden"
+MANIFEST: Final = PACKAGE / "manifest.json"
+SCENARIOS: Final = HERE / "src" / "main" / "java" / "rocketspec" / "golden" / "scenarios"
+BUILD: Final = ROOT / "build" / "golden"
+LEVEL: Final = 19
+LIMIT: Final = 6 << 20
+"""All stores and truths together stay below this many bytes."""
+
+JVM_FLAGS: Final = (
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Drocketmq.client.logUseSlf4j=true",
+    "-Duser.home=home",
+    "-Dfile.encoding=UTF-8",
+    "-Xmx1g",
+)
+
+KINDS: Final = {"index": "index", "consumequeue": "queue", "consumequeue_ext": "ext", "commitlog": "log"}
+
+CLOCK_DEPENDENT: Final = (
+    "names of index files",
+    "store and born timestamps, and what follows from them: index headers, time differences, delivery times, the checkpoint",
+    "unique keys (the client's time and counter), and so their hashes, slots and chains",
+    "ports in the host fields",
+    "order of asynchronous, one-way, delayed and retried messages, and so physical offsets behind them",
+    "data versions in the configuration files",
+)
+
+
+def scenario_names() -> list[str]:
+    """The scenarios' names: those of their classes, in kebab case."""
+    classes = (path for path in SCENARIOS.glob("*.java") if "implements Scenario" in path.read_text("utf-8"))
+    return sorted(re.sub(r"(?<=.)(?=[A-Z])", "-", path.stem).lower() for path in classes)
+
+
+def build() -> dict[str, str]:
+    """Compiles the generator and fetches the jars; returns the SHA-256 of RocketMQ's own by name."""
+    maven = ["mvn", "-q", "-B", "-ntp", f"-Dbuild.root={BUILD}", "compile", "dependency:copy-dependencies"]
+    subprocess.run(maven, cwd=HERE, check=True)
+    return {path.name: sha256(path) for path in sorted((BUILD / "jars").glob("rocketmq-*.jar"))}
+
+
+def run(name: str) -> Path:
+    """Runs a scenario and returns its folder: store/, truth.jsonl and run.json."""
+    folder = BUILD / "run" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    classpath = [BUILD / "classes", BUILD / "jars" / "*"]
+    separator = ";" if sys.platform == "win32" else ":"
+    command = ["java", *JVM_FLAGS, "-cp", separator.join(map(str, classpath)), "rocketspec.golden.Main", name]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def store_files(store: Path) -> Iterator[tuple[str, Path]]:
+    """Name relative to the store, and path, of each of its files, sorted by name."""
+    paths = (path for path in store.rglob("*") if path.is_file())
+    yield from sorted((path.relative_to(store).as_posix(), path) for path in paths)
+
+
+def kind(name: str) -> str:
+    """What a store file is, by its place in the store."""
+    if name == "checkpoint":
+        return "checkpoint"
+    top, _, rest = name.partition("/")
+    return KINDS.get(top, "other") if rest else "other"
+
+
+def compress(target: Path) -> IO[bytes]:
+    """Opens a zstd file; the window is small enough for any decoder's defaults."""
+    parameters = zstandard.ZstdCompressionParameters.from_level(LEVEL, window_log=23, enable_ldm=True)
+    file: IO[bytes] = zstandard.open(
+        target, "wb", cctx=zstandard.ZstdCompressor(compression_params=parameters)
+    )
+    return file
+
+
+def pack_store(store: Path, target: Path) -> None:
+    """Packs a store with nothing in it that depends on when, where and by whom."""
+    with compress(target) as out, tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT) as tar:
+        for name, path in store_files(store):
+            member = tarfile.TarInfo(name)
+            member.size = path.stat().st_size
+            with path.open("rb") as content:
+                tar.addfile(member, content)
+
+
+def pack_truth(truth: Path, target: Path) -> dict[str, int]:
+    """Packs a truth file; returns its number of lines by type."""
+    with truth.open("rb") as lines, compress(target) as out:
+        shutil.copyfileobj(lines, out)
+    with truth.open("rb") as lines:
+        return dict(sorted(Counter(json.loads(line)["type"] for line in lines).items()))
+
+
+def packed(target: Path) -> dict[str, Any]:
+    """The manifest's words for a packed file."""
+    return {
+        "file": target.relative_to(PACKAGE).as_posix(),
+        "sha256": sha256(target),
+        "size": target.stat().st_size,
+    }
+
+
+def refuse_traces(folder: Path) -> None:
+    """Stops when a file to be packed names this machine or a folder of it."""
+    traces = [socket.gethostname(), str(ROOT), str(Path.home())]
+    for path in [
+        folder / "truth.jsonl",
+        folder / "run.json",
+        *(path for _, path in store_files(folder / "store")),
+    ]:
+        if path.stat().st_size > 64 << 20:
+            continue  # a default index file: its header, slots and entries hold no text
+        data = path.read_bytes()
+        for trace in traces:
+            if len(trace) > 3 and trace.encode() in data:
+                sys.exit(f"{path}: holds {trace!r}")
+
+
+def make(name: str) -> dict[str, Any]:
+    """Makes one store; returns its entry in the manifest."""
+    print(f"{name}: running", flush=True)
+    folder = run(name)
+    refuse_traces(folder)
+    print(f"{name}: packing", flush=True)
+    facts = json.loads((folder / "run.json").read_text("utf-8"))
+    sizes = facts["store"]
+    archive = PACKAGE / "stores" / f"{name}.tar.zst"
+    truth = PACKAGE / "stores" / f"{name}.truth.jsonl.zst"
+    archive.parent.mkdir(exist_ok=True)
+    pack_store(folder / "store", archive)
+    lines = pack_truth(folder / "truth.jsonl", truth)
+    files = [
+        {"file": file, "kind": kind(file), "size": path.stat().st_size, "sha256": sha256(path)}
+        for file, path in store_files(folder / "store")
+    ]
+    return {
+        "description": facts["description"],
+        "archive": packed(archive),
+        "unpacked_size": sum(file["size"] for file in files),
+        "truth": packed(truth),
+        "truth_lines": lines,
+        "geometry": [sizes["hash_slot_num"], sizes["index_num"]],
+        "commit_log_file_size": sizes["commit_log_file_size"],
+        "consume_queue_file_size": sizes["consume_queue_file_size"],
+        "consume_queue_ext_file_size": sizes["consume_queue_ext_file_size"],
+        "producer": "rocketmq-4.9.3",
+        "config": facts["config"],
+        "seed": facts["seed"],
+        "time_zone": facts["time_zone"],
+        "jdk": facts["jdk"],
+        "os": facts["os"],
+        "command": f"python golden/generator/make.py --only {name}",
+        "clock_dependent": list(CLOCK_DEPENDENT),
+        "files": files,
+    }
+
+
+def main() -> None:
+    """Makes all stores, or one, and the manifest."""
+    names = scenario_names()
+    parser = argparse.ArgumentParser(description="Makes the golden stores again.")
+    parser.add_argument("--only", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
+    only = parser.parse_args().only
+    for tool in ("java", "mvn"):
+        if shutil.which(tool) is None:
+            sys.exit(f"{tool} is needed to make the golden stores and was not found")
+    jars = build()
+    old: dict[str, Any] = json.loads(MANIFEST.read_text("utf-8")) if MANIFEST.exists() else {"stores": {}}
+    stores = {name: store for name, store in old["stores"].items() if name in names}
+    for name in [only] if only else names:
+        stores[name] = make(name)
+    manifest = {
+        "rocketspec_golden": 1,
+        "producers": {"rocketmq-4.9.3": {"version": "4.9.3", "jars": jars}},
+        "stores": dict(sorted(stores.items())),
+    }
+    MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
+    total = sum(store[part]["size"] for store in stores.values() for part in ("archive", "truth"))
+    print(f"{len(stores)} stores, {total:,} bytes packed")
+    if total > LIMIT:
+        sys.exit(f"more than {LIMIT:,} bytes packed: make a scenario smaller")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+package rocketspec.golden;
+
+import java.io.File;
+import java.nio.ByteBuffer;
+import java.nio.file.Paths;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.apache.rocketmq.store.ConsumeQueue;
+import org.apache.rocketmq.store.ConsumeQueueExt;
+import org.apache.rocketmq.store.DefaultMessageStore;
+import org.apache.rocketmq.store.MappedFile;
+import org.apache.rocketmq.store.MappedFileQueue;
+import org.apache.rocketmq.store.SelectMappedBufferResult;
+
+/** Consume queues: bounds, every unit through ConsumeQueue.getIndexBuffer, every ext unit through getExt. */
+final class QueueTruth {
+
+    private final DefaultMessageStore store;
+    private final Consumer<Map<String, Object>> out;
+
+    QueueTruth(DefaultMessageStore store, Consumer<Map<String, Object>> out) {
+        this.store = store;
+        this.out = out;
+    }
+
+    void write() {
+        for (String topic : new TreeMap<>(store.getConsumeQueueTable()).keySet()) {
+            for (ConsumeQueue queue : new TreeMap<>(store.getConsumeQueueTable().get(topic)).values()) {
+                MappedFileQueue files = Private.get(queue, "mappedFileQueue");
+                if (files.getMappedFiles().isEmpty()) {
+                    continue; // asked for, and so made in memory, but never written
+                }
+                out.accept(Json.object("type", "queue", "topic", topic, "queue_id", queue.getQueueId(),
+                    "min", queue.getMinOffsetInQueue(), "max", queue.getMaxOffsetInQueue(),
+                    "max_physic_offset", queue.getMaxPhysicOffset()));
+                files(files, "queue_file");
+                ConsumeQueueExt ext = Private.get(queue, "consumeQueueExt");
+                MappedFileQueue extFiles = ext == null ? null : Private.get(ext, "mappedFileQueue");
+                if (extFiles != null) {
+                    files(extFiles, "ext_file");
+                }
+                for (long unit = queue.getMinOffsetInQueue(); unit < queue.getMaxOffsetInQueue(); unit++) {
+                    unit(queue, files, ext, extFiles, unit);
+                }
+            }
+        }
+    }
+
+    private void files(MappedFileQueue files, String type) {
+        for (MappedFile file : files.getMappedFiles()) {
+            out.accept(Json.object("type", type, "file", name(file), "base_offset", file.getFileFromOffset(),
+                "size", (long) file.getFileSize(), "used", file.getWrotePosition()));
+        }
+    }
+
+    private void unit(ConsumeQueue queue, MappedFileQueue files, ConsumeQueueExt ext, MappedFileQueue extFiles,
+        long logicalOffset) {
+        SelectMappedBufferResult result = queue.getIndexBuffer(logicalOffset);
+        ByteBuffer buffer = result.getByteBuffer();
+        long phyOffset = buffer.getLong();
+        int size = buffer.getInt();
+        long tagsCode = buffer.getLong();
+        result.release();
+        MappedFile file = files.findMappedFileByOffset(logicalOffset * ConsumeQueue.CQ_STORE_UNIT_SIZE);
+        out.accept(Json.object("type", "queue_unit", "file", name(file), "topic", queue.getTopic(),
+            "queue_id", queue.getQueueId(), "logical_offset", logicalOffset, "phy_offset", phyOffset, "size", size,
+            "tags_code", tagsCode));
+        if (ext != null && queue.isExtAddr(tagsCode)) {
+            ConsumeQueueExt.CqExtUnit unit = queue.getExt(tagsCode);
+            MappedFile extFile = extFiles.findMappedFileByOffset(ext.unDecorate(tagsCode));
+            out.accept(Json.object("type", "ext_unit", "file", name(extFile), "topic", queue.getTopic(),
+                "queue_id", queue.getQueueId(), "logical_offset", logicalOffset, "address", tagsCode,
+                "size", (int) unit.getSize(), "tags_code", unit.getTagsCode(),
+                "store_timestamp", unit.getMsgStoreTime(), "bit_map", unit.getFilterBitMap()));
+        }
+    }
+
+    private static String name(MappedFile file) {
+        return Truth.name(Paths.get(file.getFileName().replace(File.separatorChar, '/')));
+    }
+}

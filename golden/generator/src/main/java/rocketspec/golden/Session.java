@@ -1,0 +1,197 @@
+package rocketspec.golden;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendCallback;
+import org.apache.rocketmq.client.producer.SendResult;
+import org.apache.rocketmq.client.producer.SendStatus;
+import org.apache.rocketmq.common.TopicConfig;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageClientIDSetter;
+import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.store.DefaultMessageStore;
+import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
+
+/** A running broker with a real client, and the few verbs that scenarios are written in. */
+public final class Session {
+
+    private static final long PATIENCE_MILLIS = 60_000;
+
+    private final Broker broker;
+    private final Random random;
+    private final DefaultMQProducer producer = new DefaultMQProducer("golden-producer");
+    private final DefaultMQAdminExt admin = new DefaultMQAdminExt("golden-admin");
+    private final List<CountDownLatch> pending = new ArrayList<>();
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+
+    Session(Broker broker, long seed) throws Exception {
+        this.broker = broker;
+        this.random = new Random(seed);
+        hideMachineInUniqueKeys();
+        producer.setNamesrvAddr(broker.namesrvAddress());
+        producer.setClientIP(Broker.LOOPBACK);
+        producer.setVipChannelEnabled(false);
+        producer.setSendMsgTimeout(10_000);
+        producer.setRetryTimesWhenSendFailed(0);
+        producer.setRetryTimesWhenSendAsyncFailed(0);
+        producer.start();
+        admin.setNamesrvAddr(broker.namesrvAddress());
+        admin.setClientIP(Broker.LOOPBACK);
+        admin.setVipChannelEnabled(false);
+        admin.start();
+    }
+
+    /**
+     * The client's unique keys begin with its address, process id and class loader: those of no machine are put
+     * in their place, the rest (time and counter) stays the client's own.
+     */
+    private static void hideMachineInUniqueKeys() {
+        char[] fixed = Private.getStatic(MessageClientIDSetter.class, "FIX_STRING");
+        char[] neutral = "7F000001049314DAD5DC".toCharArray();
+        Arrays.fill(fixed, '0');
+        System.arraycopy(neutral, 0, fixed, fixed.length - neutral.length, neutral.length);
+    }
+
+    public Random random() {
+        return random;
+    }
+
+    public String namesrvAddress() {
+        return broker.namesrvAddress();
+    }
+
+    /** The real store; a scenario only looks. */
+    public DefaultMessageStore store() {
+        return RecordingStore.current();
+    }
+
+    /** Makes a topic and waits until the client sees all its queues. */
+    public void topic(String name, int queues) throws Exception {
+        TopicConfig config = new TopicConfig(name);
+        config.setReadQueueNums(queues);
+        config.setWriteQueueNums(queues);
+        admin.createAndUpdateTopicConfig(broker.brokerAddress(), config);
+        await("the route of " + name, () -> {
+            try {
+                return producer.fetchPublishMessageQueues(name).size() == queues;
+            } catch (Exception e) {
+                return false;
+            }
+        });
+    }
+
+    public MessageQueue queue(String topic, int queueId) {
+        return new MessageQueue(topic, Broker.NAME, queueId);
+    }
+
+    /** Sends and waits for the broker's answer. */
+    public SendResult send(Message message, int queueId) throws Exception {
+        return stored(producer.send(message, queue(message.getTopic(), queueId)));
+    }
+
+    /** Sends messages of one topic as one batch. */
+    public SendResult sendBatch(List<Message> messages, int queueId) throws Exception {
+        return stored(producer.send(messages, queue(messages.get(0).getTopic(), queueId)));
+    }
+
+    /** Sends without waiting; {@link #settle} waits for all. */
+    public void sendAsync(Message message, int queueId) throws Exception {
+        CountDownLatch latch = new CountDownLatch(1);
+        pending.add(latch);
+        producer.send(message, queue(message.getTopic(), queueId), new SendCallback() {
+            @Override
+            public void onSuccess(SendResult result) {
+                latch.countDown();
+            }
+
+            @Override
+            public void onException(Throwable error) {
+                failure.set(error);
+                latch.countDown();
+            }
+        });
+    }
+
+    /** Sends without an answer; wait with {@link #awaitUnits}. */
+    public void sendOneway(Message message, int queueId) throws Exception {
+        producer.sendOneway(message, queue(message.getTopic(), queueId));
+    }
+
+    private static SendResult stored(SendResult result) {
+        if (result.getSendStatus() != SendStatus.SEND_OK) {
+            throw new IllegalStateException(result.toString());
+        }
+        return result;
+    }
+
+    /** Waits until the queues of a topic hold as many units together. */
+    public void awaitUnits(String topic, int queues, long units) throws Exception {
+        await(units + " units of " + topic, () -> {
+            long found = 0;
+            for (int queueId = 0; queueId < queues; queueId++) {
+                found += store().getMaxOffsetInQueue(topic, queueId);
+            }
+            return found >= units;
+        });
+    }
+
+    /** Waits until all that was sent is stored and dispatched, and no roll's flush is under way. */
+    public void settle() throws Exception {
+        for (CountDownLatch latch : pending) {
+            if (!latch.await(PATIENCE_MILLIS, TimeUnit.MILLISECONDS)) {
+                throw new IllegalStateException("an asynchronous send was not answered");
+            }
+        }
+        pending.clear();
+        if (failure.get() != null) {
+            throw new IllegalStateException(failure.get());
+        }
+        await("the dispatch", () -> store().dispatchBehindBytes() == 0);
+        await("the index flush", () -> Thread.getAllStackTraces().keySet().stream()
+            .noneMatch(thread -> thread.getName().equals("FlushIndexFileThread")));
+    }
+
+    /** Stops the broker cleanly and starts it again over its store. */
+    public void restart() throws Exception {
+        settle();
+        broker.stop();
+        broker.start();
+    }
+
+    void close() throws Exception {
+        settle();
+        producer.shutdown();
+        admin.shutdown();
+        broker.stop();
+        try (Stream<Path> files = Files.list(Broker.STORE)) {
+            if (files.anyMatch(path -> path.endsWith("abort"))) {
+                throw new IOException("the broker did not stop cleanly");
+            }
+        }
+    }
+
+    /** A condition that is waited for. */
+    public interface Condition {
+        boolean holds();
+    }
+
+    public void await(String what, Condition condition) throws InterruptedException {
+        long deadline = System.currentTimeMillis() + PATIENCE_MILLIS;
+        while (!condition.holds()) {
+            if (System.currentTimeMillis() > deadline) {
+                throw new IllegalStateException("waited in vain for " + what);
+            }
+            Thread.sleep(5);
+        }
+    }
+}

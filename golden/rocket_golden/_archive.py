@@ -1,0 +1,103 @@
+"""Opens packed stores: a tar file in zstd, whose zeros become holes on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Final
+
+import zstandard
+
+from rocket_golden._manifest import ROOT, Packed, entry
+from rocket_golden.errors import DamagedError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+__all__ = ["members", "open_store", "packed_bytes"]
+
+_CHUNK: Final = 1 << 16
+_ZEROS: Final = bytes(_CHUNK)
+
+
+def packed_bytes(packed: Packed) -> bytes:
+    """The bytes of a packed file, after comparing size and SHA-256 with the manifest.
+
+    Raises:
+        OSError: the file can't be read.
+        DamagedError: its size or hash is another.
+    """
+    data = (ROOT / packed.file).read_bytes()
+    if len(data) != packed.size:
+        raise DamagedError(packed.file, f"found {len(data)} bytes, expected {packed.size}")
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != packed.sha256:
+        raise DamagedError(packed.file, f"found SHA-256 {digest}, expected {packed.sha256}")
+    return data
+
+
+def members(packed: Packed) -> Iterator[tuple[str, IO[bytes]]]:
+    """Name and content of each file in a packed store; a content must be read before the next is asked for.
+
+    Raises:
+        DamagedError: the archive isn't the recorded one, or holds something else than files below its root.
+    """
+    with (
+        zstandard.ZstdDecompressor().stream_reader(packed_bytes(packed)) as stream,
+        tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 20) as tar,
+    ):
+        for member in tar:
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is None or not _is_safe(member.name):
+                raise DamagedError(packed.file, f"{member.name!r} is not a file below the store")
+            yield member.name, content
+
+
+def _is_safe(name: str) -> bool:
+    """Whether a name leads to a place below the folder that it is joined to, on any system."""
+    path = PurePosixPath(name)
+    return (
+        bool(path.parts)
+        and not path.is_absolute()
+        and ".." not in path.parts
+        and not set(name) & set("\\:\0")
+    )
+
+
+def open_store(name: str, directory: str | os.PathLike[str]) -> Path:
+    """Unpacks a golden store into `directory`/`name` and returns that path.
+
+    Runs of 64 KiB of zeros become holes, so that a default index file of 420 MB takes little space and time.
+
+    Args:
+        name: one of `stores()`.
+        directory: where to put it; made when missing.
+
+    Raises:
+        UnknownStoreError: there is no store of that name.
+        DamagedError: the archive isn't the one that the manifest describes.
+        FileExistsError: `directory`/`name` is there already.
+        OSError: reading or writing failed.
+    """
+    store = entry(name)
+    target = Path(directory) / name
+    target.mkdir(parents=True)
+    for file, content in members(store.archive):
+        path = target.joinpath(*PurePosixPath(file).parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as out:
+            _copy_sparse(content, out)
+    return target
+
+
+def _copy_sparse(content: IO[bytes], out: IO[bytes]) -> None:
+    size = 0
+    while chunk := content.read(_CHUNK):
+        if chunk == _ZEROS[: len(chunk)]:
+            out.seek(len(chunk), 1)
+        else:
+            out.write(chunk)
+        size += len(chunk)
+    out.truncate(size)

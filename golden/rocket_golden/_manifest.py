@@ -1,0 +1,157 @@
+"""The manifest: every golden store with its hashes, its geometry and how it was made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_golden.errors import UnknownStoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ROOT", "FileEntry", "Manifest", "Packed", "Producer", "StoreEntry", "entry", "manifest", "stores"]
+
+ROOT: Final = Path(__file__).parent
+"""The package's folder: `stores/` and `vectors/` lie in it, the names in the manifest are relative to it."""
+
+FORMAT: Final = 1
+"""The value of `rocketspec_golden` in the manifests that this module reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A packed file of this package.
+
+    Attributes:
+        file: name relative to the package, with forward slashes.
+        sha256: of the packed bytes, in hex.
+        size: of the packed bytes.
+    """
+
+    file: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file of a store.
+
+    Attributes:
+        file: name relative to the store, with forward slashes.
+        kind: "index", "queue", "ext", "log", "checkpoint", or "other" (configuration, lock).
+        size: length in bytes.
+        sha256: of the content, in hex.
+    """
+
+    file: str
+    kind: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """What wrote the stores: RocketMQ's version, and the SHA-256 of each of its jars by file name."""
+
+    version: str
+    jars: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreEntry:
+    """A golden store.
+
+    Attributes:
+        name: what `open_store` and `truth` take.
+        description: what is in it, in a sentence.
+        archive: the packed store tree, a tar file compressed with zstd.
+        unpacked_size: total length of the store's files in bytes, holes included.
+        truth: the packed truth file, JSON Lines compressed with zstd.
+        truth_lines: number of its lines by type.
+        files: the store's files, sorted by name.
+        geometry: (hash_slot_num, index_num) of its index files.
+        commit_log_file_size: length of a commit-log file in bytes.
+        consume_queue_file_size: length of a consume-queue file in bytes.
+        consume_queue_ext_file_size: length of a consume-queue ext file in bytes; None without ext files.
+        producer: key of its producer in the manifest.
+        config: the broker's settings that differ from the defaults.
+        seed: of the scenario's random choices.
+        time_zone: of the broker; index files are named by its wall clock.
+        jdk: name and version of the Java virtual machine.
+        os: operating system and architecture.
+        command: makes the store again.
+        clock_dependent: what differs from run to run.
+    """
+
+    name: str
+    description: str
+    archive: Packed
+    unpacked_size: int
+    truth: Packed
+    truth_lines: Mapping[str, int]
+    files: tuple[FileEntry, ...]
+    geometry: tuple[int, int]
+    commit_log_file_size: int
+    consume_queue_file_size: int
+    consume_queue_ext_file_size: int | None
+    producer: str
+    config: Mapping[str, str]
+    seed: int
+    time_zone: str
+    jdk: str
+    os: str
+    command: str
+    clock_dependent: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All golden stores by name, and what produced them."""
+
+    producers: Mapping[str, Producer]
+    stores: Mapping[str, StoreEntry]
+
+
+def _store(name: str, data: Mapping[str, Any]) -> StoreEntry:
+    hash_slot_num, index_num = data["geometry"]
+    lists: dict[str, Any] = {
+        "archive": Packed(**data["archive"]),
+        "truth": Packed(**data["truth"]),
+        "files": tuple(FileEntry(**file) for file in data["files"]),
+        "geometry": (hash_slot_num, index_num),
+        "clock_dependent": tuple(data["clock_dependent"]),
+    }
+    return StoreEntry(name=name, **{**data, **lists})
+
+
+def manifest() -> Manifest:
+    """Reads `manifest.json`.
+
+    Raises:
+        OSError: it can't be read.
+        ValueError: it isn't a manifest of the format that this version reads.
+    """
+    data: dict[str, Any] = json.loads((ROOT / "manifest.json").read_text(encoding="utf-8"))
+    if data.get("rocketspec_golden") != FORMAT:
+        raise ValueError(f"manifest.json: found format {data.get('rocketspec_golden')}, expected {FORMAT}")
+    return Manifest(
+        producers={name: Producer(**producer) for name, producer in data["producers"].items()},
+        stores={name: _store(name, store) for name, store in data["stores"].items()},
+    )
+
+
+def stores() -> list[str]:
+    """Names of the golden stores, sorted."""
+    return sorted(manifest().stores)
+
+
+def entry(name: str) -> StoreEntry:
+    """The manifest's entry of a store; UnknownStoreError when there is none."""
+    found = manifest().stores
+    if name not in found:
+        raise UnknownStoreError(name, sorted(found))
+    return found[name]

@@ -1,0 +1,46 @@
+"""Reads what Java said: the truth of a store line by line, and the vectors case by case."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import zstandard
+
+from rocket_golden._archive import packed_bytes
+from rocket_golden._manifest import ROOT, entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["truth", "vectors"]
+
+
+def truth(name: str) -> Iterator[dict[str, Any]]:
+    """What Java said of a store, line by line; `golden/README.md` lists the types and their fields.
+
+    Raises:
+        UnknownStoreError: there is no store of that name.
+        DamagedError: the file isn't the one that the manifest describes.
+    """
+    data = packed_bytes(entry(name).truth)
+    with zstandard.ZstdDecompressor().stream_reader(data) as stream:
+        for line in io.TextIOWrapper(stream, encoding="ascii"):
+            yield json.loads(line)
+
+
+def vectors() -> Iterator[dict[str, Any]]:
+    """Every vector, in the order of file name and place in the file: cases in the shape of adapter protocol 1."""
+    for path in _vector_files():
+        data = path.read_bytes()
+        if path.suffix == ".zst":
+            with zstandard.ZstdDecompressor().stream_reader(data) as stream:
+                data = stream.read()
+        yield from json.loads(data)
+
+
+def _vector_files() -> list[Path]:
+    folder = ROOT / "vectors"
+    return sorted(path for path in folder.glob("*") if path.name.endswith((".json", ".json.zst")))

@@ -1,0 +1,70 @@
+"""Compares every golden file with the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import IO, TYPE_CHECKING
+
+from rocket_golden._archive import members
+from rocket_golden._manifest import ROOT, manifest
+from rocket_golden._read import truth
+from rocket_golden.errors import DamagedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_golden._manifest import StoreEntry
+
+__all__ = ["verify"]
+
+
+def verify() -> list[str]:
+    """Compares every packed file, every file in it and the truth's line counts with the manifest.
+
+    Returns:
+        The problems, one line each; empty when all is as recorded.
+
+    Raises:
+        OSError: the manifest can't be read.
+    """
+    found = manifest()
+    problems: list[str] = []
+    named: set[str] = set()
+    for store in found.stores.values():
+        named |= {store.archive.file, store.truth.file}
+        if store.producer not in found.producers:
+            problems.append(f"manifest.json: store {store.name} has the unknown producer {store.producer!r}")
+        for check in (_archive_problems, _truth_problems):
+            try:
+                problems.extend(check(store))
+            except (DamagedError, OSError) as error:
+                problems.append(str(error))
+    there = {f"stores/{path.name}" for path in (ROOT / "stores").iterdir()}
+    problems.extend(f"{file}: not in the manifest" for file in sorted(there - named))
+    return problems
+
+
+def _archive_problems(store: StoreEntry) -> Iterator[str]:
+    expected = {file.file: file for file in store.files}
+    for name, content in members(store.archive):
+        file = expected.pop(name, None)
+        if file is None:
+            yield f"{store.archive.file}: {name} is not in the manifest"
+        elif (digest := _sha256(content)) != file.sha256:
+            yield f"{store.archive.file}: {name}: found SHA-256 {digest}, expected {file.sha256}"
+    for name in expected:
+        yield f"{store.archive.file}: {name} is missing"
+
+
+def _sha256(content: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while chunk := content.read(1 << 20):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _truth_problems(store: StoreEntry) -> Iterator[str]:
+    lines = Counter(line["type"] for line in truth(store.name))
+    if lines != store.truth_lines:
+        yield f"{store.truth.file}: found lines {dict(lines)}, expected {dict(store.truth_lines)}"

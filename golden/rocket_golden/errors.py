@@ -1,0 +1,38 @@
+"""What can be wrong with golden data: a name that there is not, and bytes that are not the recorded ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["DamagedError", "UnknownStoreError"]
+
+
+class UnknownStoreError(ValueError):
+    """No golden store has this name.
+
+    Attributes:
+        name: the name asked for.
+        names: the names that there are.
+    """
+
+    def __init__(self, name: str, names: Iterable[str]) -> None:
+        self.name = name
+        self.names = tuple(names)
+        super().__init__(f"no golden store is named {name!r}; there are {', '.join(self.names)}")
+
+
+class DamagedError(ValueError):
+    """A golden file is not what the manifest recorded.
+
+    Attributes:
+        file: name of the file, relative to the package.
+        what: what was found and what was expected.
+    """
+
+    def __init__(self, file: str, what: str) -> None:
+        self.file = file
+        self.what = what
+        super().__init__(f"{file}: {what}")
