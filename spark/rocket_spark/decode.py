@@ -207,6 +207,8 @@ def _run(
         stop.set()
         if progress is not None:
             watcher.join()
+    if progress is not None:
+        progress(len(tasks), len(tasks))
     return [json.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["task"])]
 
 

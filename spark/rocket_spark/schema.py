@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
+from rocket_columnar.schema import SCHEMAS, plain_schema
 from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:
@@ -44,16 +45,6 @@ _SPARK: Final[dict[str, DataType]] = {
     "map": MapType(StringType(), StringType()),
 }
 
-_ARROW: Final = {
-    "string": pa.string(),
-    "int16": pa.int16(),
-    "int32": pa.int32(),
-    "int64": pa.int64(),
-    "bool": pa.bool_(),
-    "binary": pa.binary(),
-    "map": pa.map_(pa.string(), pa.string()),
-}
-
 
 def spark_schema(table: str) -> StructType:
     """The Spark schema of `table`; KeyError when there is no such table."""
@@ -62,9 +53,8 @@ def spark_schema(table: str) -> StructType:
 
 def arrow_schema(table: str, columns: Sequence[str] | None = None) -> pa.Schema:
     """The Arrow schema of `table` at the Spark boundary: no dictionaries; only `columns`, in their order."""
-    types = {column.name: _ARROW[column.type] for column in TABLES[table]}
-    names = list(types) if columns is None else columns
-    return pa.schema([pa.field(name, types[name]) for name in names])
+    schema = plain_schema(SCHEMAS[table])
+    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
 
 
 def plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

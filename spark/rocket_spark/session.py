@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 __all__ = ["SparkUnavailableError", "local_session"]
 
 _LOG_CONFIG: Final = Path(__file__).with_name("quiet-log4j2.properties")
+
+_CURE: Final = "Spark needs a Java 17 beside `pip install rocketspec[spark]`"
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -23,27 +28,68 @@ class SparkUnavailableError(RuntimeError):
 
 
 def _require_java() -> None:
+    """Looks where Spark looks: in JAVA_HOME alone when it is set, else on PATH."""
     home = os.environ.get("JAVA_HOME")
-    if home and (Path(home) / "bin" / "java").exists():
+    if home:
+        if not (Path(home) / "bin" / "java").exists():
+            raise SparkUnavailableError(f"JAVA_HOME={home} holds no bin/java: {_CURE}")
+    elif shutil.which("java") is None:
+        raise SparkUnavailableError(f"no java on PATH: {_CURE}")
+
+
+@contextmanager
+def _stderr_to(log: Path | None) -> Iterator[None]:
+    """Lets processes started inside the block write their stderr to `log`; it is theirs for life."""
+    if log is None:
+        yield
         return
-    if shutil.which("java") is None:
-        raise SparkUnavailableError(
-            "no java on PATH or in JAVA_HOME: Spark needs a Java 17 beside `pip install rocketspec[spark]`"
-        )
+    sys.stderr.flush()
+    own = os.dup(2)
+    try:
+        with log.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
 
 
-def local_session(master: str = "local[*]", *, app_name: str = "rocketspec") -> SparkSession:
+def _reason(error: Exception, log: Path | None) -> str:
+    """Why Spark did not start, in one line: the JVM's last word before its stack, else the error's first."""
+    if log is not None:
+        said = [
+            line
+            for line in log.read_text("utf-8", "replace").splitlines()
+            if "Exception" in line.split(":")[0]
+        ]
+        if said:
+            return said[-1].partition("Exception: ")[2] or said[-1]
+    cause = getattr(error, "java_exception", None)
+    text = str(error) if cause is None else str(cause.getMessage())
+    return text.strip().partition("\n")[0]
+
+
+def local_session(
+    master: str = "local[*]", *, app_name: str = "rocketspec", log: Path | None = None
+) -> SparkSession:
     """A Spark session whose workers run this interpreter.
 
-    With a `local` master everything binds to loopback and only fatal errors are logged. The environment of this
-    process is changed (`PYSPARK_PYTHON`, `SPARK_LOCAL_IP`), since that is where the JVM looks.
+    With a `local` master everything binds to loopback. The environment of this process is changed
+    (`PYSPARK_PYTHON`, `SPARK_LOCAL_IP`), since that is where the JVM looks.
+
+    Args:
+        master: Spark's master URL.
+        app_name: name of the application.
+        log: a file, overwritten, that takes what the JVM and its workers write to stderr; this process's own stderr when None.
 
     Raises:
-        SparkUnavailableError: without a Java.
+        SparkUnavailableError: without a Java, or when Spark does not start.
     """
-    _require_java()
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    _require_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = (
@@ -51,10 +97,15 @@ def local_session(master: str = "local[*]", *, app_name: str = "rocketspec") -> 
         .appName(app_name)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.warehouse.dir", str(Path(os.path.curdir).absolute() / "spark-warehouse"))
-        .config("spark.driver.extraJavaOptions", f'"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}"')
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}")
     )
     if master.startswith("local"):
         os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
         builder = builder.config("spark.driver.host", _LOOPBACK).config("spark.driver.bindAddress", _LOOPBACK)
-    return builder.getOrCreate()
+    try:
+        with _stderr_to(log):
+            return builder.getOrCreate()
+    except (Py4JError, PySparkException) as error:
+        raise SparkUnavailableError(
+            f"Spark does not start with master {master}: {_reason(error, log)}"
+        ) from error

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -91,7 +92,7 @@ class _Reader(DataSourceReader):
 
     def partitions(self) -> list[_FilePartition]:  # Spark insists on a list
         kind = TABLE_KIND[self.table]
-        files = [file for path in self.paths for file in find_files(path) if file.kind == kind]
+        files = [file for path in self.paths for file in find_files(Path(path), kind)]
         geometry = self.geometry
         if kind == "index" and files:
             geometry = geometries.resolve(files, geometry).geometry

@@ -6,7 +6,8 @@ import json
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003 - typer reads the annotations when it runs
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
@@ -91,9 +92,9 @@ def _decode(
             raise
         _fail("PySpark is not installed: pip install rocketspec[spark]")
     plan = plan_decode(store, output, table or None, given)
-    with _progress() as progress:
+    with _progress() as progress, TemporaryDirectory(prefix="rocketspec-spark-") as scratch:
         try:
-            spark = local_session(master)
+            spark = local_session(master, log=Path(scratch) / "stderr")
         except SparkUnavailableError as error:
             _fail(str(error))
         try:

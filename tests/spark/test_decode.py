@@ -1,0 +1,201 @@
+"""`decode_store` and `rocketspec spark decode`: Parquet written inside the tasks, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from rocket_spec.errors import FormatError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def parquet_rows(folder: Path) -> list[dict[str, Any]]:
+    parts = sorted(folder.iterdir())
+    assert all(part.name.startswith("part-") for part in parts)
+    return [row for part in parts for row in pq.ParquetFile(part).read().to_pylist()]
+
+
+def decoded_rows(store: Path, tables: list[str] | None = None) -> dict[str, list[dict[str, Any]]]:
+    from rocket_columnar.decode import decode
+    from rocket_columnar.geometry import resolve
+    from rocket_columnar.store import find_files
+
+    files = find_files(store)
+    geometry = resolve([file for file in files if file.kind == "index"]).geometry
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for table, batch in decode(files, tables=tables, geometry=geometry):
+        rows.setdefault(table, []).extend(batch.to_pylist())
+    return rows
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rocketspec", "spark", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+def test_rows_equal_decode(spark: SparkSession, store: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    summary = decode_store(spark, store, tmp_path / "out")
+    written = {path.name: parquet_rows(path) for path in sorted((tmp_path / "out").iterdir())}
+    assert {table: rows for table, rows in written.items() if rows} == decoded_rows(store)
+    assert {table.table: table.rows for table in summary.tables} == {
+        table: len(rows) for table, rows in written.items()
+    }
+
+
+def test_spark_reads_what_was_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+    from rocket_spark.schema import spark_schema
+
+    decode_store(spark, hand_made, tmp_path / "out")
+    for folder in (tmp_path / "out").iterdir():
+        assert spark.read.parquet(str(folder)).schema == spark_schema(folder.name)
+
+
+def test_only_the_tables_asked_for(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    tables = ["index_headers", "checkpoint"]
+    summary = decode_store(spark, hand_made, tmp_path / "out", tables)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(tables)
+    assert summary.files == 3
+
+
+def test_small_files_share_a_part(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    summary = decode_store(spark, hand_made, tmp_path / "out", ["index_entries"])
+    assert [(table.rows, table.parts) for table in summary.tables] == [(6, 1)]
+
+
+def test_large_files_have_parts_of_their_own(
+    spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocket_spark import decode, decode_store
+
+    monkeypatch.setattr(decode, "_TASK_BYTES", 300)
+    summary = decode_store(spark, hand_made, tmp_path / "out", ["index_entries"])
+    assert [(table.rows, table.parts) for table in summary.tables] == [(6, 2)]
+    assert parquet_rows(tmp_path / "out" / "index_entries") == decoded_rows(hand_made)["index_entries"]
+
+
+def test_out_that_is_not_empty_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="not an empty directory"):
+        decode_store(spark, hand_made, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_an_unknown_table_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    with pytest.raises(UsageError, match=r"table entries: unknown; choose from index_headers, .*"):
+        decode_store(spark, hand_made, tmp_path / "out", ["entries"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_without_files_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    with pytest.raises(UsageError, match="holds no file that table commit_log is decoded from"):
+        decode_store(spark, hand_made / "index", tmp_path / "out", ["commit_log"])
+
+
+def test_a_file_that_cannot_be_decoded_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "checkpoint").write_bytes(b"short")
+    with pytest.raises(FormatError) as caught:
+        decode_store(spark, store, tmp_path / "out")
+    assert "checkpoint" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_vanishes_fails_the_job(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import plan_decode, run_plan
+
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "checkpoint").write_bytes((hand_made / "checkpoint").read_bytes())
+    plan = plan_decode(store, tmp_path / "out")
+    (store / "checkpoint").unlink()
+    with pytest.raises(FileNotFoundError) as caught:
+        run_plan(spark, plan)
+    assert caught.value.filename == str(store / "checkpoint")
+    assert not (tmp_path / "out").exists()
+
+
+def test_progress_counts_tasks(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_store
+
+    seen: list[tuple[int, int]] = []
+    decode_store(spark, hand_made, tmp_path / "out", progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (5, 5)
+
+
+def test_command_writes_and_sums_up(java: str, hand_made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = command(
+        "decode", str(hand_made), "-o", str(out), "--master", "local[1]", "--table", "index_entries", "--json"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = json.loads(done.stdout)
+    assert summary["tables"][0]["rows"] == 6
+    assert parquet_rows(out / "index_entries") == decoded_rows(hand_made)["index_entries"]
+
+
+@pytest.mark.parametrize("geometry", ["7", "7,x", "0,12", "1,2,3"])
+def test_command_names_a_bad_geometry(hand_made: Path, tmp_path: Path, geometry: str) -> None:
+    done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), "--geometry", geometry)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"rocketspec: --geometry {geometry}: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_command_names_a_missing_store_before_spark_starts(tmp_path: Path) -> None:
+    done = command("decode", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out"), PATH="", JAVA_HOME="")
+    assert (done.returncode, done.stderr) == (
+        3,
+        f"rocketspec: {tmp_path / 'nowhere'}: no such file or directory\n",
+    )
+
+
+def test_command_without_java_says_so(hand_made: Path, tmp_path: Path) -> None:
+    done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), PATH="", JAVA_HOME="")
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "pip install rocketspec[spark]" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_command_without_pyspark_says_so(hand_made: Path, tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "pyspark.py").write_text("raise ModuleNotFoundError('No module', name='pyspark')\n")
+    done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), PYTHONPATH=str(tmp_path / "site"))
+    assert (done.returncode, done.stderr) == (
+        3,
+        "rocketspec: PySpark is not installed: pip install rocketspec[spark]\n",
+    )

@@ -1,0 +1,159 @@
+"""`spark.read.format(...)`: every table's rows are those of the engine's decode, in the same order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_spec.tables import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+FORMATS = {
+    "index_entries": "rocketmq-index",
+    "index_headers": "rocketmq-index-headers",
+    "consume_queue": "rocketmq-consumequeue",
+    "consume_queue_ext": "rocketmq-consumequeue-ext",
+    "commit_log": "rocketmq-commitlog",
+    "checkpoint": "rocketmq-checkpoint",
+}
+
+BEGIN = 1_700_000_000_000
+
+
+def engine_rows(store: Path, table: str) -> list[dict[str, Any]]:
+    from rocket_columnar.decode import decode
+    from rocket_columnar.geometry import resolve
+    from rocket_columnar.store import find_files
+
+    files = find_files(store)
+    index_files = [file for file in files if file.kind == "index"]
+    geometry = resolve(index_files).geometry
+    return [row for _, batch in decode(files, tables=[table], geometry=geometry) for row in batch.to_pylist()]
+
+
+def spark_rows(frame: DataFrame) -> list[dict[str, Any]]:
+    table: pa.Table = frame.toArrow()
+    return list(table.to_pylist())
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_rows_equal_the_engine(spark: SparkSession, store: Path, table: str) -> None:
+    rows = spark_rows(spark.read.format(FORMATS[table]).load(str(store))) if has(store, table) else []
+    assert rows == engine_rows(store, table)
+
+
+def has(store: Path, table: str) -> bool:
+    from rocket_columnar.store import find_files
+    from rocket_spark.schema import TABLE_KIND
+
+    return any(file.kind == TABLE_KIND[table] for file in find_files(store))
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_columns_are_those_of_the_spec(spark: SparkSession, hand_made: Path, table: str) -> None:
+    names = {
+        "boolean": "bool",
+        "int": "int32",
+        "bigint": "int64",
+        "smallint": "int16",
+        "map<string,string>": "map",
+    }
+    frame = spark.read.format(FORMATS[table]).load(str(hand_made))
+    assert [(name, names.get(kind, kind)) for name, kind in frame.dtypes] == list(TABLES[table])
+
+
+def test_index_entries_by_hand(spark: SparkSession, hand_made: Path) -> None:
+    frame = spark.read.format("rocketmq-index").load(str(hand_made / "index"))
+    names = ["index/20260101000000000", "index/20260101000001000"]
+    assert [tuple(row) for row in frame.collect()] == [
+        (name, *row)
+        for name in names
+        for row in [
+            (1, 1, 8, 0, 0, 0, BEGIN),
+            (2, 2, 9, 200, 5, 0, BEGIN + 5_000),
+            (3, 1, 15, 300, 9, 1, BEGIN + 9_000),
+        ]
+    ]
+
+
+def test_one_partition_a_file(spark: SparkSession, hand_made: Path) -> None:
+    frame = spark.read.format("rocketmq-index").load(str(hand_made))
+    assert frame.rdd.getNumPartitions() == 2
+
+
+def test_several_paths(spark: SparkSession, hand_made: Path) -> None:
+    paths = [str(hand_made / "consumequeue" / "T" / queue) for queue in ("0", "1")]
+    assert spark.read.format("rocketmq-consumequeue").load(paths).count() == 4
+
+
+def test_sql_filters_and_aggregates(spark: SparkSession, hand_made: Path) -> None:
+    frame = spark.read.format("rocketmq-index").load(str(hand_made))
+    rows = frame.where("slot = 1").groupBy("key_hash").count().orderBy("key_hash").collect()
+    assert [tuple(row) for row in rows] == [(8, 2), (15, 2)]
+
+
+def test_geometry_option_wins(spark: SparkSession, hand_made: Path) -> None:
+    reader = spark.read.format("rocketmq-index-headers").option("hashSlotNum", 7).option("indexNum", 12)
+    rows = reader.load(str(hand_made)).select("hash_slot_num", "index_num").distinct().collect()
+    assert [tuple(row) for row in rows] == [(7, 12)]
+
+
+def test_schema_picks_columns(spark: SparkSession, hand_made: Path) -> None:
+    reader = spark.read.format("rocketmq-commitlog").schema("tags string, phy_offset bigint")
+    rows = reader.load(str(hand_made)).collect()
+    assert [row["tags"] for row in rows] == ["A", None]
+    assert rows[0]["phy_offset"] == 0
+
+
+def message(spark: SparkSession, source: str, path: str, **options: str) -> str:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException) as caught:
+        spark.read.format(source).options(**options).load(path).collect()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["", "0", "-7", "seven", "2147483648"])
+def test_a_bad_option_is_named(spark: SparkSession, hand_made: Path, value: str) -> None:
+    text = message(spark, "rocketmq-index", str(hand_made), hashSlotNum=value, indexNum="12")
+    assert f"option hashSlotNum: {value!r} is not a whole number from 1 to 2,147,483,647" in text
+
+
+def test_half_a_geometry_names_the_missing_option(spark: SparkSession, hand_made: Path) -> None:
+    assert "option indexNum: missing" in message(spark, "rocketmq-index", str(hand_made), hashSlotNum="7")
+
+
+def test_a_missing_path_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "nowhere")
+    assert f"No such file or directory: '{path}'" in message(spark, "rocketmq-index", path)
+
+
+def test_a_wrong_geometry_names_the_file(spark: SparkSession, hand_made: Path) -> None:
+    text = message(spark, "rocketmq-index", str(hand_made), hashSlotNum="70", indexNum="120")
+    assert "20260101000000000" in text
+
+
+def test_a_store_without_such_files_is_named(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_bytes((hand_made / "checkpoint").read_bytes())
+    assert str(tmp_path) in message(spark, "rocketmq-index", str(tmp_path))
+
+
+def test_a_missing_path_option_is_said(spark: SparkSession) -> None:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException, match="option path: missing"):
+        spark.read.format("rocketmq-index").load()
+
+
+def test_a_schema_with_an_unknown_column_names_it(spark: SparkSession, hand_made: Path) -> None:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException, match="rocketmq-index has no column 'hash' of type int"):
+        spark.read.format("rocketmq-index").schema("hash int").load(str(hand_made)).collect()
