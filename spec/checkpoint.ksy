@@ -1,0 +1,35 @@
+meta:
+  id: checkpoint
+  title: Apache RocketMQ checkpoint
+  application: Apache RocketMQ 4.9.3
+  tags:
+    - database
+  license: Apache-2.0
+  ks-version: '0.11'
+  endian: be
+doc: |
+  The file `store/checkpoint` of a RocketMQ broker: how far commit log, consume queues and index are known to be on
+  disk, as times. A broker that did not stop cleanly recovers from there.
+doc-ref: SPEC.md#ckp-1 CKP-1
+seq:
+  - id: physic_msg_timestamp
+    -orig-id: physicMsgTimestamp
+    type: s8
+    doc: Store timestamp of the last record known to be flushed, in ms since 1970.
+    doc-ref: SPEC.md#ckp-1 CKP-1
+  - id: logics_msg_timestamp
+    -orig-id: logicsMsgTimestamp
+    type: s8
+    doc: Store timestamp of the last record that got its unit in a consume queue, in ms since 1970.
+    doc-ref: SPEC.md#ckp-1 CKP-1
+  - id: index_msg_timestamp
+    -orig-id: indexMsgTimestamp
+    type: s8
+    doc: End timestamp of the last index file that was flushed full, in ms since 1970.
+    doc-ref: SPEC.md#ckp-1 CKP-1
+  - id: unused
+    size-eos: true
+    valid:
+      expr: _.length >= 4072
+    doc: The rest of the 4096 bytes, which 4.9.3 leaves alone; later versions keep further times there.
+    doc-ref: SPEC.md#ckp-2 CKP-2

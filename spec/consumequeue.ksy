@@ -1,0 +1,68 @@
+meta:
+  id: consumequeue
+  title: Apache RocketMQ consume-queue file
+  application: Apache RocketMQ 4.9.3
+  tags:
+    - database
+    - index
+  license: Apache-2.0
+  ks-version: '0.11'
+  endian: be
+doc: |
+  One file of a consume queue, `store/consumequeue/TOPIC/QUEUE_ID/BYTE_OFFSET`: 20-byte units, one for each message of
+  the queue in its order. Unit `i` of a file has the logical offset (the file's name) / 20 + i. Behind the last unit
+  in use the file holds zeros, or units that a truncation gave up.
+doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
+seq:
+  - id: units
+    type: unit
+    repeat: eos
+    doc: All units up to the end of the file, those that are not in use included.
+    doc-ref: SPEC.md#cq-file-1 CQ-FILE-1
+instances:
+  num_units:
+    value: units.size
+    doc: Number of units that the file has room for.
+    doc-ref: SPEC.md#cq-file-1 CQ-FILE-1
+types:
+  unit:
+    doc: Where one message lies in the commit log.
+    doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
+    seq:
+      - id: phy_offset
+        -orig-id: offset
+        type: s8
+        valid:
+          min: 0
+        doc: Physical offset of the record, a position in the commit log in bytes.
+        doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
+      - id: len_record
+        -orig-id: size
+        type: s4
+        valid:
+          min: 0
+        doc: Length of the record in bytes; 0x7fffffff in a pre-blank unit, 0 where no unit was written.
+        doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
+      - id: tags_code
+        -orig-id: tagsCode
+        type: s8
+        doc: Hash of the TAGS property, or delivery time in ms since 1970, or the address of an ext unit.
+        doc-ref: SPEC.md#cq-tags-1 CQ-TAGS-1
+    instances:
+      is_in_use:
+        value: phy_offset >= 0 and len_record > 0
+        doc: Whether recovery takes this for a unit; pre-blank units count.
+        doc-ref: SPEC.md#cq-unit-3 CQ-UNIT-3
+      is_pre_blank:
+        value: phy_offset == 0 and len_record == 0x7fffffff and tags_code == 0
+        doc: Whether the unit only fills the place of a logical offset that was never written.
+        doc-ref: SPEC.md#cq-unit-2 CQ-UNIT-2
+      is_ext_address:
+        value: tags_code <= -2147483649
+        doc: Whether the tags code is the address of a unit in the ext queue.
+        doc-ref: SPEC.md#cq-tags-3 CQ-TAGS-3
+      ofs_ext_unit:
+        value: tags_code + 0x7fffffffffffffff + 1
+        if: is_ext_address
+        doc: Byte offset of the ext unit, counted over all files of the ext queue.
+        doc-ref: SPEC.md#cq-ext-2 CQ-EXT-2

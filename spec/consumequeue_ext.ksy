@@ -1,0 +1,69 @@
+meta:
+  id: consumequeue_ext
+  title: Apache RocketMQ consume-queue ext file
+  application: Apache RocketMQ 4.9.3
+  tags:
+    - database
+    - index
+  license: Apache-2.0
+  ks-version: '0.11'
+  endian: be
+doc: |
+  One file of a consume queue's extension, `store/consumequeue_ext/TOPIC/QUEUE_ID/BYTE_OFFSET`, which a broker writes
+  with `enableConsumeQueueExt`: units of varying length, and after them an end mark (in a full file) or zeros. What
+  lies behind those two bytes is left as it was.
+doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
+seq:
+  - id: units
+    type: unit
+    repeat: until
+    repeat-until: not _.is_unit
+    doc: The units, and last the two bytes that end them, as an element with `is_unit` false.
+    doc-ref: SPEC.md#cq-ext-5 CQ-EXT-5
+instances:
+  num_units:
+    value: units.size - 1
+    doc: Number of units, without the two bytes that end them.
+    doc-ref: SPEC.md#cq-ext-5 CQ-EXT-5
+types:
+  unit:
+    doc: What the consume queue has to know of one message beyond its unit there.
+    doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
+    seq:
+      - id: len_unit
+        -orig-id: size
+        type: s2
+        valid:
+          expr: '_ == -1 or _ == 0 or _ >= 20'
+        doc: Length of the unit in bytes, these two included; -1 is the end mark, 0 an unwritten tail.
+        doc-ref: SPEC.md#cq-ext-3 CQ-EXT-3
+      - id: tags_code
+        -orig-id: tagsCode
+        type: s8
+        if: is_unit
+        doc: Hash of the TAGS property, or delivery time in ms since 1970.
+        doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
+      - id: store_timestamp
+        -orig-id: msgStoreTime
+        type: s8
+        if: is_unit
+        doc: Store timestamp of the record in ms since 1970.
+        doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
+      - id: len_bit_map
+        -orig-id: bitMapSize
+        type: s2
+        if: is_unit
+        valid: len_unit - 20
+        doc: Length of the bit map in bytes.
+        doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
+      - id: bit_map
+        -orig-id: filterBitMap
+        size: len_bit_map
+        if: is_unit
+        doc: Bloom filter of the SQL92 subscriptions that the message matches.
+        doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
+    instances:
+      is_unit:
+        value: len_unit > 0
+        doc: Whether this is a unit at all, and not the end of the file's units.
+        doc-ref: SPEC.md#cq-ext-5 CQ-EXT-5

@@ -1,0 +1,1 @@
+"""Readers and stubs that `python -m rocket_spec.make_readers` made; do not edit."""

@@ -1,0 +1,133 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class Consumequeue(KaitaiStruct):
+    """One file of a consume queue, `store/consumequeue/TOPIC/QUEUE_ID/BYTE_OFFSET`: 20-byte units, one for each message of
+    the queue in its order. Unit `i` of a file has the logical offset (the file's name) / 20 + i. Behind the last unit
+    in use the file holds zeros, or units that a truncation gave up.
+    
+    .. seealso::
+       SPEC.md#cq-unit-1 CQ-UNIT-1
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(Consumequeue, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.units = []
+        i = 0
+        while not self._io.is_eof():
+            self.units.append(Consumequeue.Unit(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.units)):
+            pass
+            self.units[i]._fetch_instances()
+
+
+    class Unit(KaitaiStruct):
+        """Where one message lies in the commit log.
+        
+        .. seealso::
+           SPEC.md#cq-unit-1 CQ-UNIT-1
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(Consumequeue.Unit, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.phy_offset = self._io.read_s8be()
+            if not self.phy_offset >= 0:
+                raise kaitaistruct.ValidationLessThanError(0, self.phy_offset, self._io, u"/types/unit/seq/0")
+            self.len_record = self._io.read_s4be()
+            if not self.len_record >= 0:
+                raise kaitaistruct.ValidationLessThanError(0, self.len_record, self._io, u"/types/unit/seq/1")
+            self.tags_code = self._io.read_s8be()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def is_ext_address(self):
+            """Whether the tags code is the address of a unit in the ext queue.
+            
+            .. seealso::
+               SPEC.md#cq-tags-3 CQ-TAGS-3
+            """
+            if hasattr(self, '_m_is_ext_address'):
+                return self._m_is_ext_address
+
+            self._m_is_ext_address = self.tags_code <= -2147483649
+            return getattr(self, '_m_is_ext_address', None)
+
+        @property
+        def is_in_use(self):
+            """Whether recovery takes this for a unit; pre-blank units count.
+            
+            .. seealso::
+               SPEC.md#cq-unit-3 CQ-UNIT-3
+            """
+            if hasattr(self, '_m_is_in_use'):
+                return self._m_is_in_use
+
+            self._m_is_in_use =  ((self.phy_offset >= 0) and (self.len_record > 0)) 
+            return getattr(self, '_m_is_in_use', None)
+
+        @property
+        def is_pre_blank(self):
+            """Whether the unit only fills the place of a logical offset that was never written.
+            
+            .. seealso::
+               SPEC.md#cq-unit-2 CQ-UNIT-2
+            """
+            if hasattr(self, '_m_is_pre_blank'):
+                return self._m_is_pre_blank
+
+            self._m_is_pre_blank =  ((self.phy_offset == 0) and (self.len_record == 2147483647) and (self.tags_code == 0)) 
+            return getattr(self, '_m_is_pre_blank', None)
+
+        @property
+        def ofs_ext_unit(self):
+            """Byte offset of the ext unit, counted over all files of the ext queue.
+            
+            .. seealso::
+               SPEC.md#cq-ext-2 CQ-EXT-2
+            """
+            if hasattr(self, '_m_ofs_ext_unit'):
+                return self._m_ofs_ext_unit
+
+            if self.is_ext_address:
+                pass
+                self._m_ofs_ext_unit = (self.tags_code + 9223372036854775807) + 1
+
+            return getattr(self, '_m_ofs_ext_unit', None)
+
+
+    @property
+    def num_units(self):
+        """Number of units that the file has room for.
+        
+        .. seealso::
+           SPEC.md#cq-file-1 CQ-FILE-1
+        """
+        if hasattr(self, '_m_num_units'):
+            return self._m_num_units
+
+        self._m_num_units = len(self.units)
+        return getattr(self, '_m_num_units', None)

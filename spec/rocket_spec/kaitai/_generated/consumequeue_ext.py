@@ -1,0 +1,120 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ConsumequeueExt(KaitaiStruct):
+    """One file of a consume queue's extension, `store/consumequeue_ext/TOPIC/QUEUE_ID/BYTE_OFFSET`, which a broker writes
+    with `enableConsumeQueueExt`: units of varying length, and after them an end mark (in a full file) or zeros. What
+    lies behind those two bytes is left as it was.
+    
+    .. seealso::
+       SPEC.md#cq-ext-1 CQ-EXT-1
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ConsumequeueExt, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.units = []
+        i = 0
+        while True:
+            _ = ConsumequeueExt.Unit(self._io, self, self._root)
+            self.units.append(_)
+            if (not (_.is_unit)):
+                break
+            i += 1
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.units)):
+            pass
+            self.units[i]._fetch_instances()
+
+
+    class Unit(KaitaiStruct):
+        """What the consume queue has to know of one message beyond its unit there.
+        
+        .. seealso::
+           SPEC.md#cq-ext-1 CQ-EXT-1
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ConsumequeueExt.Unit, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_unit = self._io.read_s2be()
+            _ = self.len_unit
+            if not  ((_ == -1) or (_ == 0) or (_ >= 20)) :
+                raise kaitaistruct.ValidationExprError(self.len_unit, self._io, u"/types/unit/seq/0")
+            if self.is_unit:
+                pass
+                self.tags_code = self._io.read_s8be()
+
+            if self.is_unit:
+                pass
+                self.store_timestamp = self._io.read_s8be()
+
+            if self.is_unit:
+                pass
+                self.len_bit_map = self._io.read_s2be()
+                if not self.len_bit_map == self.len_unit - 20:
+                    raise kaitaistruct.ValidationNotEqualError(self.len_unit - 20, self.len_bit_map, self._io, u"/types/unit/seq/3")
+
+            if self.is_unit:
+                pass
+                self.bit_map = self._io.read_bytes(self.len_bit_map)
+
+
+
+        def _fetch_instances(self):
+            pass
+            if self.is_unit:
+                pass
+
+            if self.is_unit:
+                pass
+
+            if self.is_unit:
+                pass
+
+            if self.is_unit:
+                pass
+
+
+        @property
+        def is_unit(self):
+            """Whether this is a unit at all, and not the end of the file's units.
+            
+            .. seealso::
+               SPEC.md#cq-ext-5 CQ-EXT-5
+            """
+            if hasattr(self, '_m_is_unit'):
+                return self._m_is_unit
+
+            self._m_is_unit = self.len_unit > 0
+            return getattr(self, '_m_is_unit', None)
+
+
+    @property
+    def num_units(self):
+        """Number of units, without the two bytes that end them.
+        
+        .. seealso::
+           SPEC.md#cq-ext-5 CQ-EXT-5
+        """
+        if hasattr(self, '_m_num_units'):
+            return self._m_num_units
+
+        self._m_num_units = len(self.units) - 1
+        return getattr(self, '_m_num_units', None)

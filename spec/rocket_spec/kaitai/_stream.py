@@ -1,0 +1,27 @@
+"""The two names of the Kaitai runtime that users of the readers need, with types."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import kaitaistruct
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+__all__ = ["ValidationFailedError", "stream"]
+
+_runtime: Any = kaitaistruct
+
+ValidationFailedError: Final = cast("type[Exception]", _runtime.ValidationFailedError)
+"""Raised where bytes break a `valid` of the .ksy."""
+
+
+def stream(source: bytes | bytearray | memoryview | BinaryIO) -> object:
+    """A Kaitai stream over bytes or a seekable binary file, for a reader's constructor.
+
+    Bytes are copied, a file is read as the reader goes and stays the caller's to close.
+    """
+    opened = BytesIO(source) if isinstance(source, bytes | bytearray | memoryview) else source
+    return cast("object", _runtime.KaitaiStream(opened))
