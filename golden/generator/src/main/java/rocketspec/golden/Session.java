@@ -11,6 +11,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
+import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -20,6 +21,7 @@ import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageClientIDSetter;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.store.DefaultMessageStore;
+import org.apache.rocketmq.store.index.IndexFile;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 /** A running broker with a real client, and the few verbs that scenarios are written in. */
@@ -73,6 +75,11 @@ public final class Session {
     /** The real store; a scenario only looks. */
     public DefaultMessageStore store() {
         return RecordingStore.current();
+    }
+
+    /** The running broker, for what no client can ask. */
+    public BrokerController broker() {
+        return broker.controller();
     }
 
     /** Makes a topic and waits until the client sees all its queues. */
@@ -159,6 +166,12 @@ public final class Session {
         await("the dispatch", () -> store().dispatchBehindBytes() == 0);
         await("the index flush", () -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(thread -> thread.getName().equals("FlushIndexFileThread")));
+    }
+
+    /** Whether the next put into the index rolls to a new file. */
+    public boolean indexIsFull() {
+        List<IndexFile> files = Private.get(Private.get(store(), "indexService"), "indexFileList");
+        return !files.isEmpty() && files.get(files.size() - 1).isWriteFull();
     }
 
     /** Stops the broker cleanly and starts it again over its store. */

@@ -1,6 +1,5 @@
 package rocketspec.golden.scenarios;
 
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -65,7 +64,7 @@ public final class Mixed implements Scenario {
     /** Levels 1 (1 s) and 2 (5 s) are delivered before the broker stops, level 18 (2 h) is not. */
     private static void delayed(Session session) throws Exception {
         for (int i = 0; i < 9; i++) {
-            Message message = message("Later", "TagDelay", "later-" + i, "delayed " + i);
+            Message message = Texts.message("Later", "TagDelay", "later-" + i, "delayed " + i);
             message.setDelayTimeLevel(new int[] {1, 2, 18}[i % 3]);
             session.send(message, i % 2);
         }
@@ -80,7 +79,7 @@ public final class Mixed implements Scenario {
                 keys.add(Texts.pick(random, random.nextInt(4) == 0 ? Texts.COLLIDING_KEYS : Texts.KEYS));
             }
             String tags = random.nextInt(5) == 0 ? null : Texts.pick(random, Texts.TAGS);
-            Message message = message(topic, tags, keys.isEmpty() ? null : String.join(" ", keys),
+            Message message = Texts.message(topic, tags, keys.isEmpty() ? null : String.join(" ", keys),
                 Texts.words(random, 1 + random.nextInt(60)));
             if (random.nextInt(3) == 0) {
                 message.putUserProperty("region", Texts.pick(random, Texts.KEYS));
@@ -92,23 +91,23 @@ public final class Mixed implements Scenario {
     }
 
     private static void oddMessages(Session session) throws Exception {
-        session.send(message("Orders", "", "", "empty tags, empty keys"), 0);
-        session.send(message("Orders", "TagA", " lead", "a space before the key"), 0);
-        session.send(message("Orders", "TagA", "x  y   z ", "spaces between and behind the keys"), 0);
-        session.send(message("Orders", "TagA", " ", "only a space"), 0);
-        session.send(message("Orders", "TagA", "dup dup dup", "one key three times"), 0);
-        session.send(message("Orders", "TagA", "tab\tkey comma,key", "a tab and a comma in keys"), 0);
-        session.send(message("Orders", "TagA", "lone\ud800surrogate", "encoded as a question mark"), 0);
-        Message properties = message("Orders", "TagA", "properties", "separators inside values");
+        session.send(Texts.message("Orders", "", "", "empty tags, empty keys"), 0);
+        session.send(Texts.message("Orders", "TagA", " lead", "a space before the key"), 0);
+        session.send(Texts.message("Orders", "TagA", "x  y   z ", "spaces between and behind the keys"), 0);
+        session.send(Texts.message("Orders", "TagA", " ", "only a space"), 0);
+        session.send(Texts.message("Orders", "TagA", "dup dup dup", "one key three times"), 0);
+        session.send(Texts.message("Orders", "TagA", "tab\tkey comma,key", "a tab and a comma in keys"), 0);
+        session.send(Texts.message("Orders", "TagA", "lone\ud800surrogate", "encoded as a question mark"), 0);
+        Message properties = Texts.message("Orders", "TagA", "properties", "separators inside values");
         properties.putUserProperty("one", "a\u0001b");
         properties.putUserProperty("two", "c\u0002d\u0001e");
         properties.putUserProperty("three", "f\u0002g");
         session.send(properties, 0);
-        session.send(message(LONGEST_TOPIC, "TagA", "longest", "a topic of 127 bytes"), 0);
-        session.send(message(LONGEST_TOPIC, null, String.join("", Collections.nCopies(1000, "k")), "a long key"), 0);
-        session.send(message("Orders", "TagA", "compressed",
+        session.send(Texts.message(LONGEST_TOPIC, "TagA", "longest", "a topic of 127 bytes"), 0);
+        session.send(Texts.message(LONGEST_TOPIC, null, String.join("", Collections.nCopies(1000, "k")), "a long key"), 0);
+        session.send(Texts.message("Orders", "TagA", "compressed",
             String.join("", Collections.nCopies(3000, "compress me "))), 0);
-        session.send(message("Orders", "TagA", "large", Texts.words(session.random(), 2500)), 0);
+        session.send(Texts.message("Orders", "TagA", "large", Texts.words(session.random(), 2500)), 0);
     }
 
     private static void batches(Session session) throws Exception {
@@ -116,7 +115,7 @@ public final class Mixed implements Scenario {
         for (int batch = 0; batch < 6; batch++) {
             List<Message> messages = new ArrayList<>();
             for (int i = 1 + random.nextInt(12); i > 0; i--) {
-                messages.add(message("Batch", Texts.pick(random, Texts.TAGS), random.nextInt(3) == 0 ? null
+                messages.add(Texts.message("Batch", Texts.pick(random, Texts.TAGS), random.nextInt(3) == 0 ? null
                     : Texts.pick(random, Texts.KEYS) + " batch-" + batch, Texts.words(random, 1 + random.nextInt(300))));
             }
             session.sendBatch(messages, batch % 2);
@@ -125,12 +124,12 @@ public final class Mixed implements Scenario {
 
     private static void asynchronous(Session session) throws Exception {
         for (int i = 0; i < 40; i++) {
-            session.sendAsync(message("AaTopic", "TagAsync", "async-" + i % 10, "asynchronous " + i), i % 2);
+            session.sendAsync(Texts.message("AaTopic", "TagAsync", "async-" + i % 10, "asynchronous " + i), i % 2);
         }
         session.settle();
         long before = session.store().getMaxOffsetInQueue("BBTopic", 0);
         for (int i = 0; i < 20; i++) {
-            session.sendOneway(message("BBTopic", "TagOneway", "oneway-" + i % 7, "one way " + i), 0);
+            session.sendOneway(Texts.message("BBTopic", "TagOneway", "oneway-" + i % 7, "one way " + i), 0);
         }
         session.await("the one-way messages", () -> session.store().getMaxOffsetInQueue("BBTopic", 0) == before + 20);
     }
@@ -152,16 +151,5 @@ public final class Mixed implements Scenario {
         session.awaitUnits("%RETRY%" + GROUP, 1, 2);
         session.awaitUnits("%DLQ%" + GROUP, 1, 1);
         consumer.shutdown();
-    }
-
-    private static Message message(String topic, String tags, String keys, String body) {
-        Message message = new Message(topic, body.getBytes(StandardCharsets.UTF_8));
-        if (tags != null) {
-            message.setTags(tags);
-        }
-        if (keys != null) {
-            message.setKeys(keys);
-        }
-        return message;
     }
 }

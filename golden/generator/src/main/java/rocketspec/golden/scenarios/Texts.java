@@ -1,11 +1,13 @@
 package rocketspec.golden.scenarios;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import org.apache.rocketmq.common.message.Message;
 
-/** The words that scenarios choose from: ASCII, CJK, emoji, and strings whose hash codes are peculiar. */
+/** Messages, and the words that scenarios choose from: ASCII, CJK, emoji, and strings whose hash codes are peculiar. */
 final class Texts {
 
     /** {@code AaTopic#Aa}, {@code AaTopic#BB}, {@code BBTopic#Aa} and {@code BBTopic#BB} have one hash code. */
@@ -35,5 +37,17 @@ final class Texts {
             text.append(LETTERS.charAt(random.nextInt(LETTERS.length())));
         }
         return text.toString();
+    }
+
+    /** A message; null tags and keys are left out, empty ones are not. */
+    static Message message(String topic, String tags, String keys, String body) {
+        Message message = new Message(topic, body.getBytes(StandardCharsets.UTF_8));
+        if (tags != null) {
+            message.setTags(tags);
+        }
+        if (keys != null) {
+            message.setKeys(keys);
+        }
+        return message;
     }
 }
