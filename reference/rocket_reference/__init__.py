@@ -1,16 +1,87 @@
-"""A small, exact, slow-but-clear reference of RocketMQ 4.9.3's store formats; standard library only."""
+"""A small, exact reference of RocketMQ 4.9.3's store formats, to be read beside the Java; stdlib only."""
 
 from rocket_reference import java
+from rocket_reference.checkpoint_file import Checkpoint, checkpoint, read_checkpoint, write_checkpoint
+from rocket_reference.commit_log import Record, record, records
+from rocket_reference.consume_queue import (
+    PRE_BLANK,
+    QueueUnit,
+    base_offset,
+    encode_queue_unit,
+    file_name,
+    queue_file_size,
+    queue_unit,
+    queue_units,
+    tags_code,
+)
+from rocket_reference.consume_queue_ext import (
+    ExtUnit,
+    address_of,
+    encode_ext_unit,
+    ext_unit,
+    ext_units,
+    is_ext_address,
+    offset_of,
+)
+from rocket_reference.dispatch import (
+    DELAY_LEVELS,
+    DispatchRequest,
+    dispatch_request,
+    dispatch_requests,
+    dispatch_tags_code,
+)
 from rocket_reference.errors import JavaError, UnspecifiedError
-from rocket_reference.index_file import IndexFile, IndexHeader, file_size, key_hash, open_index_file
+from rocket_reference.index_bytes import IndexEntry, index_entries, index_header, index_slots
+from rocket_reference.index_file import IndexFile, file_size, key_hash, open_index_file
+from rocket_reference.index_header import IndexHeader
+from rocket_reference.properties import parse_properties, properties_text
+from rocket_reference.record_bytes import body_checksum, encode_blank, encode_record, host_text
 
 __all__ = [
+    "DELAY_LEVELS",
+    "PRE_BLANK",
+    "Checkpoint",
+    "DispatchRequest",
+    "ExtUnit",
+    "IndexEntry",
     "IndexFile",
     "IndexHeader",
     "JavaError",
+    "QueueUnit",
+    "Record",
     "UnspecifiedError",
+    "address_of",
+    "base_offset",
+    "body_checksum",
+    "checkpoint",
+    "dispatch_request",
+    "dispatch_requests",
+    "dispatch_tags_code",
+    "encode_blank",
+    "encode_ext_unit",
+    "encode_queue_unit",
+    "encode_record",
+    "ext_unit",
+    "ext_units",
+    "file_name",
     "file_size",
+    "host_text",
+    "index_entries",
+    "index_header",
+    "index_slots",
+    "is_ext_address",
     "java",
     "key_hash",
+    "offset_of",
     "open_index_file",
+    "parse_properties",
+    "properties_text",
+    "queue_file_size",
+    "queue_unit",
+    "queue_units",
+    "read_checkpoint",
+    "record",
+    "records",
+    "tags_code",
+    "write_checkpoint",
 ]

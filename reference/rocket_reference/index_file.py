@@ -1,7 +1,7 @@
 """The index file: put, select, and the in-memory header that goes before the bytes.
 
-Read beside `org.apache.rocketmq.store.index.IndexFile` and `IndexHeader` of 4.9.3 (line numbers below are
-IndexFile's unless another class is named).
+Read beside `org.apache.rocketmq.store.index.IndexFile` of 4.9.3; line numbers below are its own unless
+another class is named.
 
 Theory of operation. The file is a hash table on disk. A header of 40 bytes, S slots of 4 and N entries of
 20 follow each other; nothing in it says S or N. A slot holds the number of the newest entry whose key hash
@@ -22,13 +22,14 @@ exception in the middle of a put is caught: the put returns false, and the write
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import MalformedError
 
+from rocket_reference._cycle_watch import CycleWatch
 from rocket_reference._mapping import MappedBuffer, check_file_name, map_file
-from rocket_reference.errors import JavaError, UnspecifiedError
+from rocket_reference.errors import JavaError
+from rocket_reference.index_header import HEADER_SIZE, IndexHeader, InMemoryHeader
 from rocket_reference.java import I32_MAX, abs_i32, div, rem, string_hash, to_i32, to_i64
 
 if TYPE_CHECKING:
@@ -37,15 +38,11 @@ if TYPE_CHECKING:
 
     from rocket_reference._mapping import WritableBuffer
 
-__all__ = ["IndexFile", "IndexHeader", "file_size", "key_hash", "open_index_file"]
+__all__ = ["IndexFile", "file_size", "key_hash", "open_index_file"]
 
-HEADER_SIZE: Final = 40
 SLOT_SIZE: Final = 4
 ENTRY_SIZE: Final = 20
 NO_ENTRY: Final = 0  # invalidIndex
-
-MOST_RESULTS: Final = 1_000_000
-"""A max_num above this fills the memory on a chain that cycles through a hit: unspecified."""
 
 
 def key_hash(key: str) -> int:
@@ -65,83 +62,6 @@ def file_size(hash_slot_num: int, index_num: int) -> int:
     Source: IndexFile 44-45.
     """
     return to_i32(HEADER_SIZE + hash_slot_num * SLOT_SIZE + index_num * ENTRY_SIZE)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexHeader:
-    """The six header fields: times in ms since the epoch, offsets in bytes (IDX-HDR-1)."""
-
-    begin_timestamp: int
-    end_timestamp: int
-    begin_phy_offset: int
-    end_phy_offset: int
-    hash_slot_count: int
-    index_count: int
-
-
-class _Header:
-    """`IndexHeader` of 4.9.3: six values in memory, whose setters write through to bytes 0 .. 39."""
-
-    __slots__ = (
-        "_bytes",
-        "begin_phy_offset",
-        "begin_timestamp",
-        "end_phy_offset",
-        "end_timestamp",
-        "hash_slot_count",
-        "index_count",
-    )
-
-    def __init__(self, buffer: MappedBuffer) -> None:
-        self._bytes = buffer
-        self.begin_timestamp = 0
-        self.end_timestamp = 0
-        self.begin_phy_offset = 0
-        self.end_phy_offset = 0
-        self.hash_slot_count = 0
-        self.index_count = 1  # IDX-HDR-5: the number of the next entry
-
-    def load(self) -> None:  # IndexHeader.load 44-56
-        self.begin_timestamp = self._bytes.get_long(0)  # IDX-LOAD-1
-        self.end_timestamp = self._bytes.get_long(8)
-        self.begin_phy_offset = self._bytes.get_long(16)
-        self.end_phy_offset = self._bytes.get_long(24)
-        self.hash_slot_count = self._bytes.get_int(32)
-        self.index_count = self._bytes.get_int(36)
-        if self.index_count <= 0:
-            self.index_count = 1  # IDX-LOAD-2
-
-    def update_bytes(self) -> None:  # IndexHeader.updateByteBuffer 58-65
-        self._bytes.put_long(0, self.begin_timestamp)  # IDX-FLUSH-1
-        self._bytes.put_long(8, self.end_timestamp)
-        self._bytes.put_long(16, self.begin_phy_offset)
-        self._bytes.put_long(24, self.end_phy_offset)
-        self._bytes.put_int(32, self.hash_slot_count)
-        self._bytes.put_int(36, self.index_count)
-
-    def set_begin_timestamp(self, value: int) -> None:
-        self.begin_timestamp = value
-        self._bytes.put_long(0, value)
-
-    def set_end_timestamp(self, value: int) -> None:
-        self.end_timestamp = value
-        self._bytes.put_long(8, value)
-
-    def set_begin_phy_offset(self, value: int) -> None:
-        self.begin_phy_offset = value
-        self._bytes.put_long(16, value)
-
-    def set_end_phy_offset(self, value: int) -> None:
-        self.end_phy_offset = value
-        self._bytes.put_long(24, value)
-
-    def increment_hash_slot_count(self) -> None:
-        self.hash_slot_count = to_i32(self.hash_slot_count + 1)
-        self._bytes.put_int(32, self.hash_slot_count)
-
-    def increment_index_count(self) -> None:
-        self.index_count += 1  # below index_num, so it cannot wrap
-        self._bytes.put_int(36, self.index_count)
 
 
 class IndexFile:
@@ -180,7 +100,7 @@ class IndexFile:
         self.index_num = index_num
         self._entries = to_i32(HEADER_SIZE + hash_slot_num * SLOT_SIZE)
         self._buffer = MappedBuffer(buffer, size)
-        self._header = _Header(self._buffer)
+        self._header = InMemoryHeader(self._buffer)
         if end_phy_offset > 0:  # IDX-FILE-2: a file that follows another starts where that one ended
             self._header.set_begin_phy_offset(end_phy_offset)
             self._header.set_end_phy_offset(end_phy_offset)
@@ -207,15 +127,7 @@ class IndexFile:
 
     def header(self) -> IndexHeader:
         """The header as it is in memory, which goes before the bytes (IDX-HDR-5)."""
-        header = self._header
-        return IndexHeader(
-            header.begin_timestamp,
-            header.end_timestamp,
-            header.begin_phy_offset,
-            header.end_phy_offset,
-            header.hash_slot_count,
-            header.index_count,
-        )
+        return self._header.snapshot()
 
     def full(self) -> bool:
         """Whether the next put would be refused (IDX-FULL-1). Source: IndexFile.isWriteFull 84-86."""
@@ -320,7 +232,7 @@ class IndexFile:
         """Follows the chain from `entry` and appends hits to `offsets`. Source: 214-249."""
         buffer, header = self._buffer, self._header
         begin, end = window
-        watch = _CycleWatch(max_num)
+        watch = CycleWatch(max_num)
         while len(offsets) < max_num:  # IDX-SEL-3
             watch.step(entry, len(offsets))
             position = self._entry_position(entry)
@@ -360,33 +272,6 @@ class IndexFile:
     def _entry_position(self, entry: int) -> int:
         """Byte offset of an entry, in int arithmetic (IDX-ENT-1, IDX-FILE-3). Source: 121-123, 219-221."""
         return to_i32(self._entries + entry * ENTRY_SIZE)
-
-
-class _CycleWatch:
-    """Notices a chain that goes round for ever (Brent's algorithm: constant memory).
-
-    Damage can make a chain cycle. 4.9.3 then walks on until the list is full; when no entry of the cycle
-    is a hit that is never, and when max_num is huge it runs out of memory first.
-    """
-
-    __slots__ = ("_hits", "_marked", "_max_num", "_steps", "_stride")
-
-    def __init__(self, max_num: int) -> None:
-        self._max_num = max_num
-        self._marked = 0
-        self._hits = 0
-        self._stride = 1
-        self._steps = 0
-
-    def step(self, entry: int, hits: int) -> None:
-        if entry == self._marked and (hits == self._hits or self._max_num > MOST_RESULTS):
-            raise UnspecifiedError(f"the chain through entry {entry} cycles, and the walk never ends")
-        self._steps += 1
-        if self._steps == self._stride:
-            self._marked = entry
-            self._hits = hits
-            self._steps = 0
-            self._stride *= 2
 
 
 @contextmanager
