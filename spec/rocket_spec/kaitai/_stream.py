@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, cast
-
-import kaitaistruct
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
 __all__ = ["ValidationFailedError", "stream"]
 
-_runtime: Any = kaitaistruct
+_runtime: Final[Any] = import_module("kaitaistruct")
 
 ValidationFailedError: Final = cast("type[Exception]", _runtime.ValidationFailedError)
 """Raised where bytes break a `valid` of the .ksy."""

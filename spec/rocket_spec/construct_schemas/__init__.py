@@ -1,0 +1,33 @@
+"""Construct schemas of every file: `SCHEMA.parse(data)` gives plain values, `SCHEMA.build(value)` the same bytes again.
+
+Field names are those of the layout tables. On build, lengths are computed and constants filled in.
+"""
+
+from rocket_spec.construct_schemas._commit_log import BLANK, COMMIT_LOG, RECORD
+from rocket_spec.construct_schemas._fixed import (
+    CHECKPOINT,
+    INDEX_ENTRY,
+    INDEX_HEADER,
+    INDEX_SLOT,
+    QUEUE_FILE,
+    QUEUE_UNIT,
+    index_file,
+)
+from rocket_spec.construct_schemas._queue_ext import EXT_FILE, EXT_UNIT
+from rocket_spec.construct_schemas._schema import Schema
+
+__all__ = [
+    "BLANK",
+    "CHECKPOINT",
+    "COMMIT_LOG",
+    "EXT_FILE",
+    "EXT_UNIT",
+    "INDEX_ENTRY",
+    "INDEX_HEADER",
+    "INDEX_SLOT",
+    "QUEUE_FILE",
+    "QUEUE_UNIT",
+    "RECORD",
+    "Schema",
+    "index_file",
+]
