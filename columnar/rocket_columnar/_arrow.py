@@ -1,0 +1,110 @@
+"""Arrow arrays straight from NumPy arrays and byte strings.
+
+`pyarrow.array` looks for pandas and loads it where it is installed, a third of a second that decoding has no use
+for; building arrays from buffers doesn't, and copies nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = pa.Array[Any]
+    Columns = dict[str, Array]
+
+__all__ = ["batch", "binaries", "booleans", "constant", "dictionary", "empty", "integers", "maps", "strings"]
+
+_INTEGERS: Final = {"int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64()}
+
+
+def _buffer(data: NDArray[Any] | bytes) -> pa.Buffer:
+    return pa.py_buffer(data)  # type: ignore[arg-type]  # the stubs do not know that arrays are buffers
+
+
+def integers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Array:
+    """A native int16, int32 or int64 array, not copied; null where `valid` is false."""
+    values = np.ascontiguousarray(values)
+    mask = None if valid is None or valid.all() else _buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(_INTEGERS[values.dtype.name], values.size, [mask, _buffer(values)])
+
+
+def booleans(values: NDArray[np.bool_]) -> Array:
+    """A bool array of NumPy's, bit-packed."""
+    return pa.Array.from_buffers(
+        pa.bool_(), values.size, [None, _buffer(np.packbits(values, bitorder="little"))]
+    )
+
+
+def _offsets(lengths: Iterable[int], count: int) -> NDArray[np.int32]:
+    offsets = np.zeros(count + 1, np.int32)
+    np.cumsum(np.fromiter(lengths, np.int32, count), out=offsets[1:])
+    return offsets
+
+
+def binaries(values: Sequence[bytes | memoryview], *, type_: pa.DataType | None = None) -> Array:
+    """Byte strings, together less than 2 GiB, joined into one buffer."""
+    offsets = _offsets(map(len, values), len(values))
+    return pa.Array.from_buffers(
+        type_ or pa.binary(), len(values), [None, _buffer(offsets), _buffer(b"".join(values))]
+    )
+
+
+def strings(values: Sequence[str | None]) -> Array:
+    """Texts, null for None."""
+    valid = np.fromiter((value is not None for value in values), np.bool_, len(values))
+    encoded = [b"" if value is None else value.encode() for value in values]
+    offsets = _offsets(map(len, encoded), len(encoded))
+    mask = None if valid.all() else _buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(
+        pa.string(), len(encoded), [mask, _buffer(offsets), _buffer(b"".join(encoded))]
+    )
+
+
+def dictionary(indices: NDArray[np.int32], values: Array) -> Array:
+    """Strings by their number in `values`; null where the number is negative."""
+    return pa.DictionaryArray.from_arrays(integers(indices, indices >= 0), values)
+
+
+def constant(values: Array, index: int, count: int) -> Array:
+    """`count` times the string number `index` of `values`, or null where `index` is negative."""
+    return dictionary(np.full(count, index, np.int32), values)
+
+
+def maps(counts: Sequence[int], keys: Sequence[str], items: Sequence[str]) -> Array:
+    """Maps of string to string: `counts` pairs each, taken from `keys` and `items` in turn."""
+    offsets = integers(_offsets(counts, len(counts)))
+    pairs: Array = pa.MapArray.from_arrays(offsets, strings(keys), strings(items))  # type: ignore[call-overload]
+    return pairs
+
+
+def batch(schema: pa.Schema, columns: dict[str, Array]) -> pa.RecordBatch:
+    """A record batch of `schema` from arrays by name; those that it doesn't name are left out."""
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def empty(schema: pa.Schema) -> pa.RecordBatch:
+    """A record batch of `schema` without rows."""
+    columns: dict[str, Array] = {}
+    for field in schema:
+        if pa.types.is_dictionary(field.type):
+            columns[field.name] = dictionary(np.empty(0, np.int32), strings([]))
+        elif pa.types.is_map(field.type):
+            columns[field.name] = maps([], [], [])
+        else:
+            columns[field.name] = _empty(field.type)
+    return batch(schema, columns)
+
+
+def _empty(type_: pa.DataType) -> Array:
+    if pa.types.is_integer(type_):
+        return integers(np.empty(0, type_.to_pandas_dtype()))
+    if pa.types.is_boolean(type_):
+        return booleans(np.empty(0, np.bool_))
+    return binaries([], type_=type_)

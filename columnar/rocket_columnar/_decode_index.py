@@ -1,0 +1,96 @@
+"""Index files to rows: headers and entries, a run of entries at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.layout import INDEX_ENTRY
+
+from rocket_columnar import _arrow
+from rocket_columnar._chains import ENTRY, read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar._arrow import Columns
+    from rocket_columnar._read import Reader
+
+__all__ = ["entry_columns", "header_columns"]
+
+_MILLIS: Final = np.int64(1000)
+
+
+def header_columns(reader: Reader, geometry: Geometry) -> Columns:
+    """The one row of `index_headers`, less `file`: geometry, and the header as it lies in the file (IDX-HDR-1)."""
+    header = read_header(reader)
+    wide = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
+    columns = {name: _arrow.integers(np.array([getattr(header, name)], np.int64)) for name in wide}
+    narrow = {
+        "hash_slot_num": geometry.hash_slot_num,
+        "index_num": geometry.index_num,
+        "hash_slot_count": header.hash_slot_count,
+        "index_count": header.index_count,
+    }
+    return columns | {name: _arrow.integers(np.array([value], np.int32)) for name, value in narrow.items()}
+
+
+def entry_columns(
+    reader: Reader, geometry: Geometry, names: set[str], batch_rows: int, *, all_entries: bool = False
+) -> Iterator[tuple[int, Columns]]:
+    """The rows of `index_entries`, less `file`: entries 1 .. indexCount - 1, of the columns in `names`.
+
+    `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the
+    header's begin + 1000 * time_diff, wrapped as a long, which is what a query computes (IDX-SEL-4). With
+    `all_entries` each entry that is not all zeros is a row, those at 0 and beyond the index count too.
+    """
+    header = read_header(reader)
+    runs: Iterable[tuple[int, int]] = [(1, min(header.index_count, geometry.index_num))]
+    if all_entries:
+        runs = (
+            _whole_entries(first, end, geometry) for first, end in reader.extents(geometry.entries_offset)
+        )
+    done = 0
+    for first, end in runs:
+        for start in range(max(first, done), end, batch_rows):
+            stop = min(start + batch_rows, end)
+            offset = geometry.entries_offset + start * INDEX_ENTRY.size
+            raw = reader.read(offset, (stop - start) * INDEX_ENTRY.size)
+            numbers = np.arange(start, stop, dtype=np.int32)
+            entries = raw.view(ENTRY)
+            if all_entries:
+                written = raw.reshape(-1, INDEX_ENTRY.size).any(axis=1)
+                entries, numbers = entries[written], numbers[written]
+            if entries.size:
+                yield (
+                    entries.size,
+                    _columns(entries, numbers, geometry, np.int64(header.begin_timestamp), names),
+                )
+        done = max(done, end)
+
+
+def _whole_entries(first: int, end: int, geometry: Geometry) -> tuple[int, int]:
+    """The range of entries that the bytes [first, end) touch."""
+    base, width = geometry.entries_offset, INDEX_ENTRY.size
+    return (first - base) // width, min(-((base - end) // width), geometry.index_num)
+
+
+def _columns(
+    entries: NDArray[Any], numbers: NDArray[np.int32], geometry: Geometry, begin: np.int64, names: set[str]
+) -> Columns:
+    columns = {"entry": numbers}
+    for name, kind in (("phy_offset", np.int64), ("prev_entry", np.int32)):
+        if name in names:
+            columns[name] = entries[name].astype(kind)
+    if names & {"key_hash", "slot"}:
+        columns["key_hash"] = entries["key_hash"].astype(np.int32)
+    if "slot" in names:
+        columns["slot"] = np.fmod(columns["key_hash"], np.int32(geometry.hash_slot_num))
+    if names & {"time_diff", "store_timestamp"}:
+        columns["time_diff"] = entries["time_diff"].astype(np.int32)
+    if "store_timestamp" in names:
+        columns["store_timestamp"] = columns["time_diff"].astype(np.int64) * _MILLIS + begin
+    return {name: _arrow.integers(values) for name, values in columns.items() if name in names}

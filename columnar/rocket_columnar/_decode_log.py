@@ -1,0 +1,131 @@
+"""A commit-log file to rows: record after record to the blank or the zeros behind the last one.
+
+Where a record does not verify, the walk goes on at the next frame that does, and reports the gap.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import MalformedError
+from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+
+from rocket_columnar._gap import Gap
+from rocket_columnar._log_rows import LogRows
+from rocket_columnar._record import Bad, Record, check, check_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rocket_columnar._arrow import Columns
+    from rocket_columnar._log_rows import Topics
+    from rocket_columnar._read import Reader
+
+__all__ = ["log_columns"]
+
+_WINDOW: Final = 4 << 20
+_MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGIC))
+
+
+class _Walk:
+    """A window that moves over one file, and the frames in it."""
+
+    def __init__(self, reader: Reader, base_offset: int) -> None:
+        self.reader = reader
+        self.base_offset = base_offset
+        self.window = b""
+        self.begin = 0
+
+    def load(self, position: int, length: int) -> int:
+        """Makes the window hold `length` bytes from `position`; their place in it."""
+        if position < self.begin or position + length > self.begin + len(self.window):
+            size = min(max(length, _WINDOW), self.reader.size - position)
+            self.window = self.reader.read(position, size).tobytes()
+            self.begin = position
+        return position - self.begin
+
+    def is_blank(self, position: int) -> bool:
+        """Whether a blank lies here that fills the file to its end (LOG-BLANK-1)."""
+        if position + BLANK.size > self.reader.size:
+            return False
+        at = self.load(position, BLANK.size)
+        total_size, magic = struct.unpack_from(">ii", self.window, at)
+        return bool(magic == BLANK_MAGIC and total_size == self.reader.size - position)
+
+    def record(self, position: int) -> Record | Bad:
+        """The record at `position`, whose bytes are then in the window, or why there is none."""
+        room = self.reader.size - position
+        at = self.load(position, min(room, RECORD_FIXED_V4))
+        if room < RECORD_FIXED_V4 and self.window[at + 4 : at + 8] != _MAGICS[1]:
+            return Bad(f"{room} bytes", f"a record of at least {RECORD_FIXED_V4}, or a blank")
+        bad = check_head(self.window, at, room, self.base_offset + position)
+        if bad is not None:
+            return bad
+        (total_size,) = struct.unpack_from(">i", self.window, at)
+        return check(self.window, self.load(position, total_size))
+
+    def next_frame(self, position: int) -> int:
+        """The next place from `position` on at which a record verifies or a blank ends the file, else its size."""
+        size = self.reader.size
+        while position + BLANK.size <= size:
+            at = self.load(position, BLANK.size)
+            hits = [self.window.find(magic, at + 4) for magic in _MAGICS]
+            hits = [hit for hit in hits if hit >= 0]
+            if not hits:
+                # A magic may lie across the window's end.
+                position = max(position + 1, self.begin + len(self.window) - 7)
+                continue
+            candidate = self.begin + min(hits) - 4
+            if self.is_blank(candidate) or isinstance(self.record(candidate), Record):
+                return candidate
+            position = candidate + 1
+        return size
+
+
+def _zeros(reader: Reader, position: int) -> bool:
+    return reader.first_nonzero(position, reader.size) is None
+
+
+def log_columns(
+    reader: Reader,
+    base_offset: int,
+    names: set[str],
+    batch_rows: int,
+    *,
+    topics: Topics,
+    on_gap: Callable[[Gap], None],
+    goes_on: Callable[[], bool],
+) -> Iterator[tuple[int, Columns]]:
+    """The rows of `commit_log`, less `file`, of the columns in `names`.
+
+    A record verifies when its magic, its lengths and its physical offset are right; the body's CRC is a column of
+    its own. `goes_on` tells whether a later file of the log holds records: zeros at the end of this one are then
+    a gap, and otherwise the room that is still to be written.
+    """
+    if not reader.size:
+        raise MalformedError(
+            file=reader.name, found="an empty file", expected="a commit log", clause="LOG-FILE-1"
+        )
+    walk = _Walk(reader, base_offset)
+    rows = LogRows(names, topics)
+    position = 0
+    while position < reader.size:
+        if walk.is_blank(position):
+            break
+        record = walk.record(position)
+        if isinstance(record, Record):
+            rows.add(walk.window, record)
+            position += record.fixed[0]
+            if rows.count >= batch_rows or rows.full:
+                yield rows.count, rows.take()
+            continue
+        if _zeros(reader, position):
+            if not goes_on():
+                break
+            record = Bad("zeros to the file's end", "a record or a blank, since a later file holds records")
+        end = walk.next_frame(position + 1)
+        on_gap(Gap(reader.name, base_offset + position, base_offset + end, record.found, record.expected))
+        position = end
+    if rows.count:
+        yield rows.count, rows.take()

@@ -1,0 +1,32 @@
+"""What lies between the records that verify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Gap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A range of the commit log that was passed over.
+
+    Attributes:
+        file: path of the file, as the user's path began.
+        begin: physical offset of the first byte, in bytes of the log.
+        end: physical offset behind the last byte.
+        found: what lies at `begin`.
+        expected: what the format asks for there.
+    """
+
+    file: str
+    begin: int
+    end: int
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}: gap from {self.begin:,} to {self.end:,} ({self.end - self.begin:,} bytes): "
+            f"found {self.found}, expected {self.expected}"
+        )

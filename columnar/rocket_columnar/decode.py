@@ -1,0 +1,298 @@
+"""Files to tables: record batches in bounded memory, table after table, file after file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import numpy as np
+import pyarrow as pa
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.tables import TABLES
+
+from rocket_columnar import _arrow
+from rocket_columnar._decode_index import entry_columns, header_columns
+from rocket_columnar._decode_log import log_columns
+from rocket_columnar._decode_queue import checkpoint_columns, ext_columns, queue_columns
+from rocket_columnar._gap import Gap
+from rocket_columnar._log_rows import Topics
+from rocket_columnar._read import Reader, open_reader
+from rocket_columnar.geometry import resolve_each
+from rocket_columnar.schema import SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar._arrow import Array, Columns
+    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.store import Kind, StoreFile
+
+__all__ = ["TABLE_KINDS", "Gap", "decode"]
+
+TABLE_KINDS: Final[dict[str, Kind]] = {
+    "index_headers": "index",
+    "index_entries": "index",
+    "consume_queue": "queue",
+    "commit_log": "log",
+    "checkpoint": "checkpoint",
+    "consume_queue_ext": "ext",
+}
+"""The kind of file that each table is decoded from, in the order in which tables come."""
+
+_JOINED: Final = frozenset({"index_headers", "consume_queue", "checkpoint"})  # many small files, short rows
+_BATCH_ROWS: Final = 1 << 17
+
+
+def _raise(gap: Gap) -> NoReturn:
+    """The default of `on_gap`: nothing is passed over in silence."""
+    raise MalformedError(
+        file=gap.file,
+        found=f"a gap in the log from {gap.begin:,} to {gap.end:,}: {gap.found}",
+        expected=gap.expected,
+    )
+
+
+def _chosen_tables(files: Sequence[StoreFile], tables: Sequence[str] | None) -> list[str]:
+    kinds = {file.kind for file in files}
+    if tables is None:
+        return [table for table, kind in TABLE_KINDS.items() if kind in kinds]
+    for table in tables:
+        if table not in TABLE_KINDS:
+            raise UsageError(f"unknown table {table!r}; there are {', '.join(TABLE_KINDS)}")
+        if TABLE_KINDS[table] not in kinds:
+            there = ", ".join(sorted(kinds)) or "no"
+            raise UsageError(f"no {TABLE_KINDS[table]} files for table {table}, only {there} files")
+    return [table for table in TABLE_KINDS if table in tables]
+
+
+def _chosen_schemas(tables: Sequence[str], columns: Sequence[str] | None) -> dict[str, pa.Schema]:
+    if columns is None:
+        return {table: SCHEMAS[table] for table in tables}
+    known = {column.name for table in tables for column in TABLES[table]}
+    for name in columns:
+        if name not in known:
+            raise UsageError(f"no column {name!r} in {', '.join(tables)}")
+    return {
+        table: pa.schema([SCHEMAS[table].field(name) for name in columns if name in SCHEMAS[table].names])
+        for table in tables
+    }
+
+
+class _Numbers:
+    """Distinct strings and their numbers: the dictionary that all batches of a table share."""
+
+    def __init__(self, values: Iterable[str | None]) -> None:
+        names = list(dict.fromkeys(value for value in values if value is not None))
+        self._numbers = {name: number for number, name in enumerate(names)}
+        self.array = _arrow.strings(names)
+
+    def column(self, value: str | None, count: int) -> Array:
+        """`count` times `value`; nulls for None."""
+        return _arrow.constant(self.array, -1 if value is None else self._numbers[value], count)
+
+
+class _Decoder:
+    """One table of one call of `decode`."""
+
+    def __init__(
+        self,
+        table: str,
+        files: Sequence[StoreFile],
+        schema: pa.Schema,
+        geometries: dict[StoreFile, GeometryGuess],
+        *,
+        all_entries: bool,
+        on_gap: Callable[[Gap], None],
+        batch_rows: int,
+    ) -> None:
+        self.table = table
+        self.files = [file for file in files if file.kind == TABLE_KINDS[table]]
+        self.schema = schema
+        self.wanted = set(schema.names)
+        self.geometries = geometries
+        self.all_entries = all_entries
+        self.on_gap = on_gap
+        self.batch_rows = batch_rows
+        self.names = _Numbers(file.name for file in self.files)
+        self.topic_names = _Numbers(file.topic for file in self.files)
+        self.log_topics = Topics()
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The batches of all files."""
+        after: dict[object, tuple[StoreFile, int]] = {}
+        for number, file in enumerate(self.files):
+            with open_reader(file.path) as reader:
+                if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
+                    before = after.get((file.path.parent, file.topic, file.queue_id))
+                    if before is not None:
+                        self._check_order(*before, file)
+                    after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
+                for count, columns in self._columns(reader, file, number):
+                    yield self._batch(file, count, columns)
+
+    def _check_order(self, before: StoreFile, end: int, file: StoreFile) -> None:
+        """The file's base offset against the end of the one before: overlaps raise, in the log a hole is a gap."""
+        if file.base_offset < end:
+            size = end - before.base_offset
+            raise MalformedError(
+                file=str(before.path),
+                found=f"{size:,} bytes",
+                expected=f"{file.base_offset - before.base_offset:,}, up to where {file.path.name} begins",
+                clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
+            )
+        if file.kind == "log" and file.base_offset > end:
+            self.on_gap(
+                Gap(str(file.path), end, file.base_offset, "no file", "one that joins on to the one before")
+            )
+
+    def _columns(self, reader: Reader, file: StoreFile, number: int) -> Iterator[tuple[int, Columns]]:
+        if self.table == "index_headers":
+            yield 1, header_columns(reader, self.geometries[file].geometry)
+        elif self.table == "index_entries":
+            geometry = self.geometries[file].geometry
+            yield from entry_columns(
+                reader, geometry, self.wanted, self.batch_rows, all_entries=self.all_entries
+            )
+        elif self.table == "consume_queue":
+            yield from queue_columns(
+                reader, file.base_offset, self.wanted, self.batch_rows, all_entries=self.all_entries
+            )
+        elif self.table == "consume_queue_ext":
+            yield from ext_columns(reader, file.base_offset, self.batch_rows)
+        elif self.table == "checkpoint":
+            yield 1, checkpoint_columns(reader)
+        else:
+            yield from log_columns(
+                reader,
+                file.base_offset,
+                self.wanted,
+                self.batch_rows,
+                topics=self.log_topics,
+                on_gap=self.on_gap,
+                goes_on=lambda: any(_begins(later) for later in self.files[number + 1 :]),
+            )
+
+    def _batch(self, file: StoreFile, count: int, columns: Columns) -> pa.RecordBatch:
+        if "file" in self.wanted:
+            columns["file"] = self.names.column(file.name, count)
+        if "topic" in self.wanted and "topic" not in columns:
+            columns["topic"] = self.topic_names.column(file.topic, count)
+        if "queue_id" in self.wanted and "queue_id" not in columns:
+            ids = np.full(count, file.queue_id or 0, np.int32)
+            columns["queue_id"] = _arrow.integers(ids, np.full(count, file.queue_id is not None))
+        return _arrow.batch(self.schema, columns)
+
+    def empty(self) -> pa.RecordBatch:
+        """A batch without rows."""
+        return _arrow.empty(self.schema)
+
+
+def _begins(file: StoreFile) -> bool:
+    """Whether a later log file begins with anything but zeros."""
+    with open_reader(file.path) as reader:
+        return bool(reader.read(0, min(8, reader.size)).any())
+
+
+def _limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
+    """At most `limit` rows; no more is read than they need."""
+    left = limit
+    if left == 0:
+        return
+    for batch in batches:
+        if left is None:
+            yield batch
+            continue
+        yield batch.slice(0, left) if batch.num_rows > left else batch
+        left -= min(left, batch.num_rows)
+        if not left:
+            return
+
+
+def _joined(batches: Iterator[pa.RecordBatch], batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Small batches put together, so that ten thousand short queues are not ten thousand batches."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if held and rows + batch.num_rows > batch_rows:
+            yield _concatenated(held)
+            held, rows = [], 0
+        held.append(batch)
+        rows += batch.num_rows
+    if held:
+        yield _concatenated(held)
+
+
+def _concatenated(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    (whole,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return whole
+
+
+def decode(
+    files: Sequence[StoreFile],
+    *,
+    tables: Sequence[str] | None = None,
+    geometry: Geometry | None = None,
+    columns: Sequence[str] | None = None,
+    limit: int | None = None,
+    all_entries: bool = False,
+    on_gap: Callable[[Gap], None] = _raise,
+    batch_rows: int = _BATCH_ROWS,
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The rows of `files` as (table, record batch), table by table in the order of `TABLE_KINDS`.
+
+    Each table comes with at least one batch, which may be empty. Memory is bounded by the batch, whatever the
+    size of the files. The arguments and the geometry are checked before the first batch is asked for.
+
+    Args:
+        files: as `find_files` lists them.
+        tables: names of tables; by default all that `files` have rows for.
+        geometry: of the index files; by default told as `geometry.resolve` tells it.
+        columns: only these columns, in this order; each must be in one of the tables.
+        limit: at most so many rows of each table.
+        all_entries: index entries that are not all zeros wherever they lie, and consume-queue units up to the
+            last that is not all zeros; by default entries 1 .. indexCount - 1, and units up to the last valid
+            one of each file.
+        on_gap: called for each range of the commit log that is passed over; by default MalformedError.
+        batch_rows: rows of a batch at most.
+
+    Raises:
+        UsageError: unknown tables or columns, a table without files, a geometry that cannot be told.
+        MalformedError: bytes that cannot be decoded.
+        OSError: a file cannot be read.
+    """
+    chosen = _chosen_tables(files, tables)
+    schemas = _chosen_schemas(chosen, columns)
+    geometries = {}
+    if any(TABLE_KINDS[table] == "index" for table in chosen):
+        geometries = resolve_each(files, geometry)
+    return _decoded(
+        [
+            _Decoder(
+                table,
+                files,
+                schemas[table],
+                geometries,
+                all_entries=all_entries,
+                on_gap=on_gap,
+                batch_rows=batch_rows,
+            )
+            for table in chosen
+        ],
+        limit,
+    )
+
+
+def _decoded(decoders: Sequence[_Decoder], limit: int | None) -> Iterator[tuple[str, pa.RecordBatch]]:
+    for decoder in decoders:
+        batches = decoder.batches()
+        if decoder.table in _JOINED:
+            batches = _joined(batches, decoder.batch_rows)
+        any_rows = False
+        for batch in _limited(batches, limit):
+            any_rows = True
+            yield decoder.table, batch
+        if not any_rows:
+            yield decoder.table, decoder.empty()
