@@ -26,7 +26,7 @@ class CycleWatch:
         self._max_num = max_num
         self._marked = 0
         self._hits = 0
-        self._stride = 1
+        self._stride: int = 1
         self._steps = 0
 
     def step(self, entry: int, hits: int) -> None:

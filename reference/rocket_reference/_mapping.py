@@ -19,7 +19,7 @@ from rocket_reference.errors import JavaError
 from rocket_reference.java import parse_long
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 __all__ = ["MappedBuffer", "ReadableBuffer", "WritableBuffer", "check_file_name", "map_file"]
 
@@ -77,7 +77,7 @@ class MappedBuffer:
 
 
 @contextmanager
-def map_file(path: str | os.PathLike[str], size: int) -> Iterator[memoryview]:
+def map_file(path: str | os.PathLike[str], size: int) -> Generator[memoryview]:
     """The first `size` bytes of a file, writable; as `FileChannel.map(READ_WRITE, 0, size)`.
 
     A missing file is made, missing directories too; a shorter file is extended with zeros, a longer one

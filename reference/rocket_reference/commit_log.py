@@ -6,6 +6,7 @@ error that says where and why. The columns are those of the table `commit_log`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC
 
 from rocket_reference._cursor import Cursor
-from rocket_reference.consume_queue import tags_code
 from rocket_reference.dispatch import dispatch_tags_code
 from rocket_reference.errors import JavaError
 from rocket_reference.java import decode_utf8
@@ -41,8 +41,8 @@ class Record:
         crc_ok: whether the body has that checksum; an empty body always does, as 4.9.3 does not look.
         born_host: '1.2.3.4:port' or '[::1]:port'; store_host likewise.
         keys: the property KEYS, None when there is none; tags and uniq_key likewise.
-        tags_code: what a healthy dispatch gives: the delivery time under SCHEDULE_TOPIC_XXXX. Where the
-            delay level is no number 4.9.3 refuses the record, and this is the tag's hash.
+        tags_code: what a healthy dispatch gives: the hash of the tags, or the delivery time under
+            SCHEDULE_TOPIC_XXXX; None where the delay level there is no number, which 4.9.3 refuses.
     """
 
     phy_offset: int
@@ -64,7 +64,7 @@ class Record:
     keys: str | None
     uniq_key: str | None
     tags: str | None
-    tags_code: int
+    tags_code: int | None
     properties: Mapping[str, str]
 
 
@@ -108,10 +108,9 @@ def record(data: ReadableBuffer, position: int = 0) -> Record:
 def _row(fields: RecordFields) -> Record:
     topic = decode_utf8(fields.topic)
     properties = parse_properties(decode_utf8(fields.properties))
-    try:
+    code: int | None = None
+    with suppress(JavaError):  # LOG-DSP-5
         code = dispatch_tags_code(topic, properties, fields.store_timestamp)
-    except JavaError:
-        code = tags_code(properties.get(TAGS))
     return Record(
         phy_offset=fields.phy_offset,
         size=fields.total_size,

@@ -34,7 +34,7 @@ from rocket_reference.java import I32_MAX, abs_i32, div, rem, string_hash, to_i3
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
 
     from rocket_reference._mapping import WritableBuffer
 
@@ -283,7 +283,7 @@ def open_index_file(
     end_phy_offset: int = 0,
     end_timestamp: int = 0,
     load: bool = False,
-) -> Iterator[IndexFile]:
+) -> Generator[IndexFile]:
     """An index file mapped as `MappedFile` maps it; the file is released when the block ends.
 
     A missing file is made, a shorter one extended with zeros, a longer one keeps its length (IDX-FILE-1).

@@ -12,10 +12,10 @@ below 1 means none; a topic length below 0 throws.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from ipaddress import IPv4Address, ip_address
-from struct import Struct, unpack
+from ipaddress import ip_address
+from socket import AF_INET, AF_INET6, inet_ntop
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
@@ -52,7 +52,6 @@ _LONGEST_PROPERTIES: Final = 32767
 
 _HEAD: Final = Struct(">iiiiiqqiq")  # total_size .. born_timestamp
 _BLANK: Final = Struct(BLANK.struct_format)
-_ZERO_GROUPS: Final = re.compile(r"\b0(?::0)+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +161,11 @@ def body_checksum(body: bytes) -> int:
 
 
 def host_text(host: bytes) -> str:
-    """A host's address and port: '1.2.3.4:10911', or '[::1]:10911' in the form of RFC 5952, never mixed."""
+    """A host's address and port: '1.2.3.4:10911' or '[::1]:10911', the address as inet_ntop writes it."""
     address, port = host[:-4], int.from_bytes(host[-4:], "big", signed=True)
     if len(address) == 4:
-        return f"{IPv4Address(address)}:{port}"
-    text = ":".join(f"{group:x}" for group in unpack(">8H", address))
-    runs = sorted(_ZERO_GROUPS.finditer(text), key=lambda run: len(run[0]), reverse=True)
-    if runs:  # the longest run of zero groups, the first of equals, becomes "::"
-        text = f"{text[: runs[0].start()].rstrip(':')}::{text[runs[0].end() :].lstrip(':')}"
-    return f"[{text}]:{port}"
+        return f"{inet_ntop(AF_INET, address)}:{port}"
+    return f"[{inet_ntop(AF_INET6, address)}]:{port}"
 
 
 def encode_record(
