@@ -10,210 +10,52 @@ bytes, where each put and `flush` write it. Opening without `load` starts with a
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rocket_spec.errors import InvalidError
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
+from rocket_spec.layout import INDEX_ENTRY
 
 from rocket_columnar._index_header import IndexHeader
 from rocket_columnar._java import to_i32, to_i64
-from rocket_columnar._mapping import Mapping, RejectedError, map_file, map_for_reading
+from rocket_columnar._mapped_index import (
+    BEGIN_PHY_OFFSET,
+    BEGIN_TIMESTAMP,
+    END_PHY_OFFSET,
+    END_TIMESTAMP,
+    ENTRY,
+    ENTRY_SIZE,
+    HASH_SLOT_COUNT,
+    INDEX_COUNT,
+    INT,
+    LONG,
+    Entry,
+    MappedIndex,
+)
+from rocket_columnar._mapping import RejectedError
 from rocket_columnar._put_many import Puts, plain, put_batch
 from rocket_columnar.hashing import COMPILED_FROM, hash_key, hash_keys
 from rocket_columnar.select import Chains, Hits, select_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
-__all__ = ["Hits", "IndexFile", "IndexHeader", "RejectedError"]
+__all__ = ["Entry", "Hits", "IndexFile", "IndexHeader", "RejectedError"]
 
-_INT = struct.Struct(">i")
-_LONG = struct.Struct(">q")
-_ENTRY = struct.Struct(INDEX_ENTRY.struct_format)
 _HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
-(
-    _BEGIN_TIMESTAMP,
-    _END_TIMESTAMP,
-    _BEGIN_PHY_OFFSET,
-    _END_PHY_OFFSET,
-    _HASH_SLOT_COUNT,
-    _INDEX_COUNT,
-) = (field.offset or 0 for field in INDEX_HEADER.fields)
-_HEADER_SIZE, _SLOT_SIZE, _ENTRY_SIZE = INDEX_HEADER.size, INDEX_SLOT.size, INDEX_ENTRY.size
 _INT_MAX = 0x7FFFFFFF
 _LONG_MAX = 0x7FFFFFFFFFFFFFFF
 
 
-class IndexFile:
+class IndexFile(MappedIndex):
     """An open index file; use it in a `with` block, or `close` it.
 
     Source: `IndexFile` and `IndexHeader`, 4.9.3.
     """
 
-    __slots__ = (
-        "_begin_phy_offset",
-        "_begin_timestamp",
-        "_end_phy_offset",
-        "_end_timestamp",
-        "_entries",
-        "_hash_slot_count",
-        "_index_count",
-        "_mapping",
-        "_size",
-        "_slots",
-        "geometry",
-        "path",
-    )
-
-    def __init__(
-        self,
-        path: Path,
-        hash_slot_num: int,
-        index_num: int,
-        *,
-        end_phy_offset: int = 0,
-        end_timestamp: int = 0,
-        read_only: bool = False,
-    ) -> None:
-        """Opens the file to read and write, making or extending it, with a fresh header in memory.
-
-        Args:
-            path: the file; its name must be a Java long.
-            hash_slot_num: number of slots.
-            index_num: number of entries, the unused entry 0 counted.
-            end_phy_offset: seed of both physical offsets where > 0, in bytes.
-            end_timestamp: seed of both timestamps where > 0, in ms since the epoch.
-            read_only: the file must exist and stays as it is: nothing can be put or flushed, and where
-                it is shorter than the geometry asks for, zeros follow.
-
-        Raises:
-            RejectedError: where 4.9.3's constructor throws.
-            OSError: when a file to read cannot be opened.
-
-        Source: IDX-FILE-1 .. IDX-FILE-5; `IndexFile` 42-64.
-        """
-        self.path = path
-        self.geometry = Geometry(hash_slot_num, index_num)
-        self._slots = abs(hash_slot_num)  # Java's remainder has the sign of the hash, never negative
-        self._entries = to_i32(_HEADER_SIZE + _SLOT_SIZE * hash_slot_num)
-        self._size = to_i32(self._entries + _ENTRY_SIZE * index_num)
-        self._take(IndexHeader())
-        self._mapping: Mapping = (map_for_reading if read_only else map_file)(path, self._size)
-        try:
-            if end_phy_offset > 0:
-                self._begin_phy_offset = end_phy_offset
-                self._write_long(_BEGIN_PHY_OFFSET, end_phy_offset)
-                self._end_phy_offset = end_phy_offset
-                self._write_long(_END_PHY_OFFSET, end_phy_offset)
-            if end_timestamp > 0:
-                self._begin_timestamp = end_timestamp
-                self._write_long(_BEGIN_TIMESTAMP, end_timestamp)
-                self._end_timestamp = end_timestamp
-                self._write_long(_END_TIMESTAMP, end_timestamp)
-        except struct.error as error:
-            self.close()
-            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
-
-    @classmethod
-    def open_for_reading(cls, path: Path, geometry: Geometry) -> Self:
-        """Opens an existing file without writing to it, and loads its header.
-
-        A file shorter than the geometry asks for is read as if zeros followed, as after a broker's load.
-
-        Raises:
-            OSError: when it cannot be opened.
-            RejectedError: for a geometry in which no header fits.
-
-        Source: IDX-LOAD-1, IDX-FILE-1.
-        """
-        file = cls(path, *geometry, read_only=True)
-        try:
-            file.load()
-        except RejectedError:
-            file.close()
-            raise
-        return file
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Releases the file. Nothing is flushed: 4.9.3 has no close."""
-        if not isinstance(self._mapping, bytearray):
-            self._mapping.close()
-
-    # header
-
-    def header(self) -> IndexHeader:
-        """The header as it stands in memory."""
-        return IndexHeader(
-            self._begin_timestamp,
-            self._end_timestamp,
-            self._begin_phy_offset,
-            self._end_phy_offset,
-            self._hash_slot_count,
-            self._index_count,
-        )
-
-    def _take(self, header: IndexHeader) -> None:
-        self._begin_timestamp = header.begin_timestamp
-        self._end_timestamp = header.end_timestamp
-        self._begin_phy_offset = header.begin_phy_offset
-        self._end_phy_offset = header.end_phy_offset
-        self._hash_slot_count = header.hash_slot_count
-        self._index_count = header.index_count
-
-    def load(self) -> None:
-        """Reads the six fields from the file; an `index_count` <= 0 becomes 1.
-
-        Raises:
-            RejectedError: when the mapping is shorter than the header; fields before that are taken.
-
-        Source: IDX-LOAD-1, IDX-LOAD-2; `IndexHeader.load` 41-53.
-        """
-        mapping = self._mapping
-        try:
-            (self._begin_timestamp,) = _LONG.unpack_from(mapping, _BEGIN_TIMESTAMP)
-            (self._end_timestamp,) = _LONG.unpack_from(mapping, _END_TIMESTAMP)
-            (self._begin_phy_offset,) = _LONG.unpack_from(mapping, _BEGIN_PHY_OFFSET)
-            (self._end_phy_offset,) = _LONG.unpack_from(mapping, _END_PHY_OFFSET)
-            (self._hash_slot_count,) = _INT.unpack_from(mapping, _HASH_SLOT_COUNT)
-            (self._index_count,) = _INT.unpack_from(mapping, _INDEX_COUNT)
-        except struct.error as error:
-            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
-        if self._index_count <= 0:
-            self._index_count = 1
-
-    def flush(self) -> None:
-        """Writes the header in memory to the file.
-
-        Raises:
-            RejectedError: when the mapping is shorter than the header; fields before that are written.
-
-        Source: IDX-FLUSH-1; `IndexHeader.updateByteBuffer` 55-62.
-        """
-        try:
-            self._write_long(_BEGIN_TIMESTAMP, self._begin_timestamp)
-            self._write_long(_END_TIMESTAMP, self._end_timestamp)
-            self._write_long(_BEGIN_PHY_OFFSET, self._begin_phy_offset)
-            self._write_long(_END_PHY_OFFSET, self._end_phy_offset)
-            _INT.pack_into(self._mapping, _HASH_SLOT_COUNT, self._hash_slot_count)
-            _INT.pack_into(self._mapping, _INDEX_COUNT, self._index_count)
-        except struct.error as error:
-            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
-
-    def _write_long(self, offset: int, value: int) -> None:
-        _LONG.pack_into(self._mapping, offset, value)
+    __slots__ = ()
 
     def full(self) -> bool:
         """Whether no further put is taken (IDX-FULL-1; `IndexFile.isWriteFull` 83-85)."""
@@ -244,46 +86,32 @@ class IndexFile:
         count = self._index_count
         if count >= self.geometry.index_num:
             return False
-        slot = self._slot_position(key_hash)
+        slot = self.slot_position(key_hash)
         try:
             (previous,) = self._read_int(slot)
             if previous <= 0 or previous > count:
                 previous = 0
             begin = self._begin_timestamp
             time_diff = 0 if begin <= 0 else _seconds(store_timestamp - begin)
-            self._write_entry(
-                to_i32(self._entries + _ENTRY_SIZE * count), key_hash, phy_offset, time_diff, previous
-            )
-            _INT.pack_into(self._mapping, slot, count)
+            self._write_entry(self.entry_position(count), key_hash, phy_offset, time_diff, previous)
+            INT.pack_into(self._mapping, slot, count)
             if count <= 1:
                 self._begin_phy_offset = phy_offset
-                self._write_long(_BEGIN_PHY_OFFSET, phy_offset)
+                self._write_long(BEGIN_PHY_OFFSET, phy_offset)
                 self._begin_timestamp = store_timestamp
-                self._write_long(_BEGIN_TIMESTAMP, store_timestamp)
+                self._write_long(BEGIN_TIMESTAMP, store_timestamp)
             if previous == 0:
                 self._hash_slot_count = to_i32(self._hash_slot_count + 1)
-                _INT.pack_into(self._mapping, _HASH_SLOT_COUNT, self._hash_slot_count)
+                INT.pack_into(self._mapping, HASH_SLOT_COUNT, self._hash_slot_count)
             self._index_count = count + 1
-            _INT.pack_into(self._mapping, _INDEX_COUNT, count + 1)
+            INT.pack_into(self._mapping, INDEX_COUNT, count + 1)
             self._end_phy_offset = phy_offset
-            self._write_long(_END_PHY_OFFSET, phy_offset)
+            self._write_long(END_PHY_OFFSET, phy_offset)
             self._end_timestamp = store_timestamp
-            self._write_long(_END_TIMESTAMP, store_timestamp)
+            self._write_long(END_TIMESTAMP, store_timestamp)
         except struct.error:
             return False
         return True
-
-    def _slot_position(self, key_hash: int) -> int:
-        if self._slots == 0:
-            raise RejectedError("a hash has no remainder modulo zero slots")
-        return to_i32(_HEADER_SIZE + _SLOT_SIZE * (key_hash % self._slots))
-
-    def _read_int(self, position: int) -> tuple[int]:
-        """The int at a position, as `unpack` gives it; struct counts a negative one from the end, Java throws."""
-        if position < 0:
-            raise struct.error
-        value: tuple[int] = _INT.unpack_from(self._mapping, position)
-        return value
 
     def _write_entry(
         self, position: int, key_hash: int, phy_offset: int, time_diff: int, previous: int
@@ -292,13 +120,13 @@ class IndexFile:
         if position < 0:
             raise struct.error
         mapping = self._mapping
-        if position + _ENTRY_SIZE <= self._size:
-            _ENTRY.pack_into(mapping, position, key_hash, phy_offset, time_diff, previous)
+        if position + ENTRY_SIZE <= self._size:
+            ENTRY.pack_into(mapping, position, key_hash, phy_offset, time_diff, previous)
             return
-        _INT.pack_into(mapping, position + _HASH, key_hash)
-        _LONG.pack_into(mapping, position + _OFFSET, phy_offset)
-        _INT.pack_into(mapping, position + _DIFF, time_diff)
-        _INT.pack_into(mapping, position + _PREVIOUS, previous)
+        INT.pack_into(mapping, position + _HASH, key_hash)
+        LONG.pack_into(mapping, position + _OFFSET, phy_offset)
+        INT.pack_into(mapping, position + _DIFF, time_diff)
+        INT.pack_into(mapping, position + _PREVIOUS, previous)
 
     def put_many(
         self,
@@ -355,9 +183,9 @@ class IndexFile:
     def _select(  # noqa: C901 - one walk, read beside the Java
         self, key_hash: int, offsets: list[int], max_num: int, begin: int, end: int
     ) -> None:
-        slot = self._slot_position(key_hash)
+        slot = self.slot_position(key_hash)
         mapping, entries, count = self._mapping, self._entries, self._index_count
-        header_begin, last = self._begin_timestamp, self._size - _ENTRY_SIZE
+        header_begin, last = self._begin_timestamp, self._size - ENTRY_SIZE
         try:
             (entry,) = self._read_int(slot)
         except struct.error:
@@ -366,12 +194,12 @@ class IndexFile:
             return
         mark, steps, limit = entry, 0, 1
         while len(offsets) < max_num:
-            position = entries + _ENTRY_SIZE * entry
+            position = entries + ENTRY_SIZE * entry
             if position > last:
                 position = to_i32(position)
             if not 0 <= position <= last:
                 return
-            hash_read, phy_offset, time_diff, previous = _ENTRY.unpack_from(mapping, position)
+            hash_read, phy_offset, time_diff, previous = ENTRY.unpack_from(mapping, position)
             if time_diff < 0:
                 return
             time = header_begin + 1000 * time_diff

@@ -1,0 +1,161 @@
+"""The engine behind adapter protocol 1: the answers, and files that are released when they come."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar.adapter import Adapter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+T = 1_700_000_000_000
+OPEN: dict[str, Any] = {
+    "op": "index.open",
+    "file": "20260101000000000",
+    "hash_slot_num": 7,
+    "index_num": 12,
+    "end_phy_offset": "0",
+    "end_timestamp": "0",
+    "load": False,
+}
+PUT = {"op": "index.put", "key": "T#k", "phy_offset": "0", "store_timestamp": str(T)}
+SELECT = {"op": "index.select", "key": "T#k", "max_num": 32, "begin": "0", "end": "9223372036854775807"}
+
+
+def run(directory: Path, *ops: dict[str, Any]) -> list[dict[str, Any]]:
+    answer = Adapter().handle({"cmd": "case", "id": "17", "dir": str(directory), "ops": list(ops)})
+    assert answer is not None
+    assert answer["id"] == "17"
+    assert len(answer["results"]) == len(ops)
+    results: list[dict[str, Any]] = answer["results"]
+    return results
+
+
+def test_hello_and_bye() -> None:
+    hello = Adapter().handle({"cmd": "hello", "protocol": 1, "suite": "0.1.0"})
+    assert hello is not None
+    assert (hello["protocol"], hello["geometry"], hello["features"]) == (1, "any", ["lone_surrogates"])
+    assert {"key.hash", "index.open", "index.put", "index.select"} <= set(hello["ops"])
+    assert Adapter().handle({"cmd": "bye"}) is None
+    with pytest.raises(ValueError, match="dance"):
+        Adapter().handle({"cmd": "dance"})
+
+
+def test_the_example_of_the_protocol(tmp_path: Path) -> None:
+    message = {
+        "cmd": "case",
+        "id": "17",
+        "dir": str(tmp_path),
+        "ops": [OPEN, PUT, SELECT, {"op": "index.flush"}],
+    }
+    assert Adapter().handle(message) == {
+        "id": "17",
+        "results": [{}, {"put": True}, {"offsets": ["0"]}, {}],
+        "files": [{"role": "index", "path": "20260101000000000"}],
+    }
+    assert struct.unpack_from(">qqqqii", (tmp_path / OPEN["file"]).read_bytes()) == (T, T, 0, 0, 1, 2)
+
+
+def test_every_operation(tmp_path: Path) -> None:
+    ops: list[dict[str, Any]] = [
+        {"op": "key.hash", "key": "AaTopic#Aa"},
+        {"op": "key.hash", "key_utf16": "d83d"},
+        OPEN,
+        PUT | {"phy_offset": str((1 << 63) - 1)},
+        PUT | {"key_utf16": "0054002300" + "6b"} | {"key": None, "phy_offset": "-2"},
+        SELECT | {"initial": ["-7"], "max_num": 2},
+        {"op": "index.time_matched", "begin": str(T), "end": "0"},
+        {"op": "index.header"},
+        {"op": "index.full"},
+        {"op": "index.flush"},
+        {"op": "index.close"},
+    ]
+    assert run(tmp_path, *ops) == [
+        {"hash": 10606476},
+        {"hash": 0xD83D},
+        {},
+        {"put": True},
+        {"put": True},
+        {"offsets": ["-7", "-2"]},
+        {"matched": True},
+        {
+            "begin_timestamp": str(T),
+            "end_timestamp": str(T),
+            "begin_phy_offset": str((1 << 63) - 1),
+            "end_phy_offset": "-2",
+            "hash_slot_count": 1,
+            "index_count": 3,
+        },
+        {"full": False},
+        {},
+        {},
+    ]
+
+
+def test_verdicts_that_are_no_results(tmp_path: Path) -> None:
+    results = run(
+        tmp_path,
+        PUT,
+        OPEN | {"file": "not-a-number"},
+        OPEN | {"hash_slot_num": 0},
+        PUT,
+        {"op": "index.close"},
+        {"op": "index.close"},
+        {"op": "queue.put"},
+        PUT,
+        OPEN,
+        {"op": "index.put"},
+    )
+    kinds = [next(iter(result), "ok") for result in results]
+    assert kinds == [
+        "rejected",
+        "rejected",
+        "ok",
+        "rejected",
+        "ok",
+        "rejected",
+        "unsupported",
+        "rejected",
+        "ok",
+        "errored",
+    ]
+
+
+def test_a_rejected_open_leaves_the_last_opened_file(tmp_path: Path) -> None:
+    assert run(tmp_path, OPEN, OPEN | {"file": "x"}, PUT)[2] == {"put": True}
+
+
+def test_close_drops_the_object_without_a_flush(tmp_path: Path) -> None:
+    run(tmp_path, OPEN | {"end_timestamp": "5"}, {"op": "index.close"})
+    assert struct.unpack_from(">qqqqii", (tmp_path / OPEN["file"]).read_bytes()) == (5, 5, 0, 0, 0, 0)
+
+
+def test_reopening_with_load(tmp_path: Path) -> None:
+    assert run(tmp_path, OPEN, PUT, OPEN | {"load": True}, SELECT)[3] == {"offsets": ["0"]}
+    assert run(tmp_path, OPEN, SELECT)[1] == {"offsets": []}
+
+
+def test_a_child_process_speaks_json_lines(tmp_path: Path) -> None:
+    case = {
+        "cmd": "case",
+        "id": "1",
+        "dir": str(tmp_path),
+        "ops": [OPEN, PUT | {"key": "漢"}, SELECT | {"key": "漢"}],
+    }
+    lines = [{"cmd": "hello", "protocol": 1, "suite": "0.1.0"}, case, {"cmd": "bye"}]
+    done = subprocess.run(
+        [sys.executable, "-m", "rocket_columnar.adapter"],
+        input="\r\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + "\r\n",
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    hello, answer = map(json.loads, done.stdout.splitlines())
+    assert hello["name"] == "rocketspec engine"
+    assert answer["results"] == [{}, {"put": True}, {"offsets": ["0"]}]
