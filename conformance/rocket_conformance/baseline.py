@@ -1,0 +1,75 @@
+"""The baseline: a text file in which the implementer lists what is known to fail, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, cast
+
+from rocket_spec.errors import UsageError
+
+from rocket_conformance.verdicts import FAILING, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["Baseline", "Excuse", "read_baseline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """One line: a case id or glob, the verdict that it must have, and why."""
+
+    glob: str
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The lines of a baseline; without any, nothing is excused and nothing is stale."""
+
+    lines: tuple[Excuse, ...] = ()
+
+    def excuses(self, case: str, verdict: Verdict) -> bool:
+        """Whether a case may fail like this."""
+        return any(line.verdict == verdict and fnmatchcase(case, line.glob) for line in self.lines)
+
+    def stale(self, verdicts: Mapping[str, Verdict]) -> list[str]:
+        """What is out of date, in words: a line that matches no case which ran, or one that passed."""
+        found: list[str] = []
+        for line in self.lines:
+            ran = {
+                case: verdict
+                for case, verdict in verdicts.items()
+                if fnmatchcase(case, line.glob) and verdict != "not_applicable"
+            }
+            if not ran:
+                found.append(f"{line.glob}: matches no applicable case of this run")
+            found += [
+                f"{line.glob}: {case} is {verdict}, not {line.verdict}"
+                for case, verdict in ran.items()
+                if verdict == "pass"
+            ]
+        return found
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Reads `CASE-OR-GLOB  verdict  reason-or-url` lines; empty ones and those that start with # are skipped.
+
+    Raises:
+        UsageError: naming the line that is none.
+        OSError: when the file cannot be read.
+    """
+    found: list[Excuse] = []
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not text.strip() or text.lstrip().startswith("#"):
+            continue
+        parts = text.split(maxsplit=2)
+        if len(parts) < 3 or parts[1] not in FAILING:
+            raise UsageError(
+                f"{path}:{number}: expected CASE-OR-GLOB, one of {', '.join(sorted(FAILING))}, and a reason"
+            )
+        found.append(Excuse(parts[0], cast("Verdict", parts[1]), parts[2].strip()))
+    return Baseline(tuple(found))

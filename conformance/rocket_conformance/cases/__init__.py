@@ -1,0 +1,23 @@
+"""Cases: what is sent to an implementation, directed ones and where they come from."""
+
+from rocket_conformance.cases._case import (
+    Case,
+    Observation,
+    case_from_json,
+    case_to_json,
+    families_of,
+    geometries_of,
+    observation_to_json,
+)
+from rocket_conformance.cases._directed import directed_cases
+
+__all__ = [
+    "Case",
+    "Observation",
+    "case_from_json",
+    "case_to_json",
+    "directed_cases",
+    "families_of",
+    "geometries_of",
+    "observation_to_json",
+]

@@ -1,0 +1,31 @@
+"""All directed cases, each id once: the golden vectors first, then our own for what they do not cover."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rocket_conformance.cases._own import own_cases
+from rocket_conformance.cases._vectors import vector_cases
+
+if TYPE_CHECKING:
+    from rocket_conformance.cases._case import Case
+
+__all__ = ["directed_cases"]
+
+
+@cache
+def directed_cases() -> tuple[Case, ...]:
+    """Every directed case; where a vector has the id of one of ours, the vector goes before.
+
+    Raises:
+        ValueError: when two cases of one kind share an id.
+    """
+    found: dict[str, Case] = {}
+    for source in (vector_cases(), own_cases()):
+        ids = [case.id for case in source]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"case ids repeat: {sorted({name for name in ids if ids.count(name) > 1})}")
+        for case in source:
+            found.setdefault(case.id, case)
+    return tuple(found.values())

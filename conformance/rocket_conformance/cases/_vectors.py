@@ -1,0 +1,18 @@
+"""Directed cases out of the golden vectors: operation lists with what the real jar gave."""
+
+from __future__ import annotations
+
+import rocket_golden
+
+from rocket_conformance.cases._case import Case, case_from_json
+
+__all__ = ["vector_cases"]
+
+
+def vector_cases() -> list[Case]:
+    """Every vector whose operations this suite knows, in the order of their files.
+
+    Raises:
+        MalformedError: when a vector is no case.
+    """
+    return [case_from_json(vector, file=f"vector {vector.get('id')}") for vector in rocket_golden.vectors()]

@@ -1,0 +1,168 @@
+"""Files as the suite keeps them: a length, and the chunks that are not all zeros.
+
+A default index file is 420 MB of which a case writes a few hundred bytes; an image of it holds those.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import MalformedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from typing import BinaryIO
+
+__all__ = ["FileImage", "image_from_base64", "image_of", "read_image"]
+
+CHUNK: Final = 1 << 16
+_ZEROS: Final = bytes(CHUNK)
+_LARGEST: Final = 1 << 31  # no case needs more, and a crafted case file must not fill the disk
+
+
+@dataclass(frozen=True, slots=True)
+class FileImage:
+    """The bytes of a file.
+
+    Attributes:
+        size: length, bytes.
+        chunks: pieces of 64 KiB (the last one shorter) by their number; one that is all zeros is absent.
+    """
+
+    size: int
+    chunks: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
+
+    def at(self, offset: int, length: int) -> bytes:
+        """Up to `length` bytes from `offset` on; fewer at the file's end."""
+        end = min(offset + length, self.size)
+        parts: list[bytes] = []
+        while offset < end:
+            number, start = divmod(offset, CHUNK)
+            stop = min(CHUNK, start + end - offset)
+            chunk = self.chunks.get(number)
+            parts.append(_ZEROS[start:stop] if chunk is None else chunk[start:stop])
+            offset += stop - start
+        return b"".join(parts)
+
+    def pieces(self) -> Iterator[bytes]:
+        """All bytes, in pieces."""
+        for number in range((self.size + CHUNK - 1) // CHUNK):
+            yield self.chunks.get(number, _ZEROS[: min(CHUNK, self.size - number * CHUNK)])
+
+    def write(self, path: Path) -> None:
+        """Makes the file; it is sparse where the file system can do that."""
+        with path.open("wb") as file:
+            for number, chunk in sorted(self.chunks.items()):
+                file.seek(number * CHUNK)
+                file.write(chunk)
+            file.truncate(self.size)
+
+    def sha256(self) -> str:
+        """SHA-256 of the bytes, hex."""
+        digest = hashlib.sha256()
+        for piece in self.pieces():
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def to_base64(self) -> str:
+        """The bytes, compressed by Zstandard and encoded by Base64, as case files hold them."""
+        import zstandard  # noqa: PLC0415 - only where case files are written
+
+        compressor = zstandard.ZstdCompressor(level=9).compressobj(size=self.size)
+        parts = [compressor.compress(piece) for piece in self.pieces()]
+        return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
+
+    def differing_bytes(self, other: FileImage) -> Iterator[int]:
+        """Offsets, ascending, of the bytes that differ, up to the shorter length."""
+        size = min(self.size, other.size)
+        for number in sorted(self.chunks.keys() | other.chunks.keys()):
+            start = number * CHUNK
+            mine, theirs = self.at(start, CHUNK), other.at(start, CHUNK)
+            if mine != theirs:
+                for index, (one, two) in enumerate(zip(mine, theirs, strict=False)):
+                    if one != two and start + index < size:
+                        yield start + index
+
+
+def image_of(data: bytes) -> FileImage:
+    """The image of these bytes."""
+    chunks: dict[int, bytes] = {}
+    for number in range((len(data) + CHUNK - 1) // CHUNK):
+        chunk = data[number * CHUNK : (number + 1) * CHUNK]
+        if chunk != _ZEROS[: len(chunk)]:
+            chunks[number] = chunk
+    return FileImage(len(data), chunks)
+
+
+def image_from_base64(text: str) -> FileImage:
+    """The image of a file as case files hold it.
+
+    Raises:
+        MalformedError: when it is not Base64 of a Zstandard frame, or longer than 2 GiB.
+    """
+    import zstandard  # noqa: PLC0415 - only where case files are read
+
+    chunks: dict[int, bytes] = {}
+    size = 0
+    try:
+        packed = base64.b64decode(text, validate=True)
+        with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+            while chunk := _read_fully(reader, CHUNK):  # type: ignore[arg-type] # a reader without the rest of BinaryIO
+                if chunk != _ZEROS[: len(chunk)]:
+                    chunks[size // CHUNK] = chunk
+                size += len(chunk)
+                if size > _LARGEST:
+                    raise MalformedError(found="more than 2 GiB", expected="a file of a case")
+    except (ValueError, zstandard.ZstdError) as error:
+        if isinstance(error, MalformedError):
+            raise
+        raise MalformedError(found=str(error), expected="Base64 of a Zstandard frame") from None
+    return FileImage(size, chunks)
+
+
+def _read_fully(reader: BinaryIO, length: int) -> bytes:
+    parts: list[bytes] = []
+    while length and (part := reader.read(length)):
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def read_image(path: Path) -> FileImage:
+    """The image of a file on disk; holes are skipped where the system can tell them.
+
+    Raises:
+        OSError: when it cannot be read.
+    """
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size <= 16 * CHUNK:
+            return image_of(file.read())
+        chunks: dict[int, bytes] = {}
+        for start, end in _data_regions(file, size):
+            for number in range(start // CHUNK, (end + CHUNK - 1) // CHUNK):
+                file.seek(number * CHUNK)
+                chunk = file.read(min(CHUNK, size - number * CHUNK))
+                if chunk != _ZEROS[: len(chunk)]:
+                    chunks[number] = chunk
+        return FileImage(size, chunks)
+
+
+def _data_regions(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges that may hold something else than zeros: the whole file where the system cannot say."""
+    if not (hasattr(os, "SEEK_DATA") and hasattr(os, "SEEK_HOLE")):
+        yield 0, size
+        return
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file.fileno(), end, os.SEEK_DATA)
+        except OSError:  # ENXIO: only a hole follows
+            return
+        end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+        yield start, end

@@ -1,0 +1,110 @@
+"""What a run consists of: the selected cases and properties, and whether they apply to the adapter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from rocket_spec.clauses import clauses
+from rocket_spec.errors import UsageError
+
+from rocket_conformance.cases import Case, directed_cases, geometries_of
+from rocket_conformance.properties import PROPERTIES, Property, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rocket_conformance.protocol import Hello
+
+__all__ = ["Level", "Planned", "level_of", "plan"]
+
+Level = Literal["must", "observed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A case or a property: one line of the report either way."""
+
+    source: Case | Property
+
+    @property
+    def id(self) -> str:
+        """Its id, `CLAUSE/slug`."""
+        return self.source.id
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The clauses it is evidence of."""
+        return self.source.clauses
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is a property."""
+        return isinstance(self.source, Property)
+
+    @property
+    def ops(self) -> frozenset[str]:
+        """The operations it needs."""
+        return self.source.ops if isinstance(self.source, Property) else self.source.op_names
+
+    def obstacle(self, hello: Hello) -> str | None:
+        """Why it does not apply to the adapter; None when it does."""
+        missing = self.ops - hello.ops
+        if missing:
+            return f"not declared: {', '.join(sorted(missing))}"
+        lacking = self.source.features - hello.features
+        if lacking:
+            return f"needs the feature {', '.join(sorted(lacking))}"
+        if hello.geometries is None:
+            return None
+        if isinstance(self.source, Property):
+            return "needs any geometry" if self.source.any_geometry else None
+        foreign = geometries_of(self.source.ops) - set(hello.geometries)
+        return f"needs the geometry {min(foreign)}" if foreign else None
+
+    def instances(self, *, seed: int, count: int, hello: Hello) -> Iterator[Case]:
+        """The case itself, or the lists of the property."""
+        if isinstance(self.source, Property):
+            yield from examples(self.source, seed=seed, count=count, geometries=hello.geometries)
+        else:
+            yield self.source
+
+
+@cache
+def _levels() -> dict[str, str]:
+    return {clause.id: clause.level for clause in clauses().values()}
+
+
+def level_of(clause: str) -> str:
+    """MUST or OBSERVED, as SPEC.md says; MUST for a clause that it does not hold."""
+    return _levels().get(clause, "MUST")
+
+
+def plan(*, select: Sequence[str] = (), level: Level = "observed") -> list[Planned]:
+    """All cases and properties whose id matches one of the globs, in the order of their ids.
+
+    Args:
+        select: globs on the whole id, `*` crosses `/`; none selects all.
+        level: `must` leaves out what only OBSERVED clauses ask for.
+
+    Raises:
+        UsageError: when nothing is selected.
+    """
+    everything = [Planned(case) for case in directed_cases()] + [Planned(item) for item in PROPERTIES]
+    chosen = [
+        item
+        for item in everything
+        if (not select or any(fnmatchcase(item.id, glob) for glob in select))
+        and (level != "must" or level_of(item.clauses[0]) == "MUST")
+    ]
+    if not chosen:
+        raise UsageError(f"no case matches {', '.join(select)}; ids look like IDX-PUT-5/slot-equals-count")
+    return sorted(chosen, key=lambda item: _order(item.id))
+
+
+def _order(name: str) -> tuple[str, int, bool, str]:
+    clause, _, slug = name.partition("/")
+    family, _, number = clause.rpartition("-")
+    return family, int(number) if number.isdigit() else 0, slug.startswith("prop-"), slug

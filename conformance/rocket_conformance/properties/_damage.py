@@ -1,0 +1,113 @@
+"""Files to read: damaged ones, nearly full ones, ones of another length."""
+
+from __future__ import annotations
+
+from struct import pack, pack_into
+from typing import TYPE_CHECKING, Final
+
+from rocket_reference import key_hash
+
+from rocket_conformance.images import CHUNK, FileImage, image_of
+from rocket_conformance.properties._keys import I32_MAX, I64_MAX, NOON, draw_keys
+from rocket_conformance.properties._lists import FILE, Drawn, Profile, draw_list
+
+if TYPE_CHECKING:
+    from random import Random
+
+__all__ = ["damaged_chains", "damaged_header", "nearly_full", "other_length"]
+
+_I32_MIN: Final = -(1 << 31)
+_KEYS: Final = ("plain", "colliding", "cjk", "emoji")
+
+
+def _header(rng: Random, count: int) -> bytes:
+    begin = rng.choice((NOON, NOON, 1, 0, -1, I64_MAX - 5_000))
+    end = rng.choice((begin, begin + 1_000, begin - 1, 0))
+    return pack(">qqqqii", begin, min(end, I64_MAX), 0, rng.randrange(5_000), rng.randrange(-1, 9), count)
+
+
+def _chains(rng: Random, geometry: tuple[int, int], keys: list[str], count: int) -> bytearray:
+    """A file whose slots and entries hold anything: healthy chains, loops, pointers ahead and outside."""
+    slots, entries = geometry
+    data = bytearray(40 + 4 * slots + 20 * entries)
+    data[:40] = _header(rng, count)
+    top = max(1, min(count, entries))
+    hashes = [key_hash(key) for key in keys]
+    for slot in range(slots):
+        if rng.random() < 0.8:
+            value = rng.choice((rng.randrange(top + 1), count, count + 1, count - 1, 0, -1, I32_MAX, entries))
+            pack_into(">i", data, 40 + 4 * slot, max(_I32_MIN, min(value, I32_MAX)))
+    for entry in range(entries):
+        previous = rng.choice(
+            (entry - 1, entry - 1, entry, rng.randrange(top + 1), 0, -1, count, count + 1, I32_MAX, entry + 1)
+        )
+        time_diff = rng.choice((0, 1, 2, 5, entry, -1, I32_MAX, _I32_MIN))
+        pack_into(
+            ">iqii",
+            data,
+            40 + 4 * slots + 20 * entry,
+            rng.choice(hashes) if rng.random() < 0.8 else rng.randrange(I32_MAX),
+            entry * 100,
+            time_diff,
+            max(_I32_MIN, min(previous, I32_MAX)),
+        )
+    return data
+
+
+def damaged_chains(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+    """A list over a file whose chains are damaged and whose header is in order."""
+    geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((2, 4, 12, 40)))
+    keys = draw_keys(rng, _KEYS)
+    count = rng.choice((1, 2, geometry[1] // 2 + 1, geometry[1] - 1, geometry[1]))
+    data = _chains(rng, _small(geometry), keys, max(1, count))
+    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image_of(bytes(data))})
+
+
+def damaged_header(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+    """A list over a file whose header says anything: a count of zero, below zero, beyond the file."""
+    geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((1, 2, 4, 12)))
+    keys = draw_keys(rng, _KEYS)
+    count = rng.choice((0, -1, _I32_MIN, 1, 2, geometry[1], geometry[1] + 1, geometry[1] * 2 + 5, I32_MAX))
+    data = _chains(rng, _small(geometry), keys, count)
+    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image_of(bytes(data))})
+
+
+def other_length(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+    """A list over a file that is shorter or longer than the geometry asks for."""
+    geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((1, 2, 4, 12)))
+    keys = draw_keys(rng, _KEYS)
+    data = _chains(rng, _small(geometry), keys, rng.choice((0, 1, 2, 5)))
+    size = rng.choice((0, 1, 36, 39, 40, 41, len(data) - 1, len(data) - 20, len(data) + 1, len(data) + 60))
+    longer = bytes(data[:size]) + bytes(rng.randrange(256) for _ in range(size - len(data)))
+    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image_of(longer)})
+
+
+def _small(geometry: tuple[int, int]) -> tuple[int, int]:
+    """Damage is laid into the first part of a file of a big fixed geometry."""
+    return (min(geometry[0], 64), min(geometry[1], 64)) if sum(geometry) > 4096 else geometry
+
+
+def nearly_full(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
+    """A list over a sparse file that lacks a few entries to be full, its last entries in place."""
+    slots, entries = geometry or (rng.choice((3, 101)), rng.choice((50, 400)))
+    keys = draw_keys(rng, _KEYS)
+    count = max(1, entries - rng.randrange(4))
+    size = 40 + 4 * slots + 20 * entries
+    chunks: dict[int, bytearray] = {}
+
+    def write(offset: int, data: bytes) -> None:
+        for index, byte in enumerate(data, offset):
+            number, inside = divmod(index, CHUNK)
+            chunk = chunks.setdefault(number, bytearray(min(CHUNK, size - number * CHUNK)))
+            chunk[inside] = byte
+
+    write(0, pack(">qqqqii", NOON, NOON + 5_000, 100, 9_000, 2, count))
+    previous: dict[int, int] = {}
+    for entry in range(max(1, count - 10), count):
+        hash_ = key_hash(rng.choice(keys))
+        slot = hash_ % slots
+        write(40 + 4 * slots + 20 * entry, pack(">iqii", hash_, entry * 100, entry % 7, previous.get(slot, 0)))
+        write(40 + 4 * slot, pack(">i", entry))
+        previous[slot] = entry
+    image = FileImage(size, {number: bytes(chunk) for number, chunk in chunks.items()})
+    return draw_list(rng, profile, geometry=(slots, entries), keys=keys, files={FILE: image})

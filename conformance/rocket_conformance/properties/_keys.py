@@ -1,0 +1,85 @@
+"""Keys and numbers weighted to where implementations break."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+__all__ = ["KEY_KINDS", "TIME_KINDS", "any_i64", "draw_key", "draw_keys", "draw_offset", "times"]
+
+I64_MIN: Final = -(1 << 63)
+I64_MAX: Final = (1 << 63) - 1
+I32_MAX: Final = (1 << 31) - 1
+NOON: Final = 1_767_268_800_000
+"""A time in ms, 2026-01-01T12:00Z: what a healthy broker stores."""
+
+_COLLIDING: Final = tuple(f"{topic}Topic#{key}" for topic in ("Aa", "BB") for key in ("Aa", "BB"))
+_EXTREME: Final = ("polygenelubricants", "", "#", "T#", "\0", "\0\0", "\x7f" * 9)  # the first hashes to MIN_VALUE
+_CJK: Final = ("订单#支付", "主题#键值", "トピック#キー", "토픽#키", "a\u00e9#\u00fc")
+_EMOJI: Final = ("T#\U0001f680", "\U0001f469\u200d\U0001f4bb#k", "T#\U00020000\U0002a6d6", "\U0010ffff#\U00010000")
+_LONE: Final = ("T#\ud800", "T#\udc00x", "\udfff\ud800#k", "T#\U0001f680\ud83d")
+_LETTERS: Final = "abAB01#-_%"
+
+KEY_KINDS: Final = ("plain", "colliding", "extreme", "cjk", "emoji", "lone")
+"""The kinds of keys; `lone` holds lone surrogates and needs the feature of that name."""
+
+TIME_KINDS: Final = ("steady", "close", "shuffled", "decades", "around_zero", "negative", "extreme")
+"""How the store timestamps of a list follow each other."""
+
+
+def draw_key(rng: Random, kind: str) -> str:
+    """One key of a kind."""
+    fixed: Sequence[str] = {
+        "colliding": _COLLIDING,
+        "extreme": _EXTREME,
+        "cjk": _CJK,
+        "emoji": _EMOJI,
+        "lone": _LONE,
+    }.get(kind, ())
+    if fixed and rng.random() < 0.7:
+        return rng.choice(fixed)
+    text = "".join(rng.choices(_LETTERS, k=rng.randrange(1, 12)))
+    return rng.choice(fixed) + text if fixed else "Topic#" + text
+
+
+def draw_keys(rng: Random, kinds: Sequence[str]) -> list[str]:
+    """A few keys for a list: few, so that chains grow."""
+    return [draw_key(rng, rng.choice(kinds)) for _ in range(rng.choice((1, 2, 3, 5, 8)))]
+
+
+def any_i64(rng: Random) -> int:
+    """A 64-bit integer, mostly at an edge."""
+    near = rng.choice((0, 1000, NOON, I32_MAX, I32_MAX * 1000, -I32_MAX * 1000, I64_MIN, I64_MAX))
+    return min(max(near + rng.randrange(-3, 4), I64_MIN), I64_MAX)
+
+
+def draw_offset(rng: Random, place: int) -> int:
+    """A physical offset: ascending as a broker's, or any."""
+    return place * 200 + rng.randrange(100) if rng.random() < 0.85 else any_i64(rng)
+
+
+def times(rng: Random, kind: str, length: int) -> list[int]:
+    """Store timestamps in ms for a list's puts, in their order."""
+    base = NOON if rng.random() < 0.6 else rng.choice((1, 999, 1000, 86_400_000))
+    found: list[int] = []
+    now = {"around_zero": rng.randrange(-3, 4), "negative": -rng.randrange(1, NOON)}.get(kind, base)
+    for _ in range(length):
+        found.append(now)
+        if kind == "close":
+            now += rng.choice((0, 1, 499, 500, 999, 1000, 1001))
+        elif kind == "shuffled":
+            now = base + rng.randrange(-5_000, 20_000)
+        elif kind == "decades":
+            now += rng.choice((0, 1, 10**9, I32_MAX * 1000 - 1, I32_MAX * 1000, I32_MAX * 1000 + 999, 10**13))
+        elif kind == "around_zero":
+            now = rng.choice((0, -1, 1, 999, 1000, -1000, NOON))
+        elif kind == "negative":
+            now += rng.randrange(0, 5_000)
+        elif kind == "extreme":
+            now = any_i64(rng)
+        else:
+            now += rng.randrange(0, 3_000)
+    return found

@@ -1,0 +1,43 @@
+"""Adapter protocol 1: the operations, the values, the messages of both directions."""
+
+from rocket_conformance.protocol._messages import (
+    BYE,
+    MAX_LINE,
+    PROTOCOL,
+    Answer,
+    Hello,
+    ProtocolError,
+    case_message,
+    decode_line,
+    encode_line,
+    hello_message,
+    parse_answer,
+    parse_hello,
+)
+from rocket_conformance.protocol._operations import FAMILIES, OPERATIONS, Operation
+from rocket_conformance.protocol._values import Op, Result, from_i64, has_lone_surrogate, key_fields, key_of, to_i64
+
+__all__ = [
+    "BYE",
+    "FAMILIES",
+    "MAX_LINE",
+    "OPERATIONS",
+    "PROTOCOL",
+    "Answer",
+    "Hello",
+    "Op",
+    "Operation",
+    "ProtocolError",
+    "Result",
+    "case_message",
+    "decode_line",
+    "encode_line",
+    "from_i64",
+    "has_lone_surrogate",
+    "hello_message",
+    "key_fields",
+    "key_of",
+    "parse_answer",
+    "parse_hello",
+    "to_i64",
+]

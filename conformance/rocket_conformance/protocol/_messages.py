@@ -1,0 +1,250 @@
+"""The lines of the protocol: made, read, and checked for their form."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rocket_conformance.protocol._operations import OPERATIONS, Kind, Operation
+from rocket_conformance.protocol._values import Op, Result, to_i64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = [
+    "BYE",
+    "MAX_LINE",
+    "PROTOCOL",
+    "Answer",
+    "Hello",
+    "ProtocolError",
+    "case_message",
+    "decode_line",
+    "encode_line",
+    "hello_message",
+    "parse_answer",
+    "parse_hello",
+]
+
+PROTOCOL: Final = 1
+"""The version that this suite speaks."""
+
+MAX_LINE: Final = 16 * 1024 * 1024
+"""Greatest length of an answer line, bytes."""
+
+BYE: Final = {"cmd": "bye"}
+"""The last message of a run."""
+
+_I32_MIN: Final = -(1 << 31)
+_I32_MAX: Final = (1 << 31) - 1
+_MOST_IN_FLIGHT: Final = 1024
+_OUTCOMES: Final = ("rejected", "errored", "unsupported", "skipped")
+
+
+class ProtocolError(ValueError):
+    """A message that is not what the protocol says; the text says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """What an adapter says of itself.
+
+    Attributes:
+        name: name of the implementation under test.
+        version: its version, as it writes it.
+        language: what it is written in.
+        ops: the operations that it can do.
+        geometries: the (hash_slot_num, index_num) that it can do; None for any.
+        features: optional abilities, such as lone_surrogates.
+        max_in_flight: how many cases it takes before it has answered the first.
+    """
+
+    name: str
+    version: str
+    language: str
+    ops: frozenset[str]
+    geometries: tuple[tuple[int, int], ...] | None
+    features: frozenset[str]
+    max_in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a case: one result per operation, and the files that it says it wrote."""
+
+    results: tuple[Result, ...]
+    files: tuple[tuple[str, str], ...]
+
+
+def hello_message(suite: str) -> dict[str, Any]:
+    """The first message of a run; `suite` is the version of this package."""
+    return {"cmd": "hello", "protocol": PROTOCOL, "suite": suite}
+
+
+def case_message(token: str, directory: str, ops: Sequence[Op]) -> dict[str, Any]:
+    """The message of a case: its token in this run, its directory, its operations; never what is expected."""
+    return {"cmd": "case", "id": token, "dir": directory, "ops": list(ops)}
+
+
+def encode_line(message: Mapping[str, Any]) -> bytes:
+    """A message as a line: ASCII, so that no code page on the way can harm it, and a line feed."""
+    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def decode_line(line: bytes) -> dict[str, Any]:
+    """The object on a line; a carriage return at its end is accepted.
+
+    Raises:
+        ProtocolError: when it is not UTF-8, not JSON, or no object.
+    """
+    try:
+        value: Any = json.loads(line.decode("utf-8"))
+    except ValueError as error:
+        raise ProtocolError(f"line is not JSON in UTF-8: {_shown(line)}") from error
+    except RecursionError as error:
+        raise ProtocolError(f"line nests too deeply: {_shown(line)}") from error
+    if not isinstance(value, dict):
+        raise ProtocolError(f"line is JSON but no object: {_shown(line)}")
+    return cast("dict[str, Any]", value)
+
+
+def _shown(line: bytes) -> str:
+    text = line[:80].decode("utf-8", "replace").rstrip("\r\n")
+    return repr(text) + ("..." if len(line) > 80 else "")
+
+
+def parse_hello(message: Mapping[str, Any]) -> Hello:
+    """The adapter's answer to hello.
+
+    Raises:
+        ProtocolError: when a field is missing, of the wrong kind, or the protocol is another.
+    """
+    protocol = message.get("protocol")
+    if protocol != PROTOCOL:
+        raise ProtocolError(f"hello answered with protocol {protocol!r}; this suite speaks {PROTOCOL}")
+    ops = message.get("ops")
+    if not _is_strings(ops):
+        raise ProtocolError("hello: ops is not a list of names")
+    features = message.get("features", [])
+    if not _is_strings(features):
+        raise ProtocolError("hello: features is not a list of names")
+    in_flight = message.get("max_in_flight", 1)
+    if not isinstance(in_flight, int) or isinstance(in_flight, bool) or in_flight < 1:
+        raise ProtocolError(f"hello: max_in_flight is {in_flight!r}, not a number from 1 on")
+    texts = {name: message.get(name, "") for name in ("name", "version", "language")}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise ProtocolError(f"hello: {name} is no text")
+    if not texts["name"]:
+        raise ProtocolError("hello: name is missing")
+    return Hello(
+        name=texts["name"],
+        version=texts["version"],
+        language=texts["language"],
+        ops=frozenset(cast("list[str]", ops)),
+        geometries=_geometries(message.get("geometry", "any")),
+        features=frozenset(cast("list[str]", features)),
+        max_in_flight=min(in_flight, _MOST_IN_FLIGHT),
+    )
+
+
+def _is_strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value))
+
+
+def _geometries(value: object) -> tuple[tuple[int, int], ...] | None:
+    if value == "any":
+        return None
+    pairs: list[tuple[int, int]] = []
+    for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+        pair = cast("list[object]", item) if isinstance(item, list) else []
+        if len(pair) != 2 or not all(_is_i32(number) for number in pair):
+            raise ProtocolError(f'hello: geometry is {value!r}, not "any" or a list of [slots, entries]')
+        pairs.append((cast("int", pair[0]), cast("int", pair[1])))
+    return tuple(pairs)
+
+
+def parse_answer(message: Mapping[str, Any], ops: Sequence[Op]) -> Answer:
+    """The answer to a case with these operations; fields that the protocol does not know are dropped.
+
+    Raises:
+        ProtocolError: naming the first result that is missing or of the wrong form.
+    """
+    results = message.get("results")
+    if not isinstance(results, list):
+        raise ProtocolError("answer without a list of results")
+    listed = cast("list[Any]", results)
+    if len(listed) != len(ops):
+        raise ProtocolError(f"{len(listed)} results for {len(ops)} operations")
+    checked = tuple(_result(index, op, result) for index, (op, result) in enumerate(zip(ops, listed, strict=True)))
+    return Answer(checked, _files(message.get("files", [])))
+
+
+def _files(value: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, list):
+        raise ProtocolError("files of the answer is no list")
+    files: list[tuple[str, str]] = []
+    for item in cast("list[Any]", value):
+        entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+        role, path = entry.get("role"), entry.get("path")
+        if not isinstance(role, str) or not isinstance(path, str):
+            raise ProtocolError(f"files of the answer: {item!r} is not a role and a path")
+        files.append((role, path))
+    return tuple(files)
+
+
+def _result(index: int, op: Op, value: Any) -> Result:
+    if not isinstance(value, dict):
+        raise ProtocolError(f"result {index} ({op['op']}) is no object")
+    result = cast("Result", value)
+    for outcome in _OUTCOMES:
+        if outcome in result:
+            return {outcome: result[outcome]}
+    operation: Operation = OPERATIONS[op["op"]]
+    kept: Result = {}
+    for name, kind in operation.result.items():
+        if name not in result:
+            raise ProtocolError(f"result {index} ({op['op']}) has no {name}")
+        try:
+            _CHECKS[kind](result[name])
+        except ValueError as error:
+            raise ProtocolError(f"result {index} ({op['op']}): {name}: {error}") from None
+        kept[name] = result[name]
+    return kept
+
+
+def _is_i32(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and _I32_MIN <= value <= _I32_MAX
+
+
+def _check_i32(value: object) -> None:
+    if not _is_i32(value):
+        raise ValueError(f"{value!r} is no 32-bit number")
+
+
+def _check_bool(value: object) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")  # noqa: TRY004 - one error for one wrong value
+
+
+def _check_text(value: object) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no text")  # noqa: TRY004 - one error for one wrong value
+
+
+def _check_i64s(value: object) -> None:
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is no list")  # noqa: TRY004 - one error for one wrong value
+    for item in cast("list[object]", value):
+        to_i64(item)
+
+
+_CHECKS: Final[Mapping[Kind, Callable[[object], object]]] = {
+    "i32": _check_i32,
+    "i64": to_i64,
+    "i64[]": _check_i64s,
+    "bool": _check_bool,
+    "string": _check_text,
+    "key": _check_text,
+}

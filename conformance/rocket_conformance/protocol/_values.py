@@ -1,0 +1,76 @@
+"""How values travel: 64-bit integers as decimal strings, keys as text or as UTF-16 code units in hex."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+__all__ = ["Op", "Result", "from_i64", "has_lone_surrogate", "key_fields", "key_of", "to_i64"]
+
+Op = dict[str, Any]
+"""One operation as it travels: `op` and that operation's fields."""
+
+Result = dict[str, Any]
+"""One result as it travels: the operation's result fields, or one of rejected, errored, unsupported, skipped."""
+
+_DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,18})\Z")
+_I64_MIN: Final = -(1 << 63)
+_I64_MAX: Final = (1 << 63) - 1
+
+
+def to_i64(text: object) -> int:
+    """The integer that a decimal string stands for.
+
+    Raises:
+        ValueError: when it is no string, not canonical (`+5`, `007`, `-0`), or beyond 64 bits.
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"{text!r} is no string; 64-bit integers travel as decimal strings")  # noqa: TRY004 - one error for one wrong value
+    if not _DECIMAL.match(text) or text == "-0":
+        raise ValueError(f"{text!r} is no decimal integer")
+    value = int(text)
+    if not _I64_MIN <= value <= _I64_MAX:
+        raise ValueError(f"{text} does not fit 64 bits")
+    return value
+
+
+def from_i64(value: int) -> str:
+    """The decimal string of a 64-bit integer.
+
+    Raises:
+        ValueError: when it does not fit 64 bits.
+    """
+    if not _I64_MIN <= value <= _I64_MAX:
+        raise ValueError(f"{value} does not fit 64 bits")
+    return str(value)
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """Whether the text holds half of a surrogate pair, which UTF-8 and so JSON cannot carry."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def key_fields(key: str, name: str = "key") -> dict[str, str]:
+    """A key as the fields of an operation: `key`, or `key_utf16` when it holds a lone surrogate."""
+    if has_lone_surrogate(key):
+        return {f"{name}_utf16": key.encode("utf-16-be", "surrogatepass").hex()}
+    return {name: key}
+
+
+def key_of(op: Op, name: str = "key") -> str:
+    """The key of an operation, from either field; pairs of surrogates are joined.
+
+    Raises:
+        ValueError: when neither field is there, or the hex is malformed.
+    """
+    units = op.get(f"{name}_utf16")
+    if units is not None:
+        return bytes.fromhex(units).decode("utf-16-be", "surrogatepass")
+    key = op.get(name)
+    if not isinstance(key, str):
+        raise ValueError(f"operation without {name} or {name}_utf16: {op!r}")  # noqa: TRY004 - one error for a bad message
+    return key

@@ -1,0 +1,217 @@
+"""The reference behind the protocol: what every expectation comes from, and a model of an adapter."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+import rocket_reference
+from rocket_reference import JavaError, UnspecifiedError
+from rocket_spec.errors import FormatError
+
+from rocket_conformance.protocol import OPERATIONS, PROTOCOL, Op, Result, from_i64, key_of, to_i64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from rocket_reference import IndexFile
+
+__all__ = ["Library", "ReferenceAdapter", "UnspecifiedOperationError", "run_operations"]
+
+_HEADER_I64: Final = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
+
+
+class Library(Protocol):
+    """The part of `rocket_reference` that is needed here; a mutant brings its own."""
+
+    def key_hash(self, key: str) -> int:
+        """As `rocket_reference.key_hash`."""
+        ...
+
+    def open_index_file(
+        self,
+        path: Path,
+        hash_slot_num: int,
+        index_num: int,
+        *,
+        end_phy_offset: int,
+        end_timestamp: int,
+        load: bool,
+    ) -> AbstractContextManager[IndexFile]:
+        """As `rocket_reference.open_index_file`."""
+        ...
+
+
+REFERENCE: Final = cast("Library", rocket_reference)
+
+
+class UnspecifiedOperationError(Exception):
+    """An operation on which 4.9.3 never returns, and which is never sent.
+
+    Attributes:
+        index: its place in the list.
+    """
+
+    def __init__(self, index: int, why: str) -> None:
+        super().__init__(f"operation {index}: {why}")
+        self.index = index
+
+
+class _Session:
+    """One case: the directory, and the index file that is open in it."""
+
+    def __init__(self, directory: Path, library: Library) -> None:
+        self.directory = directory
+        self.library = library
+        self.index: IndexFile | None = None
+        self.files: list[str] = []
+        self._open = ExitStack()
+
+    def close(self) -> None:
+        self.index = None
+        self._open.close()
+
+    def opened(self) -> IndexFile:
+        """The open index file.
+
+        Raises:
+            LookupError: when none is.
+        """
+        if self.index is None:
+            raise LookupError("no index file is open")
+        return self.index
+
+    def key_hash(self, op: Op) -> Result:
+        return {"hash": self.library.key_hash(key_of(op))}
+
+    def open(self, op: Op) -> Result:
+        self.close()
+        index = self._open.enter_context(
+            self.library.open_index_file(
+                self.directory / op["file"],
+                op["hash_slot_num"],
+                op["index_num"],
+                end_phy_offset=to_i64(op["end_phy_offset"]),
+                end_timestamp=to_i64(op["end_timestamp"]),
+                load=op["load"],
+            )
+        )
+        self.index = index
+        if op["file"] not in self.files:
+            self.files.append(op["file"])
+        return {}
+
+    def put(self, op: Op) -> Result:
+        put = self.opened().put(key_of(op), to_i64(op["phy_offset"]), to_i64(op["store_timestamp"]))
+        return {"put": put}
+
+    def select(self, op: Op) -> Result:
+        initial = [to_i64(offset) for offset in op.get("initial", ())]
+        found = self.opened().select(
+            key_of(op), op["max_num"], to_i64(op["begin"]), to_i64(op["end"]), initial=initial
+        )
+        return {"offsets": [from_i64(offset) for offset in found]}
+
+    def time_matched(self, op: Op) -> Result:
+        return {"matched": self.opened().time_matched(to_i64(op["begin"]), to_i64(op["end"]))}
+
+    def header(self, _op: Op) -> Result:
+        header = self.opened().header()
+        result: Result = {name: from_i64(getattr(header, name)) for name in _HEADER_I64}
+        result["hash_slot_count"] = header.hash_slot_count
+        result["index_count"] = header.index_count
+        return result
+
+    def full(self, _op: Op) -> Result:
+        return {"full": self.opened().full()}
+
+    def flush(self, _op: Op) -> Result:
+        self.opened().flush()
+        return {}
+
+    def drop(self, _op: Op) -> Result:
+        self.opened()
+        self.close()
+        return {}
+
+
+_HANDLERS: Final[Mapping[str, Callable[[_Session, Op], Result]]] = {
+    "key.hash": _Session.key_hash,
+    "index.open": _Session.open,
+    "index.put": _Session.put,
+    "index.select": _Session.select,
+    "index.time_matched": _Session.time_matched,
+    "index.header": _Session.header,
+    "index.full": _Session.full,
+    "index.flush": _Session.flush,
+    "index.close": _Session.drop,
+}
+
+
+def run_operations(
+    ops: Sequence[Op],
+    directory: Path,
+    *,
+    library: Library = REFERENCE,
+    watch: Callable[[int, Op, IndexFile | None], None] | None = None,
+) -> tuple[list[Result], list[str]]:
+    """Runs a case in `directory`, and returns its results and the files that it opened.
+
+    Args:
+        ops: the operations.
+        directory: fresh, or with the case's files in it.
+        library: the reference, or a mutant of it.
+        watch: called before each operation, with its place and the index file that is open.
+
+    Raises:
+        UnspecifiedOperationError: at an operation on which 4.9.3 would never return.
+    """
+    session = _Session(directory, library)
+    results: list[Result] = []
+    try:
+        for place, op in enumerate(ops):
+            if watch is not None:
+                watch(place, op, session.index)
+            try:
+                results.append(_HANDLERS[op["op"]](session, op))
+            except UnspecifiedError as error:
+                raise UnspecifiedOperationError(place, str(error)) from error
+            except (JavaError, FormatError, LookupError, OSError) as error:
+                results.append({"rejected": str(error) or type(error).__name__})
+    finally:
+        session.close()
+    return results, session.files
+
+
+class ReferenceAdapter:
+    """The reference as an implementation under test, in this process."""
+
+    def __init__(self, library: Library = REFERENCE, *, name: str = "rocket_reference") -> None:
+        self._library = library
+        self._name = name
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to a message of protocol 1; None for bye."""
+        if message["cmd"] == "hello":
+            return self._hello()
+        if message["cmd"] == "bye":
+            return None
+        return self._case(message["id"], message["ops"], Path(message["dir"]))
+
+    def _hello(self) -> dict[str, Any]:
+        return {
+            "protocol": PROTOCOL,
+            "name": self._name,
+            "version": "4.9.3",
+            "language": "python",
+            "ops": sorted(OPERATIONS),
+            "geometry": "any",
+            "features": ["lone_surrogates"],
+            "max_in_flight": 1,
+        }
+
+    def _case(self, token: str, ops: Iterable[Op], directory: Path) -> dict[str, Any]:
+        results, files = run_operations(list(ops), directory, library=self._library)
+        return {"id": token, "results": results, "files": [{"role": "index", "path": path} for path in files]}

@@ -1,0 +1,57 @@
+"""Replay files: one case with what was expected, what came, and where they part."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rocket_spec.errors import MalformedError
+
+from rocket_conformance.cases import Case, Observation, case_from_json, case_to_json, observation_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.judge import Judgement
+
+__all__ = ["read_replay", "replay_name", "replay_of", "write_replay"]
+
+
+def replay_name(case: str) -> str:
+    """The file name of a case's replay file: every character that a file system may mind is a dash."""
+    return "".join(char if char.isalnum() or char in "-_." else "-" for char in case) + ".json"
+
+
+def replay_of(
+    case: Case, expected: Observation, judgement: Judgement, divergence: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The replay file of a case that failed."""
+    document = case_to_json(case, expected)
+    document["actual"] = (
+        {"verdict": judgement.verdict, "detail": judgement.detail}
+        if judgement.actual is None
+        else observation_to_json(judgement.actual)
+    )
+    document["divergence"] = list(divergence)
+    return document
+
+
+def write_replay(path: Path, document: Mapping[str, Any]) -> None:
+    """Writes a replay file, and the folder it lies in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def read_replay(path: Path) -> Case:
+    """The case of a replay file, a vector or a case file.
+
+    Raises:
+        MalformedError: when it is none.
+        OSError: when it cannot be read.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected="a case of protocol 1") from None
+    return case_from_json(document, file=str(path))

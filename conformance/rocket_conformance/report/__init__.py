@@ -1,0 +1,26 @@
+"""Reports: JSON Lines first, everything else is rendered from them."""
+
+from rocket_conformance.report._lines import (
+    CaseLine,
+    Report,
+    ReportWriter,
+    coverage_of,
+    header_line,
+    read_report,
+    suite_version,
+)
+from rocket_conformance.report._render import write_renderings
+from rocket_conformance.report._summary import conclusion, family_counts
+
+__all__ = [
+    "CaseLine",
+    "Report",
+    "ReportWriter",
+    "conclusion",
+    "coverage_of",
+    "family_counts",
+    "header_line",
+    "read_report",
+    "suite_version",
+    "write_renderings",
+]

@@ -1,0 +1,63 @@
+"""JUnit XML, for the dashboards that read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from rocket_conformance.verdicts import FAILING
+
+if TYPE_CHECKING:
+    from rocket_conformance.report._lines import CaseLine, Report
+
+__all__ = ["render_junit"]
+
+
+def render_junit(report: Report) -> bytes:
+    """One test suite per family of clauses, one test case per case."""
+    root = ET.Element("testsuites", name="rocketspec")
+    suites: dict[str, list[CaseLine]] = {}
+    for line in report.cases:
+        suites.setdefault(line.clauses[0].rpartition("-")[0], []).append(line)
+    for family, lines in sorted(suites.items()):
+        suite = ET.SubElement(
+            root,
+            "testsuite",
+            name=family,
+            tests=str(len(lines)),
+            failures=str(sum(_failed(line) for line in lines)),
+            errors=str(sum(line.verdict == "disputed" for line in lines)),
+            skipped=str(sum(not _failed(line) and line.verdict not in {"pass", "disputed"} for line in lines)),
+            time=f"{sum(line.millis for line in lines) / 1000:.3f}",
+        )
+        for line in lines:
+            _case(suite, line)
+    ET.indent(root)
+    return ET.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _failed(line: CaseLine) -> bool:
+    return line.verdict in FAILING and not line.baselined
+
+
+def _case(suite: ET.Element, line: CaseLine) -> None:
+    clause, _, slug = line.id.partition("/")
+    case = ET.SubElement(suite, "testcase", classname=clause, name=slug, time=f"{line.millis / 1000:.3f}")
+    message = _clean(line.detail or line.verdict)
+    if _failed(line):
+        element = ET.SubElement(case, "failure", type=line.verdict, message=message)
+        element.text = "\n".join(
+            _clean(
+                f"{item['clause']}: {item['field']}: expected {item['expected']}, actual {item['actual']}"
+            )
+            for item in line.divergence
+        )
+    elif line.verdict == "disputed":
+        ET.SubElement(case, "error", type=line.verdict, message=message)
+    elif line.verdict != "pass":
+        ET.SubElement(case, "skipped", message=f"{line.verdict}: {message}")
+
+
+def _clean(text: str) -> str:
+    """Without the characters that XML cannot hold."""
+    return "".join(char if char in "\t\n" or " " <= char < "\ud800" or "\ue000" <= char < "\ufffe" else "?" for char in text)

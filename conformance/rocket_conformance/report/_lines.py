@@ -1,0 +1,190 @@
+"""The lines of report.jsonl: a header, one per case, a footer; without the footer it was cut off."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, cast
+
+from rocket_spec.errors import MalformedError
+
+from rocket_conformance.protocol import PROTOCOL
+from rocket_conformance.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Self, TextIO
+
+    from rocket_conformance.protocol import Hello
+
+__all__ = ["CaseLine", "Report", "ReportWriter", "coverage_of", "header_line", "read_report", "suite_version"]
+
+
+def suite_version() -> str:
+    """The version of this suite."""
+    try:
+        return version("rocketspec")
+    except PackageNotFoundError:
+        return "0"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLine:
+    """The line of one case.
+
+    Attributes:
+        id: `CLAUSE/slug`.
+        clauses: what it is evidence of, the clause it is named after first.
+        level: of that clause, MUST or OBSERVED.
+        verdict: what came of it.
+        baselined: whether the baseline excuses it.
+        examples: how many lists ran: 1, or those of a property.
+        millis: time between sending and judging, all examples together.
+        detail: why it did not run or what happened, in words.
+        divergence: the differences with their clauses, the first one first.
+        replay: path of the replay file in the report's folder.
+    """
+
+    id: str
+    clauses: tuple[str, ...]
+    level: str
+    verdict: Verdict
+    baselined: bool = False
+    examples: int = 0
+    millis: int = 0
+    detail: str = ""
+    divergence: tuple[Mapping[str, Any], ...] = ()
+    replay: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the report holds it."""
+        return {"type": "case"} | {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report; `footer` is None when the run was cut off."""
+
+    header: Mapping[str, Any]
+    cases: tuple[CaseLine, ...]
+    footer: Mapping[str, Any] | None
+
+    @property
+    def exit_code(self) -> int:
+        """Of the run; 130 when it was cut off."""
+        return 130 if self.footer is None else int(self.footer["exit_code"])
+
+
+def header_line(hello: Hello, command: Sequence[str], seed: int, examples: int) -> dict[str, Any]:
+    """The first line of a report."""
+    return {
+        "type": "header",
+        "suite": suite_version(),
+        "protocol": PROTOCOL,
+        "implementation": {
+            "name": hello.name,
+            "version": hello.version,
+            "language": hello.language,
+            "ops": sorted(hello.ops),
+            "geometry": "any" if hello.geometries is None else [list(pair) for pair in hello.geometries],
+            "features": sorted(hello.features),
+        },
+        "command": list(command),
+        "seed": seed,
+        "examples": examples,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def coverage_of(lines: Sequence[CaseLine]) -> dict[str, dict[str, int]]:
+    """Cases by clause and verdict; a case counts for the clause it is named after."""
+    coverage: dict[str, dict[str, int]] = {}
+    for line in lines:
+        counts = coverage.setdefault(line.clauses[0], {})
+        counts[line.verdict] = counts.get(line.verdict, 0) + 1
+    return coverage
+
+
+class ReportWriter:
+    """Writes report.jsonl line by line, so that an interrupted run leaves what it knew.
+
+    Args:
+        folder: where; None writes nothing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._file = (self._folder / "report.jsonl").open("w", encoding="utf-8", newline="\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _write(self, value: Mapping[str, Any]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(value) + "\n")
+            self._file.flush()
+
+    def header(self, value: Mapping[str, Any]) -> None:
+        """Writes the header."""
+        self._write(value)
+
+    def case(self, line: CaseLine) -> None:
+        """Writes a case's line."""
+        self._write(line.to_json())
+
+    def finish(self, report: Report) -> Report:
+        """Writes the footer, and gives the report back with its cases in the order of their ids."""
+        if report.footer is not None:
+            self._write(report.footer)
+        return report
+
+
+def read_report(path: Path) -> Report:
+    """Reads report.jsonl; a report that was cut off has no footer.
+
+    Raises:
+        MalformedError: naming the line that is none of a report.
+        OSError: when it cannot be read.
+    """
+    header: Mapping[str, Any] | None = None
+    footer: Mapping[str, Any] | None = None
+    cases: list[CaseLine] = []
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value: Any = json.loads(line)
+            kind = value["type"]
+            if kind == "case":
+                cases.append(_case_line(cast("dict[str, Any]", value)))
+        except (ValueError, KeyError, TypeError) as error:
+            if number == len(lines):  # cut off in the middle of a line
+                break
+            raise MalformedError(
+                file=f"{path}:{number}", found=f"{type(error).__name__}: {error}", expected="a line of a report"
+            ) from None
+        if kind == "header":
+            header = cast("dict[str, Any]", value)
+        elif kind == "footer":
+            footer = cast("dict[str, Any]", value)
+    if header is None:
+        raise MalformedError(file=str(path), found="no header line", expected="a report")
+    return Report(header, tuple(cases), footer)
+
+
+def _case_line(value: Mapping[str, Any]) -> CaseLine:
+    fields = {name: value[name] for name in CaseLine.__slots__}
+    fields["clauses"] = tuple(fields["clauses"])
+    fields["divergence"] = tuple(fields["divergence"])
+    return CaseLine(**fields)

@@ -1,0 +1,71 @@
+"""Opens what a run talks to: a command, the real jar, or an object in this process."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rocket_conformance.report import suite_version
+from rocket_conformance.schemas import check_message
+from rocket_conformance.transport import ChildTransport, InProcessTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.transport import Handler, Transport
+
+__all__ = ["open_command", "open_handler", "open_jar"]
+
+
+@contextmanager
+def open_command(
+    command: Sequence[str], *, case_timeout: float = 10.0, check_schema: bool = False
+) -> Iterator[Transport]:
+    """A command as adapter, ended when the block ends.
+
+    Raises:
+        AdapterError: when it does not start or does not answer hello.
+    """
+    transport = ChildTransport(
+        command,
+        suite=suite_version(),
+        case_timeout=case_timeout,
+        check=check_message if check_schema else None,
+    )
+    try:
+        yield transport
+    finally:
+        transport.close()
+
+
+@contextmanager
+def open_handler(handler: Handler, *, check_schema: bool = False) -> Iterator[Transport]:
+    """An object of this process as adapter.
+
+    Raises:
+        AdapterError: when it does not answer hello.
+    """
+    transport = InProcessTransport(
+        handler, suite=suite_version(), check=check_message if check_schema else None
+    )
+    try:
+        yield transport
+    finally:
+        transport.close()
+
+
+@contextmanager
+def open_jar(
+    version: str, *, jars: Path | None = None, case_timeout: float = 10.0, check_schema: bool = False
+) -> Iterator[Transport]:
+    """The real RocketMQ of a version as adapter.
+
+    Raises:
+        JarUnavailableError: when there is no Java, no Maven or no such version.
+        AdapterError: when it does not start.
+    """
+    from rocket_conformance.rocketmq_jar import command  # noqa: PLC0415 - platformdirs only where used
+
+    with open_command(command(version, jars), case_timeout=case_timeout, check_schema=check_schema) as opened:
+        yield opened

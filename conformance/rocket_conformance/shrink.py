@@ -1,0 +1,153 @@
+"""Makes a failing list small: Hypothesis picks operations from it and simpler values for their fields."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_conformance.protocol import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from hypothesis.database import ExampleDatabase
+    from hypothesis.strategies import SearchStrategy
+
+    from rocket_conformance.cases import Case, Observation
+    from rocket_conformance.judge import Judgement
+    from rocket_conformance.protocol import Op
+
+__all__ = ["shrink"]
+
+_MOST_TRIES: Final = 4_000
+_SIMPLE_I64: Final = ("0", "1", "1000", "1700000000000")
+_SIMPLE_I32: Final = (0, 1, 2, 32)
+_SIMPLE_KEYS: Final = ("a", "b")
+
+
+def _simpler(kind: str, value: Any) -> list[Any]:
+    """Values to try for a field, the simplest first, its own last."""
+    candidates: Sequence[Any] = ()
+    if kind == "i64":
+        candidates = [text for text in _SIMPLE_I64 if len(text) <= len(value)]
+    elif kind == "i32":
+        candidates = [number for number in _SIMPLE_I32 if number < value]
+    elif kind == "bool":
+        candidates = (False,)
+    elif kind == "key":
+        candidates = _SIMPLE_KEYS
+    elif kind == "i64[]":
+        candidates = ([],)
+    return [*(item for item in candidates if item != value), value]
+
+
+def _choices(op: Op) -> list[tuple[str, list[Any]]]:
+    """The fields of an operation that have simpler values, and those."""
+    operation = OPERATIONS[op["op"]]
+    found: list[tuple[str, list[Any]]] = []
+    for name, kind in {**operation.fields, **operation.optional}.items():
+        if name in op:
+            values = _simpler(kind, op[name])
+            if len(values) > 1:
+                found.append((name, values))
+    return found
+
+
+def _strategy(template: Sequence[Op]) -> SearchStrategy[list[Op]]:
+    """Lists of operations of the template, in any order, with simpler values."""
+    from hypothesis import strategies  # noqa: PLC0415 - a second of start-up, and only where something failed
+
+    choices = [_choices(op) for op in template]
+
+    @strategies.composite
+    def edited(draw: Any) -> list[Op]:
+        ops: list[Op] = []
+        while draw(strategies.booleans()) and len(ops) < 2 * len(template):
+            place = draw(strategies.integers(0, len(template) - 1))
+            op = dict(template[place])
+            for name, values in choices[place]:
+                op[name] = values[draw(strategies.integers(0, len(values) - 1))]
+            ops.append(op)
+        return ops
+
+    return edited()
+
+
+def _whole(template: Sequence[Op]) -> list[bool | int]:
+    """The choices that draw the template itself: where Hypothesis starts from."""
+    made: list[bool | int] = []
+    for place, op in enumerate(template):
+        made += [True, place, *(len(values) - 1 for _, values in _choices(op))]
+    return [*made, False]
+
+
+def _database(template: Sequence[Op], key: bytes) -> ExampleDatabase:
+    from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes  # noqa: PLC0415
+
+    database = InMemoryExampleDatabase()
+    database.save(key, choices_to_bytes(_whole(template)))
+    return database
+
+
+def shrink(
+    failing: tuple[Case, Observation, Judgement],
+    try_case: Callable[[Case], tuple[Case, Observation, Judgement] | None],
+    clause_of: Callable[[Case, Judgement], str | None],
+    *,
+    seconds: float,
+) -> tuple[Case, Observation, Judgement]:
+    """The smallest list found that fails with the same verdict and breaks the same clause first.
+
+    Args:
+        failing: the list to start from, what is expected of it, and its judgement.
+        try_case: runs a case; None when the adapter gave up.
+        clause_of: the clause of a judgement's first difference.
+        seconds: longest time to spend; what was found by then is the answer.
+    """
+    from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415
+    from hypothesis.errors import HypothesisException  # noqa: PLC0415
+
+    case, _, judgement = failing
+    wanted = (judgement.verdict, clause_of(case, judgement))
+    best = failing
+    memory: dict[str, bool] = {}
+    until = time.monotonic() + seconds
+
+    def fails_alike(ops: Iterable[Op]) -> bool:
+        nonlocal best
+        listed = tuple(ops)
+        key = json.dumps(listed)
+        if key not in memory:
+            if time.monotonic() > until:
+                return False
+            memory[key] = False
+            tried = try_case(replace(case, ops=listed)) if listed else None
+            if tried is not None and (tried[2].verdict, clause_of(tried[0], tried[2])) == wanted:
+                memory[key] = True
+                if _size(tried[0]) < _size(best[0]):
+                    best = tried
+        return memory[key]
+
+    key = b"rocketspec"
+    try:
+        find(
+            _strategy(case.ops),
+            fails_alike,
+            settings=settings(
+                database=_database(case.ops, key),
+                phases=(Phase.reuse, Phase.shrink),
+                max_examples=_MOST_TRIES,
+                deadline=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+            database_key=key,
+        )
+    except HypothesisException:  # it found nothing, or the time ended under it; best holds what there is
+        pass
+    return best
+
+
+def _size(case: Case) -> tuple[int, int]:
+    return len(case.ops), len(json.dumps(case.ops))

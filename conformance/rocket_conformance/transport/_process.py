@@ -1,0 +1,153 @@
+"""A child process as a source of bounded lines: threads instead of select, so that it works on Windows too."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+from enum import Enum
+from typing import IO, TYPE_CHECKING, Final
+
+from rocket_conformance.protocol import MAX_LINE
+from rocket_conformance.transport._job import AdapterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Event", "Process"]
+
+_BLOCK: Final = 1 << 16
+_STDERR_TAIL: Final = 4096
+_QUEUED: Final = 2048
+
+
+class Event(Enum):
+    """What a process can give instead of a line."""
+
+    END = "its output ended"
+    TOO_LONG = f"it wrote a line longer than {MAX_LINE // 1024 // 1024} MiB"
+    SILENCE = "it did not answer in time"
+
+
+class Process:
+    """One run of an adapter's command.
+
+    Raises:
+        AdapterError: when the command cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        program = shutil.which(command[0]) or command[0]
+        try:
+            self._process = subprocess.Popen(
+                [program, *command[1:]],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=os.name == "posix",  # so that Ctrl-C reaches us alone, and its children end with it
+            )
+        except OSError as error:
+            raise AdapterError(f"{command[0]}: {(error.strerror or str(error)).lower()}") from error
+        self._lines: queue.Queue[bytes | Event] = queue.Queue(_QUEUED)
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._closed = threading.Event()
+        self._tail = b""
+        streams = self._process.stdout, self._process.stderr, self._process.stdin
+        self._threads = [
+            threading.Thread(target=work, args=(stream,), daemon=True)
+            for work, stream in zip((self._read, self._read_errors, self._write), streams, strict=True)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, line: bytes) -> None:
+        """Queues a line; a process that does not read it is noticed by its silence."""
+        self._outgoing.put(line)
+
+    def receive(self, seconds: float) -> bytes | Event:
+        """The next line, waited for at most so long."""
+        try:
+            return self._lines.get(timeout=seconds) if seconds > 0 else self._lines.get_nowait()
+        except queue.Empty:
+            return Event.SILENCE
+
+    def end(self, *, patience: float = 0.0) -> str:
+        """Ends the process, waiting `patience` seconds for it to end by itself; says how it ended."""
+        self._outgoing.put(None)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience)
+        ended = self._process.poll() is not None
+        self._closed.set()
+        self._kill()
+        self._process.wait()
+        for thread in self._threads:
+            thread.join(0.5)  # a grandchild may hold the pipes; the threads are daemons
+        return self._fate() if ended else "was ended by the suite" + self._stderr()
+
+    def _kill(self) -> None:
+        if os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def _fate(self) -> str:
+        code = self._process.returncode
+        if code < 0:
+            try:
+                how = f"was killed by {signal.Signals(-code).name}"
+            except ValueError:
+                how = f"was killed by signal {-code}"
+        else:
+            how = f"exited with code {code}"
+        return how + self._stderr()
+
+    def _stderr(self) -> str:
+        text = self._tail.decode("utf-8", "replace").strip()
+        return f"; the end of its stderr:\n{text}" if text else ""
+
+    # --- threads ------------------------------------------------------------------------------------------
+
+    def _put(self, item: bytes | Event) -> None:
+        while not self._closed.is_set():
+            try:
+                self._lines.put(item, timeout=0.2)
+            except queue.Full:
+                continue
+            return
+
+    def _read(self, stream: IO[bytes]) -> None:
+        parts: list[bytes] = []
+        length = 0
+        with contextlib.suppress(OSError, ValueError):
+            while block := os.read(stream.fileno(), _BLOCK):
+                *lines, rest = block.split(b"\n")
+                for line in lines:
+                    self._put(b"".join([*parts, line]))
+                    parts, length = [], 0
+                parts.append(rest)
+                length += len(rest)
+                if length > MAX_LINE:
+                    self._put(Event.TOO_LONG)
+                    return
+                if self._closed.is_set():
+                    return
+        self._put(Event.END)
+
+    def _read_errors(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while block := os.read(stream.fileno(), _BLOCK):
+                self._tail = (self._tail + block)[-_STDERR_TAIL:]
+
+    def _write(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while (line := self._outgoing.get()) is not None:
+                stream.write(line)
+                if self._outgoing.empty():
+                    stream.flush()
+        with contextlib.suppress(OSError, ValueError):
+            stream.close()
