@@ -22,7 +22,7 @@ from rocket_columnar._read import open_reader, require_regular
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["KINDS", "Kind", "StoreFile", "find_files", "store_root"]
+__all__ = ["KINDS", "Kind", "StoreFile", "find_files", "protected_directories"]
 
 Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
 
@@ -101,13 +101,22 @@ def _place(path: Path, *, is_file: bool) -> _Place | None:
     return None
 
 
-def store_root(path: Path) -> Path | None:
-    """The root of the store that `path` (a file, a folder or the root) lies in, or None where it shows none."""
-    is_file = path.is_file()
+def protected_directories(path: Path) -> list[Path]:
+    """The directories, symbolic links resolved, that nothing may be written into while `path` is read.
+
+    They are `path` itself, or its folder where the path shows that the file lies in a store; the folders of
+    that store; and all of it, where two of its parts show that it is one.
+    """
+    is_file = not path.is_dir()
     place = _place(path, is_file=is_file)
-    if place is not None:
-        return place.root
-    return None if is_file or not _is_store(path) else Path(os.path.abspath(path))  # noqa: PTH100
+    kept = [] if is_file else [path]
+    root = path if place is None else place.root
+    parts = [root / name for name in _PLACES if (root / name).exists()]
+    if place is not None or not is_file:
+        kept += [part for part in parts if part.is_dir()]
+    if place is not None and len(parts) > 1:
+        kept.append(root)
+    return [directory.resolve() for directory in kept]
 
 
 def _is_store(path: Path) -> bool:

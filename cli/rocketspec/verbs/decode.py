@@ -1,12 +1,175 @@
-"""The verb `decode`."""
+"""The verb `decode`: files of a store to tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path  # noqa: TC003  typer reads the annotation
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
-    import typer
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+    from rich.progress import Progress
+    from rocket_columnar.decode import Gap
+
+__all__ = ["register"]
+
+_FINDINGS: Final = 1
+_PATIENCE: Final = 1.0  # seconds before progress is shown
 
 
 def register(app: typer.Typer) -> None:
     """Adds `decode` to the command."""
+    app.command("decode")(decode)
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"rocketspec: {text}\n")
+
+
+class _Progress:
+    """Rows so far on a terminal's stderr, from the second second on."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._due = time.monotonic() + _PATIENCE if sys.stderr.isatty() else float("inf")
+        self._bar: Progress | None = None
+        self._rows: dict[str, int] = {}
+
+    def _start(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        bar.add_task("", total=None)
+        return self._stack.enter_context(bar)
+
+    def count(self, table: str, rows: int) -> None:
+        """So many more rows of a table."""
+        self._rows[table] = self._rows.get(table, 0) + rows
+        if self._bar is None and time.monotonic() >= self._due:
+            self._bar = self._start()
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=f"{table} {self._rows[table]:,} rows")
+
+
+@contextmanager
+def _watched(
+    batches: Iterator[tuple[str, pa.RecordBatch]],
+) -> Iterator[Iterator[tuple[str, pa.RecordBatch]]]:
+    """The same batches, counted on the terminal as they pass."""
+    with ExitStack() as stack:
+        progress = _Progress(stack)
+
+        def counted() -> Iterator[tuple[str, pa.RecordBatch]]:
+            for table, batch in batches:
+                progress.count(table, batch.num_rows)
+                yield table, batch
+
+        yield counted()
+
+
+def _gaps() -> tuple[list[Gap], Callable[[Gap], None]]:
+    """A list of gaps, and what puts them there and on stderr."""
+    seen: list[Gap] = []
+
+    def on_gap(gap: Gap) -> None:
+        seen.append(gap)
+        _note(str(gap))
+
+    return seen, on_gap
+
+
+def _check_output(output: Path | None, fmt: str, tables: Sequence[str]) -> None:
+    """What can be wrong with the request before anything is read."""
+    if output is not None:
+        if output.exists() and not output.is_dir():
+            raise UsageError(f"{output}: a file; -o names a directory")
+        return
+    if fmt not in ("jsonl", "csv"):
+        raise UsageError(f"{fmt} does not go to standard output; name a directory with -o")
+    if fmt == "csv" and len(tables) > 1:
+        raise UsageError(f"csv holds one table; choose one with --table: {', '.join(tables)}")
+
+
+def decode(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, a directory of one kind, or a whole store.")],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Write DIR/TABLE.FORMAT instead of stdout."),
+    ] = None,
+    fmt: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help="jsonl, csv, parquet or arrow. [jsonl; with -o parquet]"
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this table; repeat for several.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. [from path and content]"),
+    ] = None,
+    geometry: Annotated[
+        str | None,
+        typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]"),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
+    ] = None,
+    all_entries: Annotated[
+        bool, typer.Option("--all", help="Also what lies beyond the index count or the last valid unit.")
+    ] = False,
+) -> None:
+    """Decode index files, consume queues, commit logs and checkpoints to rows.
+
+    Tables: index_headers, index_entries, consume_queue, consume_queue_ext, commit_log, checkpoint. Notes and
+    gaps in a commit log go to stderr; a gap makes exit code 1.
+
+    Example: `rocketspec decode ~/store --table commit_log --limit 10`
+    """
+    from rocket_columnar.decode import TABLE_KINDS
+    from rocket_columnar.decode import decode as engine
+    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.store import find_files
+    from rocket_columnar.write import FORMATS, write, write_stream
+
+    chosen = fmt or ("jsonl" if output is None else "parquet")
+    if chosen not in FORMATS:
+        raise UsageError(f"unknown format {chosen!r}; there are {', '.join(FORMATS)}")
+    for name in table or ():
+        if name not in TABLE_KINDS:
+            raise UsageError(f"unknown table {name!r}; there are {', '.join(TABLE_KINDS)}")
+    given = None if geometry is None else parse_geometry(geometry)
+    files = find_files(path, kind, on_skip=lambda name, reason: _note(f"{name}: skipped, {reason}"))
+    kinds = {file.kind for file in files}
+    tables = (
+        [name for name, of in TABLE_KINDS.items() if name in table]
+        if table
+        else [name for name, of in TABLE_KINDS.items() if of in kinds]
+    )
+    for name in tables:
+        if TABLE_KINDS[name] not in kinds:
+            raise UsageError(f"{path}: no {TABLE_KINDS[name]} files for table {name}")
+    _check_output(output, chosen, tables)
+    gaps, on_gap = _gaps()
+    batches = engine(
+        files, tables=tables, geometry=given, limit=limit, all_entries=all_entries, on_gap=on_gap
+    )
+    with _watched(batches) as watched:
+        if output is None:
+            write_stream(watched, sys.stdout.buffer, chosen, name_tables=len(tables) > 1)
+        else:
+            for name, file in write(watched, output, chosen, source=path).items():
+                typer.echo(f"{name}: {file}")
+    if gaps:
+        raise typer.Exit(_FINDINGS)

@@ -1,0 +1,181 @@
+"""Record batches to files and streams: JSON Lines, CSV, Parquet and Arrow."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, Protocol, cast, get_args
+
+import pyarrow as pa
+from rocket_spec.errors import UsageError
+
+from rocket_columnar._text import csv_bytes, csv_header, jsonl_bytes
+from rocket_columnar.store import protected_directories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from io import IOBase
+    from typing import BinaryIO
+
+__all__ = ["FORMATS", "write", "write_stream"]
+
+Format = Literal["jsonl", "csv", "parquet", "arrow"]
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+"""What `write` can write; `write_stream` the first two of them."""
+
+
+class _Writer(Protocol):
+    """Takes the batches of one table."""
+
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Text:
+    """JSON Lines or CSV."""
+
+    def __init__(self, stream: BinaryIO, fmt: Format, schema: pa.Schema, table: str | None = None) -> None:
+        self._stream = stream
+        self._table = table
+        self._is_csv = fmt == "csv"
+        if self._is_csv:
+            stream.write(csv_header(schema))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._stream.write(csv_bytes(batch) if self._is_csv else jsonl_bytes(batch, self._table))
+
+    def close(self) -> None:
+        self._stream.flush()
+
+
+class _Arrow:
+    """An Arrow IPC file; the dictionaries of later batches may only add to the ones before."""
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+        self._writer = pa.ipc.new_file(cast("IOBase", stream), schema, options=options)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Parquet:
+    """A Parquet file, compressed with zstd."""
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+        from pyarrow.parquet import ParquetWriter
+
+        self._writer = ParquetWriter(stream, schema, compression="zstd")
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema) -> _Writer:
+    if fmt == "parquet":
+        return _Parquet(stream, schema)
+    if fmt == "arrow":
+        return _Arrow(stream, schema)
+    return _Text(stream, fmt, schema)
+
+
+def _check_format(fmt: str, formats: tuple[Format, ...]) -> Format:
+    for known in formats:
+        if fmt == known:
+            return known
+    raise UsageError(f"unknown format {fmt!r}; there are {', '.join(formats)}")
+
+
+def _check_directory(directory: Path, source: Path | None) -> None:
+    """Raises UsageError where `directory` lies in the store that `source` is read from."""
+    if source is None:
+        return
+    target = directory.resolve()
+    for kept in protected_directories(source):
+        if target.is_relative_to(kept):
+            raise UsageError(f"{directory}: lies in the store that is read, {kept}; choose another directory")
+
+
+def write(
+    batches: Iterable[tuple[str, pa.RecordBatch]],
+    directory: Path | str,
+    fmt: str,
+    *,
+    source: Path | str | None = None,
+) -> dict[str, Path]:
+    """Writes each table to `directory/TABLE.FORMAT`, under a temporary name until all are whole.
+
+    Args:
+        batches: as `decode` gives them.
+        directory: made where it is missing; files of these names in it are replaced.
+        fmt: one of `FORMATS`.
+        source: what the batches are read from; writing into that store is refused.
+
+    Returns:
+        The files by table, in the order of the tables.
+
+    Raises:
+        UsageError: an unknown format, or a directory in the store that is read.
+        OSError: a file cannot be written. No file of this call is left then.
+    """
+    directory = Path(directory)
+    form = _check_format(fmt, FORMATS)
+    _check_directory(directory, None if source is None else Path(source))
+    directory.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, Path] = {}
+    try:
+        with ExitStack() as stack:
+            writers: dict[str, _Writer] = {}
+            for table, batch in batches:
+                if table not in writers:
+                    part = directory / f".{table}.{form}.{os.getpid()}.part"
+                    parts[table] = part
+                    stream = stack.enter_context(part.open("wb"))
+                    writers[table] = _writer(stream, form, batch.schema)
+                writers[table].write(batch)
+            for writer in writers.values():
+                writer.close()
+        files = {table: directory / f"{table}.{form}" for table in parts}
+        for table, part in parts.items():
+            part.replace(files[table])
+    except BaseException:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+        raise
+    return files
+
+
+def write_stream(
+    batches: Iterable[tuple[str, pa.RecordBatch]], stream: BinaryIO, fmt: str, *, name_tables: bool = False
+) -> None:
+    """Writes JSON Lines or CSV to `stream` as the batches come.
+
+    Args:
+        batches: as `decode` gives them; of one table where `fmt` is csv.
+        stream: takes bytes.
+        fmt: "jsonl" or "csv".
+        name_tables: begins each JSON object with `"table"`.
+
+    Raises:
+        UsageError: another format, or a second table in CSV.
+    """
+    form = _check_format(fmt, FORMATS[:2])
+    writers: dict[str, _Text] = {}
+    for table, batch in batches:
+        if table not in writers:
+            if form == "csv" and writers:
+                raise UsageError(
+                    f"csv holds one table, and there are {next(iter(writers))} and {table}; name one"
+                )
+            writers[table] = _Text(stream, form, batch.schema, table if name_tables else None)
+        writers[table].write(batch)
+        stream.flush()
