@@ -1,6 +1,6 @@
 """Makes the golden stores: runs each scenario on the real RocketMQ, packs what it left, writes the manifest.
 
-    python golden/generator/make.py [--only NAME]
+    python golden/generator/make.py [--only NAME | --record-vectors]
 
 Needs a JDK 8 or later and Maven. Work happens in build/golden; the results go to golden/rocket_golden.
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import zstandard
+from rocket_golden._read import vector_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,20 +198,38 @@ def make(name: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Makes all stores, or one, and the manifest."""
+    """Reads the command line."""
     names = scenario_names()
     parser = argparse.ArgumentParser(description="Makes the golden stores again.")
     parser.add_argument("--only", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
-    only = parser.parse_args().only
+    parser.add_argument("--record-vectors", action="store_true", help="only record the hashes of the vectors")
+    options = parser.parse_args()
+    if options.record_vectors:
+        record_vectors()
+    else:
+        make_stores([options.only] if options.only else names)
+
+
+def record_vectors() -> None:
+    """Records the vector files that are there in the manifest."""
+    manifest = json.loads(MANIFEST.read_text("utf-8"))
+    manifest["vectors"] = [packed(path) for path in vector_files()]
+    MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
+    print(f"{len(manifest['vectors'])} files of vectors recorded")
+
+
+def make_stores(names: list[str]) -> None:
+    """Makes stores and writes the manifest; what it says of other stores and of the vectors stays."""
     for tool in ("java", "mvn"):
         if shutil.which(tool) is None:
             sys.exit(f"{tool} is needed to make the golden stores and was not found")
     jars = build()
     old: dict[str, Any] = json.loads(MANIFEST.read_text("utf-8")) if MANIFEST.exists() else {"stores": {}}
-    stores = {name: store for name, store in old["stores"].items() if name in names}
-    for name in [only] if only else names:
+    stores = {name: store for name, store in old["stores"].items() if name in scenario_names()}
+    for name in names:
         stores[name] = make(name)
     manifest = {
+        **old,
         "rocketspec_golden": 1,
         "producers": {"rocketmq-4.9.3": {"version": "4.9.3", "jars": jars}},
         "stores": dict(sorted(stores.items())),

@@ -31,10 +31,10 @@ def packed_bytes(packed: Packed) -> bytes:
     """
     data = (ROOT / packed.file).read_bytes()
     if len(data) != packed.size:
-        raise DamagedError(packed.file, f"found {len(data)} bytes, expected {packed.size}")
+        raise DamagedError(packed.file, f"{len(data)} bytes", f"{packed.size}")
     digest = hashlib.sha256(data).hexdigest()
     if digest != packed.sha256:
-        raise DamagedError(packed.file, f"found SHA-256 {digest}, expected {packed.sha256}")
+        raise DamagedError(packed.file, f"SHA-256 {digest}", packed.sha256)
     return data
 
 
@@ -51,7 +51,7 @@ def members(packed: Packed) -> Iterator[tuple[str, IO[bytes]]]:
         for member in tar:
             content = tar.extractfile(member) if member.isreg() else None
             if content is None or not _is_safe(member.name):
-                raise DamagedError(packed.file, f"{member.name!r} is not a file below the store")
+                raise DamagedError(packed.file, f"member {member.name!r}", "files below the store only")
             yield member.name, content
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_golden.errors import UnknownStoreError
+from rocket_golden.errors import DamagedError, UnknownStoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +16,8 @@ __all__ = ["ROOT", "FileEntry", "Manifest", "Packed", "Producer", "StoreEntry", 
 
 ROOT: Final = Path(__file__).parent
 """The package's folder: `stores/` and `vectors/` lie in it, the names in the manifest are relative to it."""
+
+_NAME: Final = "manifest.json"
 
 FORMAT: Final = 1
 """The value of `rocketspec_golden` in the manifests that this module reads."""
@@ -78,7 +80,7 @@ class StoreEntry:
         consume_queue_file_size: length of a consume-queue file in bytes.
         consume_queue_ext_file_size: length of a consume-queue ext file in bytes; None without ext files.
         producer: key of its producer in the manifest.
-        config: the broker's settings that differ from the defaults.
+        config: what the broker was told, ports left out; paths are relative to where it ran.
         seed: of the scenario's random choices.
         time_zone: of the broker; index files are named by its wall clock.
         jdk: name and version of the Java virtual machine.
@@ -110,10 +112,17 @@ class StoreEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """All golden stores by name, and what produced them."""
+    """All golden data.
+
+    Attributes:
+        producers: what wrote the stores, by the name that their entries give.
+        stores: the stores by name.
+        vectors: the packed vector files; None while none were recorded.
+    """
 
     producers: Mapping[str, Producer]
     stores: Mapping[str, StoreEntry]
+    vectors: tuple[Packed, ...] | None
 
 
 def _store(name: str, data: Mapping[str, Any]) -> StoreEntry:
@@ -133,15 +142,20 @@ def manifest() -> Manifest:
 
     Raises:
         OSError: it can't be read.
-        ValueError: it isn't a manifest of the format that this version reads.
+        DamagedError: it isn't a manifest of the format that this version reads.
     """
-    data: dict[str, Any] = json.loads((ROOT / "manifest.json").read_text(encoding="utf-8"))
-    if data.get("rocketspec_golden") != FORMAT:
-        raise ValueError(f"manifest.json: found format {data.get('rocketspec_golden')}, expected {FORMAT}")
-    return Manifest(
-        producers={name: Producer(**producer) for name, producer in data["producers"].items()},
-        stores={name: _store(name, store) for name, store in data["stores"].items()},
-    )
+    text = (ROOT / _NAME).read_bytes()
+    try:
+        data: dict[str, Any] = json.loads(text)
+        if data["rocketspec_golden"] != FORMAT:
+            raise DamagedError(_NAME, f"format {data['rocketspec_golden']!r}", f"{FORMAT}")
+        return Manifest(
+            producers={name: Producer(**producer) for name, producer in data["producers"].items()},
+            stores={name: _store(name, store) for name, store in data["stores"].items()},
+            vectors=tuple(Packed(**file) for file in data["vectors"]) if "vectors" in data else None,
+        )
+    except (UnicodeDecodeError, json.JSONDecodeError, LookupError, TypeError, AttributeError) as error:
+        raise DamagedError(_NAME, f"{error!r}", "a manifest of golden stores") from error
 
 
 def stores() -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["truth", "vectors"]
+__all__ = ["truth", "vector_files", "vectors"]
 
 
 def truth(name: str) -> Iterator[dict[str, Any]]:
@@ -33,7 +33,7 @@ def truth(name: str) -> Iterator[dict[str, Any]]:
 
 def vectors() -> Iterator[dict[str, Any]]:
     """Every vector, in the order of file name and place in the file: cases in the shape of adapter protocol 1."""
-    for path in _vector_files():
+    for path in vector_files():
         data = path.read_bytes()
         if path.suffix == ".zst":
             with zstandard.ZstdDecompressor().stream_reader(data) as stream:
@@ -41,6 +41,7 @@ def vectors() -> Iterator[dict[str, Any]]:
         yield from json.loads(data)
 
 
-def _vector_files() -> list[Path]:
-    folder = ROOT / "vectors"
-    return sorted(path for path in folder.glob("*") if path.name.endswith((".json", ".json.zst")))
+def vector_files() -> list[Path]:
+    """The files of vectors, sorted by name: lists of cases in JSON, packed or not."""
+    names = (path for path in (ROOT / "vectors").glob("*") if path.name.endswith((".json", ".json.zst")))
+    return sorted(path for path in names if path.name != "manifest.json" and ".schema." not in path.name)

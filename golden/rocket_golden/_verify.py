@@ -6,9 +6,9 @@ import hashlib
 from collections import Counter
 from typing import IO, TYPE_CHECKING
 
-from rocket_golden._archive import members
+from rocket_golden._archive import members, packed_bytes
 from rocket_golden._manifest import ROOT, manifest
-from rocket_golden._read import truth
+from rocket_golden._read import truth, vector_files
 from rocket_golden.errors import DamagedError
 
 if TYPE_CHECKING:
@@ -40,6 +40,15 @@ def verify() -> list[str]:
                 problems.extend(check(store))
             except (DamagedError, OSError) as error:
                 problems.append(str(error))
+    for packed in found.vectors or ():
+        try:
+            packed_bytes(packed)
+        except (DamagedError, OSError) as error:
+            problems.append(str(error))
+    if found.vectors is not None:
+        recorded = {packed.file for packed in found.vectors}
+        there = {f"vectors/{path.name}" for path in vector_files()}
+        problems.extend(f"{file}: not in the manifest" for file in sorted(there - recorded))
     there = {f"stores/{path.name}" for path in (ROOT / "stores").iterdir()}
     problems.extend(f"{file}: not in the manifest" for file in sorted(there - named))
     return problems

@@ -29,10 +29,12 @@ class DamagedError(ValueError):
 
     Attributes:
         file: name of the file, relative to the package.
-        what: what was found and what was expected.
+        found: what it holds, in words.
+        expected: what it should hold, in words.
     """
 
-    def __init__(self, file: str, what: str) -> None:
+    def __init__(self, file: str, found: str, expected: str) -> None:
         self.file = file
-        self.what = what
-        super().__init__(f"{file}: {what}")
+        self.found = found
+        self.expected = expected
+        super().__init__(f"{file}: found {found}, expected {expected}")
