@@ -55,8 +55,9 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def from_json(line: Row) -> Row:
+    """Binary as bytes; an absent one, which Java gives as null, as no bytes."""
     return {
-        name: base64.b64decode(value) if name in ("body", "bit_map") and value is not None else value
+        name: base64.b64decode(value or "") if name in ("body", "bit_map") else value
         for name, value in line.items()
     }
 
