@@ -42,13 +42,13 @@ def hash_key(key: str) -> int:
 
     Source: IDX-HASH-1, IDX-HASH-2; `IndexFile.indexKeyHashMethod` 164-170.
     """
-    units: Sequence[int] | memoryview
+    if len(key) >= _LOOP_BELOW:
+        return int(_hash_units(*_units_of_list([key]))[0])
+    units: bytes | memoryview
     if key.isascii():
         units = key.encode("ascii")
     else:
         units = memoryview(key.encode(_UTF16, "surrogatepass")).cast("H")
-    if len(units) >= _LOOP_BELOW:
-        return int(_hash_units(np.asarray(units, dtype=np.uint16), np.array([0, len(units)]))[0])
     code = 0
     for unit in units:
         code = code * 31 + unit
