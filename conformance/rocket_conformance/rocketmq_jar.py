@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,3 +245,17 @@ def _run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
 
 def _one_line(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m|\[ERROR\]", "", text).strip().partition("\n")[0].strip()
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m rocket_conformance.rocketmq_jar VERSION [JARS]` prints the command as a JSON array."""
+    try:
+        print(json.dumps(command(arguments[0], *map(Path, arguments[1:2]))))  # noqa: T201 - what it is for
+    except (UsageError, JarUnavailableError) as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

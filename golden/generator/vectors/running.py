@@ -1,0 +1,116 @@
+"""Runs vectors on the real jar, through its adapter, and notes what it answered and what it left."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import zstandard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from generator.vectors.building import Vector
+
+__all__ = ["VERSION", "adapter_command", "run"]
+
+VERSION: Final = "4.9.3"
+"""The RocketMQ version whose answers the vectors hold."""
+
+LEVEL: Final = 19
+
+
+def adapter_command() -> list[str]:
+    """The command of the adapter on the real jar, as the suite has it.
+
+    It is asked for in a process of its own: golden data must not depend on the suite that tests with it.
+    """
+    ask = [sys.executable, "-m", "rocket_conformance.rocketmq_jar", VERSION]
+    command: list[str] = json.loads(subprocess.run(ask, check=True, capture_output=True).stdout)
+    return command
+
+
+def run(vectors: Iterable[Vector], command: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Each vector as a case, with what the real jar gave."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rocketspec-vectors-") as scratch,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as adapter,
+    ):
+        hello = _ask(adapter, {"cmd": "hello", "protocol": 1, "suite": "vectors"})
+        if hello["version"] != VERSION:
+            raise SystemExit(f"the adapter runs {hello['version']}, expected {VERSION}")
+        for number, vector in enumerate(vectors):
+            directory = Path(scratch, str(number))
+            _lay(directory, vector.files)
+            ask = {"cmd": "case", "id": vector.id, "dir": str(directory), "ops": list(vector.ops)}
+            results = [_result(vector, result) for result in _ask(adapter, ask)["results"]]
+            yield _case(vector, results, directory, f"{hello['name']} {hello['version']}")
+        _tell(adapter, {"cmd": "bye"})
+
+
+def _tell(adapter: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
+    assert adapter.stdin is not None  # noqa: S101 - it is a pipe
+    adapter.stdin.write(json.dumps(message).encode() + b"\n")
+    adapter.stdin.flush()
+
+
+def _ask(adapter: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[str, Any]:
+    _tell(adapter, message)
+    assert adapter.stdout is not None  # noqa: S101 - it is a pipe
+    line = adapter.stdout.readline()
+    if not line:
+        raise SystemExit(f"the adapter died on {message.get('id', message['cmd'])}")
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def _lay(directory: Path, files: Mapping[str, bytes]) -> None:
+    directory.mkdir()
+    for name, data in files.items():
+        (directory / name).write_bytes(data)
+
+
+def _result(vector: Vector, result: dict[str, Any]) -> dict[str, Any]:
+    """A result without what differs from run to run: of a reason, the exception's name stays."""
+    if "errored" in result or "unsupported" in result:
+        raise SystemExit(f"{vector.id}: the adapter failed: {result}")
+    if "rejected" in result:
+        return {"rejected": result["rejected"].partition(":")[0]}
+    return result
+
+
+def _case(vector: Vector, results: list[dict[str, Any]], directory: Path, producer: str) -> dict[str, Any]:
+    opened = [op for op in vector.ops if op["op"] == "index.open"]
+    left = {
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+    return {
+        "rocketspec_case": 1,
+        "id": vector.id,
+        "description": vector.description,
+        "clauses": list(vector.clauses),
+        "geometry": [opened[0]["hash_slot_num"], opened[0]["index_num"]] if opened else None,
+        "files": {name: {"zstd_base64": _pack(data)} for name, data in sorted(vector.files.items())},
+        "ops": list(vector.ops),
+        "expected": {
+            "results": results,
+            "files": {
+                name: {"sha256": hashlib.sha256(data).hexdigest(), "zstd_base64": _pack(data)}
+                for name, data in left.items()
+            },
+        },
+        "producer": producer,
+        "seed": vector.seed,
+    }
+
+
+def _pack(data: bytes) -> str:
+    return base64.b64encode(zstandard.ZstdCompressor(level=LEVEL).compress(data)).decode("ascii")
