@@ -197,7 +197,7 @@ def _construct_ext(path: Path, _: Geometry) -> Iterator[Row]:
 
 
 def _reference_log(path: Path, _: Geometry) -> Iterator[Row]:
-    for _, record in reference.records(path.read_bytes()):
+    for _position, record in reference.records(path.read_bytes()):
         yield {**pick(record, (*RECORD, *MEANT)), "properties": dict(record.properties)}
 
 
