@@ -74,7 +74,9 @@ def _case(case: dict[str, Any]) -> str:
 
 
 def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    """JSON on one line; what a reader could not see on the screen is escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def _lines(members: dict[str, str], depth: int) -> str:

@@ -439,7 +439,7 @@ def _zero_slots() -> Iterator[Vector]:
     )
     yield clause(
         "loaded",
-        "the slot computed before the file is known to be full",
+        "an error that only a file without entries reports",
         open_file(0, 5, load=True),
         put("a", 1),
         header(),

@@ -356,8 +356,8 @@ def _window() -> Iterator[Vector]:
         files=chain({5: (5, 4), 4: (0, 0)}, begin=-5000),
     )
     yield clause(
-        "begin-in-memory",
-        "the begin of the file's bytes used instead of the one in memory",
+        "begin-of-the-first-put",
+        "the begin of the old file used instead of the first put's",
         open_file(),
         put(KEY, 1, NOW + 90_000),
         put(KEY, 2, NOW + 90_000),
