@@ -263,9 +263,7 @@ def _of_header_bytes(case: Case, difference: Difference, facts: Facts) -> tuple[
 
 
 def _of_slot(difference: Difference, found: Sequence[Difference]) -> tuple[str, ...]:
-    slots = [
-        other for other in found if other.file == difference.file and other.field.startswith("slot[")
-    ]
+    slots = [other for other in found if other.file == difference.file and other.field.startswith("slot[")]
     wanted, got = Counter(other.expected for other in slots), Counter(other.actual for other in slots)
     moved = len(slots) > 1 and bool((wanted & got).keys() - {"0"})
     return (*(("IDX-HASH-3", "IDX-PUT-7") if moved else ("IDX-PUT-7", "IDX-HASH-3")), "IDX-SLOT-1", *_HASH,

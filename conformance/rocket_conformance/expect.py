@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from rocket_conformance.protocol import Op, Result
+    from rocket_conformance.protocol import Result
 
 __all__ = ["collect_files", "compared_files", "expect", "fill_directory", "specified"]
 

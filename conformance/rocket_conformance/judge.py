@@ -50,7 +50,8 @@ def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgemen
         if left_out is not None:
             why = result[left_out]
             return Judgement(
-                left_out, f"operation {place} ({case.ops[place]['op']}): {why if isinstance(why, str) else left_out}"
+                left_out,
+                f"operation {place} ({case.ops[place]['op']}): {why if isinstance(why, str) else left_out}",
             )
     found = differences(case, expected, actual)
     return Judgement("diverged" if found else "pass", "", actual, tuple(found))

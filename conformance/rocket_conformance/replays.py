@@ -53,5 +53,7 @@ def read_replay(path: Path) -> Case:
     try:
         document = json.loads(path.read_bytes())
     except ValueError as error:
-        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected="a case of protocol 1") from None
+        raise MalformedError(
+            file=str(path), found=f"no JSON: {error}", expected="a case of protocol 1"
+        ) from None
     return case_from_json(document, file=str(path))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from rocket_conformance.attribution import attribute
 from rocket_conformance.baseline import Baseline
-from rocket_conformance.compare import same_results
 from rocket_conformance.expect import specified
 from rocket_conformance.judge import Judgement, disagreement, judge
 from rocket_conformance.plan import Level, Planned, level_of, plan
@@ -48,7 +47,7 @@ class Options:
         seed: of the generator.
         require: families whose operations must all be declared.
         baseline: what is known to fail.
-        shrink_seconds: longest time to spend on making one diverging list smaller.
+        shrink_seconds: longest time to spend on making diverging lists smaller, all properties together.
         command: the adapter's command, for the report.
     """
 
@@ -58,7 +57,7 @@ class Options:
     seed: int = 0
     require: Sequence[str] = ()
     baseline: Baseline = field(default_factory=Baseline)
-    shrink_seconds: float = 20.0
+    shrink_seconds: float = 40.0
     command: Sequence[str] = ()
 
 
@@ -107,6 +106,8 @@ class _Run:
         self.tokens = 0
         self.disputed: dict[tuple[str, str], str] = {}
         self.in_flight: dict[str, _InFlight] = {}
+        self.last_answer = 0.0
+        self.shrink_seconds = options.shrink_seconds
 
     def directory(self) -> Path:
         """A path that is not used yet."""
@@ -145,7 +146,9 @@ class _Run:
         for job, reply in self.transport.run(self._jobs(states)):
             entry = self.in_flight.pop(job.token)
             entry.state.add(entry.case, entry.expected, judge(entry.case, entry.expected, job, reply))
-            entry.state.millis += (time.monotonic() - entry.since) * 1000
+            now = time.monotonic()
+            entry.state.millis += (now - max(entry.since, self.last_answer)) * 1000
+            self.last_answer = now
             shutil.rmtree(job.directory, ignore_errors=True)
             if len(open_states) > 1:
                 yield from self._finished(open_states)
@@ -187,9 +190,7 @@ class _Run:
         if state.verdict in FAILING and state.worst is not None:
             case, expected, judgement = state.worst
             if planned.is_property and judgement.verdict in {"diverged", "errored", "crash"}:
-                case, expected, judgement = shrink(
-                    state.worst, self.try_case, self._clause, seconds=options.shrink_seconds
-                )
+                case, expected, judgement = self._shrunk(state.worst)
             if judgement.found:
                 found = attribute(case, judgement.found, self.directory(), directed=not planned.is_property)
                 divergence = [item.to_json() for item in found]
@@ -211,6 +212,12 @@ class _Run:
             replay=None if document is None else f"replay/{replay_name(planned.id)}",
         )
         return line, document
+
+    def _shrunk(self, failing: tuple[Case, Observation, Judgement]) -> tuple[Case, Observation, Judgement]:
+        start = time.monotonic()
+        smallest = shrink(failing, self.try_case, self._clause, seconds=self.shrink_seconds / 4)
+        self.shrink_seconds = max(0.0, self.shrink_seconds - (time.monotonic() - start))
+        return smallest
 
     def _clause(self, case: Case, judgement: Judgement) -> str | None:
         if not judgement.found:
@@ -276,7 +283,9 @@ def run(
         return writer.finish(_report(header, lines, options, transport))
 
 
-def run_planned(transport: Transport, planned: Planned, options: Options) -> tuple[CaseLine, dict[str, Any] | None]:
+def run_planned(
+    transport: Transport, planned: Planned, options: Options
+) -> tuple[CaseLine, dict[str, Any] | None]:
     """Runs one case or property: its line of a report, and its replay file where it failed."""
     obstacle = planned.obstacle(transport.hello)
     if obstacle is not None:

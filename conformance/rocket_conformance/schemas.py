@@ -58,5 +58,3 @@ def check_message(direction: str, message: Any) -> None:
     found = problems(f"{direction}_message", message)
     if found:
         raise ProtocolError(f"message breaks the schema {direction}_message.json: {found[0][:400]}")
-
-

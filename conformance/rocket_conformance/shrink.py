@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rocket_conformance.protocol import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
@@ -40,7 +40,9 @@ def _simpler(kind: str, value: Any) -> list[Any]:
         candidates = _SIMPLE_KEYS
     elif kind == "i64[]":
         candidates = ([],)
-    return [*(item for item in candidates if item != value), value]
+    if value in candidates:
+        candidates = candidates[: candidates.index(value)]
+    return [*candidates, value]
 
 
 def _choices(op: Op) -> list[tuple[str, list[Any]]]:
@@ -86,8 +88,8 @@ def _whole(template: Sequence[Op]) -> list[bool | int]:
 def _database(template: Sequence[Op], key: bytes) -> ExampleDatabase:
     from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes  # noqa: PLC0415
 
-    database = InMemoryExampleDatabase()
-    database.save(key, choices_to_bytes(_whole(template)))
+    database = InMemoryExampleDatabase()  # its secondary corpus: the primary one is taken as shrunk already
+    database.save(key + b".secondary", choices_to_bytes(_whole(template)))
     return database
 
 
@@ -112,27 +114,26 @@ def shrink(
     case, _, judgement = failing
     wanted = (judgement.verdict, clause_of(case, judgement))
     best = failing
-    memory: dict[str, bool] = {}
+    memory: dict[str, tuple[Case, Observation, Judgement] | None] = {}
     until = time.monotonic() + seconds
 
-    def fails_alike(ops: Iterable[Op]) -> bool:
+    def fails_alike(ops: Sequence[Op]) -> bool:
         nonlocal best
-        listed = tuple(ops)
-        key = json.dumps(listed)
+        key = json.dumps(ops)
         if key not in memory:
             if time.monotonic() > until:
                 return False
-            memory[key] = False
-            tried = try_case(replace(case, ops=listed)) if listed else None
+            memory[key] = None
+            tried = try_case(replace(case, ops=tuple(ops))) if ops else None
             if tried is not None and (tried[2].verdict, clause_of(tried[0], tried[2])) == wanted:
-                memory[key] = True
+                memory[key] = tried
                 if _size(tried[0]) < _size(best[0]):
                     best = tried
-        return memory[key]
+        return memory[key] is not None
 
     key = b"rocketspec"
     try:
-        find(
+        smallest = find(
             _strategy(case.ops),
             fails_alike,
             settings=settings(
@@ -144,9 +145,9 @@ def shrink(
             ),
             database_key=key,
         )
-    except HypothesisException:  # it found nothing, or the time ended under it; best holds what there is
-        pass
-    return best
+    except HypothesisException:  # it found nothing, or the time ended under it
+        return best
+    return memory[json.dumps(smallest)] or best
 
 
 def _size(case: Case) -> tuple[int, int]:

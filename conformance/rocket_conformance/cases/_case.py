@@ -13,7 +13,15 @@ from rocket_conformance.protocol import OPERATIONS, Op, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Case", "Observation", "case_from_json", "case_to_json", "families_of", "geometries_of", "observation_to_json"]
+__all__ = [
+    "Case",
+    "Observation",
+    "case_from_json",
+    "case_to_json",
+    "families_of",
+    "geometries_of",
+    "observation_to_json",
+]
 
 SHAPE: Final = 1
 """The version of the JSON shape, its field `rocketspec_case`."""
@@ -114,7 +122,9 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
         MalformedError: when it is no case, or names an operation that the suite does not know.
     """
     if not isinstance(value, dict) or cast("dict[str, Any]", value).get("rocketspec_case") != SHAPE:
-        raise MalformedError(file=file, found="other JSON", expected=f'an object with "rocketspec_case": {SHAPE}')
+        raise MalformedError(
+            file=file, found="other JSON", expected=f'an object with "rocketspec_case": {SHAPE}'
+        )
     document = cast("dict[str, Any]", value)
     try:
         ops = tuple(cast("list[Op]", document["ops"]))
@@ -140,13 +150,18 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
 def _check_op(op: Op, file: str | None) -> None:
     operation = OPERATIONS.get(op["op"])
     if operation is None:
-        raise MalformedError(file=file, found=f"operation {op['op']}", expected=f"one of {', '.join(OPERATIONS)}")
+        raise MalformedError(
+            file=file, found=f"operation {op['op']}", expected=f"one of {', '.join(OPERATIONS)}"
+        )
     missing = [
-        name for name, kind in operation.fields.items()
+        name
+        for name, kind in operation.fields.items()
         if name not in op and not (kind == "key" and f"{name}_utf16" in op)
     ]
     if missing:
-        raise MalformedError(file=file, found=f"{op['op']} without {', '.join(missing)}", expected="all its fields")
+        raise MalformedError(
+            file=file, found=f"{op['op']} without {', '.join(missing)}", expected="all its fields"
+        )
 
 
 def _features(ops: Sequence[Op]) -> frozenset[str]:

@@ -23,7 +23,9 @@ _MIXED: Final = Profile(
     {"put": 50, "select": 20, "header": 4, "full": 3, "time_matched": 5, "flush": 3, "reopen": 4, "hash": 1}
 )
 _PUTS: Final = Profile({"put": 80, "select": 8, "header": 6, "full": 3})
-_READS: Final = Profile({"select": 60, "put": 12, "header": 6, "full": 4, "time_matched": 10, "reopen": 2}, most=300)
+_READS: Final = Profile(
+    {"select": 60, "put": 12, "header": 6, "full": 4, "time_matched": 10, "reopen": 2}, most=300
+)
 _WINDOWS: Final = Profile({"put": 35, "select": 60}, edges=0.95, odd_limits=0.05, seeded=0.1)
 _WRAPPED_SLOTS: Final = (1, 7, (1 << 30), (1 << 30) + 2)
 _WRAPPED_ENTRIES: Final = (214_748_364, 214_748_365, 214_748_366, 214_748_367, 429_496_730, 429_496_732)
@@ -84,11 +86,15 @@ def _property(
 
 PROPERTIES: Final = (
     _property("IDX-HASH-1/prop-key-hash", _MIXED, _key_hashes, "IDX-HASH-2"),
-    _property("IDX-HASH-1/prop-lone-surrogates", replace(_MIXED, keys=("lone", "emoji", "plain")), _key_hashes),
+    _property(
+        "IDX-HASH-1/prop-lone-surrogates", replace(_MIXED, keys=("lone", "emoji", "plain")), _key_hashes
+    ),
     _property(
         "IDX-HASH-1/prop-lone-surrogate-puts", replace(_MIXED, keys=("lone", "lone", "colliding", "emoji"))
     ),
-    _property("IDX-HASH-3/prop-few-slots", replace(_MIXED, slots=(1, 2, 3, 5), keys=("extreme", "emoji", "plain"))),
+    _property(
+        "IDX-HASH-3/prop-few-slots", replace(_MIXED, slots=(1, 2, 3, 5), keys=("extreme", "emoji", "plain"))
+    ),
     _property("IDX-FILE-1/prop-other-length", _READS, other_length, any_geometry=True),
     _property("IDX-FILE-2/prop-seeds", replace(_MIXED, seeded=0.9), _plain, "IDX-PUT-8"),
     _property(
@@ -108,7 +114,9 @@ PROPERTIES: Final = (
     _property("IDX-HDR-4/prop-slot-count", replace(_PUTS, slots=(1, 2, 3), keys=("colliding", "plain"))),
     _property(
         "IDX-PUT-1/prop-fill",
-        replace(_PUTS, entries=(0, 1, 2, 3, 5, 8, 20), weights={"put": 70, "full": 15, "select": 10, "header": 5}),
+        replace(
+            _PUTS, entries=(0, 1, 2, 3, 5, 8, 20), weights={"put": 70, "full": 15, "select": 10, "header": 5}
+        ),
         _plain,
         "IDX-FULL-1",
     ),
@@ -120,7 +128,8 @@ PROPERTIES: Final = (
         "IDX-PUT-4",
     ),
     _property(
-        "IDX-PUT-3/prop-times-around-zero", replace(_PUTS, times=("around_zero", "negative"), entries=(40, 220))
+        "IDX-PUT-3/prop-times-around-zero",
+        replace(_PUTS, times=("around_zero", "negative"), entries=(40, 220)),
     ),
     _property("IDX-PUT-6/prop-lists", _MIXED),
     _property(
@@ -130,7 +139,9 @@ PROPERTIES: Final = (
         "IDX-SEL-10",
         any_geometry=True,
     ),
-    _property("IDX-SEL-2/prop-long-chains", replace(_MIXED, slots=(1, 2), entries=(220,), keys=("colliding",))),
+    _property(
+        "IDX-SEL-2/prop-long-chains", replace(_MIXED, slots=(1, 2), entries=(220,), keys=("colliding",))
+    ),
     _property("IDX-SEL-3/prop-limits", replace(_READS, odd_limits=0.95, entries=(12, 40))),
     _property(
         "IDX-SEL-4/prop-windows",
@@ -138,7 +149,9 @@ PROPERTIES: Final = (
         _plain,
         "IDX-SEL-7",
     ),
-    _property("IDX-SEL-6/prop-damaged-chains", _READS, damaged_chains, "IDX-SEL-5", "IDX-SEL-1", any_geometry=True),
+    _property(
+        "IDX-SEL-6/prop-damaged-chains", _READS, damaged_chains, "IDX-SEL-5", "IDX-SEL-1", any_geometry=True
+    ),
     _property(
         "IDX-TIME-1/prop-time-matched",
         replace(_MIXED, weights={"put": 30, "time_matched": 60, "reopen": 3}, edges=0.9),

@@ -106,7 +106,9 @@ def nearly_full(rng: Random, profile: Profile, geometry: tuple[int, int] | None)
     for entry in range(max(1, count - 10), count):
         hash_ = key_hash(rng.choice(keys))
         slot = hash_ % slots
-        write(40 + 4 * slots + 20 * entry, pack(">iqii", hash_, entry * 100, entry % 7, previous.get(slot, 0)))
+        write(
+            40 + 4 * slots + 20 * entry, pack(">iqii", hash_, entry * 100, entry % 7, previous.get(slot, 0))
+        )
         write(40 + 4 * slot, pack(">i", entry))
         previous[slot] = entry
     image = FileImage(size, {number: bytes(chunk) for number, chunk in chunks.items()})

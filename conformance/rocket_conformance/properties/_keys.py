@@ -17,9 +17,22 @@ NOON: Final = 1_767_268_800_000
 """A time in ms, 2026-01-01T12:00Z: what a healthy broker stores."""
 
 _COLLIDING: Final = tuple(f"{topic}Topic#{key}" for topic in ("Aa", "BB") for key in ("Aa", "BB"))
-_EXTREME: Final = ("polygenelubricants", "", "#", "T#", "\0", "\0\0", "\x7f" * 9)  # the first hashes to MIN_VALUE
+_EXTREME: Final = (
+    "polygenelubricants",
+    "",
+    "#",
+    "T#",
+    "\0",
+    "\0\0",
+    "\x7f" * 9,
+)  # the first hashes to MIN_VALUE
 _CJK: Final = ("订单#支付", "主题#键值", "トピック#キー", "토픽#키", "a\u00e9#\u00fc")
-_EMOJI: Final = ("T#\U0001f680", "\U0001f469\u200d\U0001f4bb#k", "T#\U00020000\U0002a6d6", "\U0010ffff#\U00010000")
+_EMOJI: Final = (
+    "T#\U0001f680",
+    "\U0001f469\u200d\U0001f4bb#k",
+    "T#\U00020000\U0002a6d6",
+    "\U0010ffff#\U00010000",
+)
 _LONE: Final = ("T#\ud800", "T#\udc00x", "\udfff\ud800#k", "T#\U0001f680\ud83d")
 _LETTERS: Final = "abAB01#-_%"
 

@@ -145,7 +145,9 @@ class _Builder:
     def select(self) -> None:
         rng = self.rng
         key = rng.choice(self.keys) if rng.random() < 0.9 else draw_key(rng, "plain")
-        limit = rng.choice((-1, 0, 1, 2, 3, self.profile.most)) if rng.random() < self.profile.odd_limits else 64
+        limit = (
+            rng.choice((-1, 0, 1, 2, 3, self.profile.most)) if rng.random() < self.profile.odd_limits else 64
+        )
         extra: dict[str, object] = {}
         if rng.random() < 0.15:
             extra["initial"] = [from_i64(any_i64(rng)) for _ in range(rng.randrange(4))]

@@ -15,7 +15,15 @@ from rocket_conformance.protocol._messages import (
     parse_hello,
 )
 from rocket_conformance.protocol._operations import FAMILIES, OPERATIONS, Operation
-from rocket_conformance.protocol._values import Op, Result, from_i64, has_lone_surrogate, key_fields, key_of, to_i64
+from rocket_conformance.protocol._values import (
+    Op,
+    Result,
+    from_i64,
+    has_lone_surrogate,
+    key_fields,
+    key_of,
+    to_i64,
+)
 
 __all__ = [
     "BYE",

@@ -177,7 +177,9 @@ def parse_answer(message: Mapping[str, Any], ops: Sequence[Op]) -> Answer:
     listed = cast("list[Any]", results)
     if len(listed) != len(ops):
         raise ProtocolError(f"{len(listed)} results for {len(ops)} operations")
-    checked = tuple(_result(index, op, result) for index, (op, result) in enumerate(zip(ops, listed, strict=True)))
+    checked = tuple(
+        _result(index, op, result) for index, (op, result) in enumerate(zip(ops, listed, strict=True))
+    )
     return Answer(checked, _files(message.get("files", [])))
 
 

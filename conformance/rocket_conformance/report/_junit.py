@@ -27,7 +27,9 @@ def render_junit(report: Report) -> bytes:
             tests=str(len(lines)),
             failures=str(sum(_failed(line) for line in lines)),
             errors=str(sum(line.verdict == "disputed" for line in lines)),
-            skipped=str(sum(not _failed(line) and line.verdict not in {"pass", "disputed"} for line in lines)),
+            skipped=str(
+                sum(not _failed(line) and line.verdict not in {"pass", "disputed"} for line in lines)
+            ),
             time=f"{sum(line.millis for line in lines) / 1000:.3f}",
         )
         for line in lines:
@@ -47,9 +49,7 @@ def _case(suite: ET.Element, line: CaseLine) -> None:
     if _failed(line):
         element = ET.SubElement(case, "failure", type=line.verdict, message=message)
         element.text = "\n".join(
-            _clean(
-                f"{item['clause']}: {item['field']}: expected {item['expected']}, actual {item['actual']}"
-            )
+            _clean(f"{item['clause']}: {item['field']}: expected {item['expected']}, actual {item['actual']}")
             for item in line.divergence
         )
     elif line.verdict == "disputed":
@@ -60,4 +60,7 @@ def _case(suite: ET.Element, line: CaseLine) -> None:
 
 def _clean(text: str) -> str:
     """Without the characters that XML cannot hold."""
-    return "".join(char if char in "\t\n" or " " <= char < "\ud800" or "\ue000" <= char < "\ufffe" else "?" for char in text)
+    return "".join(
+        char if char in "\t\n" or " " <= char < "\ud800" or "\ue000" <= char < "\ufffe" else "?"
+        for char in text
+    )

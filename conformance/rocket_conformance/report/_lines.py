@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.protocol import PROTOCOL
-from rocket_conformance.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Self, TextIO
 
     from rocket_conformance.protocol import Hello
+    from rocket_conformance.verdicts import Verdict
 
 __all__ = ["CaseLine", "Report", "ReportWriter", "coverage_of", "header_line", "read_report", "suite_version"]
 
@@ -172,7 +172,9 @@ def read_report(path: Path) -> Report:
             if number == len(lines):  # cut off in the middle of a line
                 break
             raise MalformedError(
-                file=f"{path}:{number}", found=f"{type(error).__name__}: {error}", expected="a line of a report"
+                file=f"{path}:{number}",
+                found=f"{type(error).__name__}: {error}",
+                expected="a line of a report",
             ) from None
         if kind == "header":
             header = cast("dict[str, Any]", value)

@@ -21,8 +21,10 @@ def render_markdown(report: Report) -> str:
         "",
         f"**{conclusion(report)}**",
         "",
-        f"Suite {report.header['suite']}, protocol {report.header['protocol']}, seed {report.header['seed']}, "
-        f"{report.header['examples']} lists per property, {report.header['started']}.",
+        (
+            f"Suite {report.header['suite']}, protocol {report.header['protocol']}, seed {report.header['seed']}, "
+            f"{report.header['examples']} lists per property, {report.header['started']}."
+        ),
         "",
     ]
     counts = family_counts(report)
@@ -34,7 +36,11 @@ def render_markdown(report: Report) -> str:
     ]
     failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
     if failed:
-        lines += ["", "| case | verdict | clause | where | expected | actual | replay |", "|---|---|---|---|---|---|---|"]
+        lines += [
+            "",
+            "| case | verdict | clause | where | expected | actual | replay |",
+            "|---|---|---|---|---|---|---|",
+        ]
     for line in failed:
         first = line.divergence[0] if line.divergence else {}
         where = first.get("field", line.detail)

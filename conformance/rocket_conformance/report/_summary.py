@@ -26,7 +26,9 @@ def conclusion(report: Report) -> str:
     failed = [line for line in report.cases if line.verdict in FAILING and not line.baselined]
     if code == 7:
         disputed = sum(line.verdict == "disputed" for line in report.cases)
-        return f"no verdict: the suite's own error, reference and real jar disagree on {disputed} cases {share}"
+        return (
+            f"no verdict: the suite's own error, reference and real jar disagree on {disputed} cases {share}"
+        )
     if code == 1:
         clauses = sorted({item["clause"] for line in failed for item in line.divergence[:1]})
         listed = f": {', '.join(clauses[:6])}{' and others' if len(clauses) > 6 else ''}" if clauses else ""

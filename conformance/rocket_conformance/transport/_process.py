@@ -48,7 +48,8 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=os.name == "posix",  # so that Ctrl-C reaches us alone, and its children end with it
+                start_new_session=os.name
+                == "posix",  # so that Ctrl-C reaches us alone, and its children end with it
             )
         except OSError as error:
             raise AdapterError(f"{command[0]}: {(error.strerror or str(error)).lower()}") from error
