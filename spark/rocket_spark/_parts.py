@@ -14,16 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
-from rocket_columnar import decode as engine
 from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
 
-from rocket_spark.schema import arrow_schema, plain
+from rocket_spark._engine import decode_part
+from rocket_spark.schema import arrow_schema
 
 if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
 __all__ = ["PartTask", "raise_error", "run_part"]
+
+_BATCH_ROWS: Final = 1 << 20
+"""Rows of a batch, and so of a Parquet row group, at most."""
 
 _FORMAT_ERRORS: Final = {error.__name__: error for error in (FormatError, InvalidError, MalformedError)}
 
@@ -34,6 +37,7 @@ class PartTask:
 
     number: int
     files: tuple[StoreFile, ...]
+    following: tuple[StoreFile, ...]
     tables: tuple[str, ...]
     geometry: Geometry | None
     directory: str
@@ -95,15 +99,17 @@ def _write_parts(task: PartTask) -> dict[str, Any]:
                 writers[table] = stack.enter_context(
                     pq.ParquetWriter(unique, schemas[table], compression="zstd")
                 )
-            batches = engine.decode(
-                list(task.files),
-                tables=list(task.tables),
+            batches = decode_part(
+                task.files,
+                task.following,
+                tables=task.tables,
                 geometry=task.geometry,
+                batch_rows=_BATCH_ROWS,
                 on_gap=lambda gap: gaps.append(str(gap)),
             )
             for table, batch in batches:
                 rows[table] += batch.num_rows
-                writers[table].write_batch(plain(batch, schemas[table]))
+                writers[table].write_batch(batch)
         for unique, final in names.values():
             unique.replace(final)
     except BaseException:

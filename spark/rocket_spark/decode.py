@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_columnar import geometry as geometries
+from rocket_columnar.decode import TABLE_KINDS
+from rocket_columnar.geometry import resolve_each
 from rocket_columnar.store import StoreFile, find_files
 from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
 
+from rocket_spark._engine import followers
 from rocket_spark._parts import PartTask, raise_error, run_part
-from rocket_spark.schema import TABLE_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -105,10 +106,8 @@ def plan_decode(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out}: exists and is not an empty directory; name a new one to write to")
     files = _select(find_files(Path(store).absolute()), tables, store)
-    index_files = [file for file in files if file.kind == "index"]
-    if index_files:
-        geometry = geometries.resolve(index_files, geometry).geometry
-    tasks = _tasks(files, tables, geometry, str(out / _TEMPORARY))
+    geometries = {file: guess.geometry for file, guess in resolve_each(files, geometry).items()}
+    tasks = _tasks(files, tables, geometries, str(out / _TEMPORARY))
     return DecodePlan(out, len(files), sum(map(_size, files)), tasks)
 
 
@@ -132,7 +131,7 @@ def run_plan(
         for path in [out] if made else list(out.iterdir()):
             shutil.rmtree(path, ignore_errors=True)
         raise
-    gaps = tuple(gap for outcome in outcomes for gap in outcome["gaps"])
+    gaps = tuple(dict.fromkeys(gap for outcome in outcomes for gap in outcome["gaps"]))
     return DecodeSummary(plan.files, plan.size, written, gaps)
 
 
@@ -142,9 +141,9 @@ def _select(files: list[StoreFile], tables: Collection[str] | None, store: str |
     for table in tables:
         if table not in TABLES:
             raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLES)}")
-        if not any(file.kind == TABLE_KIND[table] for file in files):
+        if not any(file.kind == TABLE_KINDS[table] for file in files):
             raise UsageError(f"{store}: holds no file that table {table} is decoded from")
-    kinds = {TABLE_KIND[table] for table in tables}
+    kinds = {TABLE_KINDS[table] for table in tables}
     return [file for file in files if file.kind in kinds]
 
 
@@ -153,29 +152,50 @@ def _size(file: StoreFile) -> int:
 
 
 def _tasks(
-    files: list[StoreFile], tables: Collection[str] | None, geometry: Geometry | None, directory: str
+    files: list[StoreFile],
+    tables: Collection[str] | None,
+    geometries: dict[StoreFile, Geometry],
+    directory: str,
 ) -> tuple[PartTask, ...]:
-    """Tasks in the order of the files: neighbours of one kind up to `_TASK_BYTES`, larger files alone."""
-    groups: list[list[StoreFile]] = []
+    """Tasks in the order of the files: neighbours of one kind up to `_TASK_BYTES`, larger files alone.
+
+    The files of one queue stay together, since the engine holds their offsets against each other.
+    """
+    groups: list[list[int]] = []
     room = 0
-    for file in files:
+    for number, file in enumerate(files):
         size = _size(file)
-        if not groups or groups[-1][0].kind != file.kind or size > room:
+        if not groups or not _together(files[groups[-1][-1]], file, geometries, fits=size <= room):
             groups.append([])
             room = _TASK_BYTES
-        groups[-1].append(file)
+        groups[-1].append(number)
         room -= size
-    wanted = TABLES if tables is None else tables
-    return tuple(
-        PartTask(
-            number,
-            tuple(group),
-            tuple(table for table in TABLES if table in wanted and TABLE_KIND[table] == group[0].kind),
-            geometry,
-            directory,
+    following = followers(files)
+    tasks: list[PartTask] = []
+    for numbers in groups:
+        kind = files[numbers[0]].kind
+        wanted = [table for table, own in TABLE_KINDS.items() if own == kind]
+        tasks.append(
+            PartTask(
+                len(tasks),
+                tuple(files[number] for number in numbers),
+                following[numbers[-1]],
+                tuple(table for table in wanted if tables is None or table in tables),
+                geometries.get(files[numbers[0]]),
+                directory,
+            )
         )
-        for number, group in enumerate(groups)
-    )
+    return tuple(tasks)
+
+
+def _together(
+    before: StoreFile, file: StoreFile, geometries: dict[StoreFile, Geometry], *, fits: bool
+) -> bool:
+    """Whether `file` goes into the task of the one before it."""
+    if before.kind != file.kind or geometries.get(before) != geometries.get(file):
+        return False
+    same_queue = file.kind in ("queue", "ext") and before.path.parent == file.path.parent
+    return fits or same_queue
 
 
 def _run(

@@ -23,17 +23,7 @@ from rocket_spec.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["TABLE_KIND", "arrow_schema", "plain", "spark_schema"]
-
-TABLE_KIND: Final = {
-    "index_headers": "index",
-    "index_entries": "index",
-    "consume_queue": "queue",
-    "commit_log": "log",
-    "checkpoint": "checkpoint",
-    "consume_queue_ext": "ext",
-}
-"""The kind of file that each table is decoded from."""
+__all__ = ["arrow_schema", "plain", "spark_schema"]
 
 _SPARK: Final[dict[str, DataType]] = {
     "string": StringType(),

@@ -12,16 +12,17 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from rocket_columnar import decode as engine
-from rocket_columnar import geometry as geometries
+from rocket_columnar.decode import TABLE_KINDS
+from rocket_columnar.geometry import resolve_each
 from rocket_columnar.store import StoreFile, find_files
-from rocket_spec.errors import UsageError
+from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_spark.schema import TABLE_KIND, arrow_schema, plain, spark_schema
+from rocket_spark._engine import decode_part, followers
+from rocket_spark.schema import spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
+    from rocket_columnar.decode import Gap
 
 __all__ = ["SOURCES", "register"]
 
@@ -73,11 +75,20 @@ def _paths(options: Mapping[str, str], name: str) -> list[str]:
     return [str(path) for path in paths]
 
 
+def _refuse(gap: Gap) -> NoReturn:
+    raise MalformedError(
+        file=gap.file,
+        found=f"a gap in the log from {gap.begin:,} to {gap.end:,}: {gap.found}",
+        expected=gap.expected,
+    )
+
+
 @dataclass
 class _FilePartition(InputPartition):
-    """One file to decode in one task."""
+    """One file to decode in one task, with those that follow in its log."""
 
     file: StoreFile
+    following: tuple[StoreFile, ...]
     geometry: Geometry | None
 
 
@@ -91,22 +102,31 @@ class _Reader(DataSourceReader):
         self.columns = columns
 
     def partitions(self) -> list[_FilePartition]:  # Spark insists on a list
-        kind = TABLE_KIND[self.table]
-        files = [file for path in self.paths for file in find_files(Path(path), kind)]
-        geometry = self.geometry
-        if kind == "index" and files:
-            geometry = geometries.resolve(files, geometry).geometry
-        return [_FilePartition(file, geometry) for file in files]
+        kind = TABLE_KINDS[self.table]
+        stores = [find_files(Path(path), kind) for path in self.paths]
+        geometries = {}
+        if kind == "index":
+            geometries = resolve_each([file for files in stores for file in files], self.geometry)
+        return [
+            _FilePartition(file, following, geometries[file].geometry if file in geometries else None)
+            for files in stores
+            for file, following in zip(files, followers(files), strict=True)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, _FilePartition):
             return  # what Spark plans when there are no partitions
-        schema = arrow_schema(self.table, self.columns)
-        batches = engine.decode(
-            [partition.file], tables=[self.table], geometry=partition.geometry, batch_rows=_BATCH_ROWS
+        batches = decode_part(
+            [partition.file],
+            partition.following,
+            tables=[self.table],
+            geometry=partition.geometry,
+            columns=self.columns,
+            batch_rows=_BATCH_ROWS,
+            on_gap=_refuse,
         )
         for _, batch in batches:
-            yield plain(batch, schema)
+            yield batch
 
 
 class _StoreSource(DataSource):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -84,12 +84,9 @@ def hand_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_store(tmp_path_factory.mktemp("hand_made"))
 
 
-@pytest.fixture(scope="session", params=["hand_made", "mixed"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store packed by hand, and a golden one that a real broker wrote."""
-    if request.param == "hand_made":
-        path: Path = request.getfixturevalue("hand_made")
-        return path
+@pytest.fixture(scope="session")
+def stores(hand_made: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The store packed by hand, and golden ones that a real broker wrote."""
     from rocket_golden import open_store
 
-    return Path(open_store("mixed", tmp_path_factory.mktemp("mixed")))
+    return [hand_made, *(open_store(name, tmp_path_factory.mktemp(name)) for name in ("mixed", "ext"))]

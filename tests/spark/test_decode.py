@@ -28,13 +28,10 @@ def parquet_rows(folder: Path) -> list[dict[str, Any]]:
 
 def decoded_rows(store: Path, tables: list[str] | None = None) -> dict[str, list[dict[str, Any]]]:
     from rocket_columnar.decode import decode
-    from rocket_columnar.geometry import resolve
     from rocket_columnar.store import find_files
 
-    files = find_files(store)
-    geometry = resolve([file for file in files if file.kind == "index"]).geometry
     rows: dict[str, list[dict[str, Any]]] = {}
-    for table, batch in decode(files, tables=tables, geometry=geometry):
+    for table, batch in decode(find_files(store), tables=tables):
         rows.setdefault(table, []).extend(batch.to_pylist())
     return rows
 
@@ -50,12 +47,14 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
     )
 
 
-def test_rows_equal_decode(spark: SparkSession, store: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_rows_equal_decode(spark: SparkSession, stores: list[Path], number: int, tmp_path: Path) -> None:
     from rocket_spark import decode_store
 
+    store = stores[number]
     summary = decode_store(spark, store, tmp_path / "out")
     written = {path.name: parquet_rows(path) for path in sorted((tmp_path / "out").iterdir())}
-    assert {table: rows for table, rows in written.items() if rows} == decoded_rows(store)
+    assert written == decoded_rows(store)
     assert {table.table: table.rows for table in summary.tables} == {
         table: len(rows) for table, rows in written.items()
     }
@@ -199,3 +198,34 @@ def test_command_without_pyspark_says_so(hand_made: Path, tmp_path: Path) -> Non
         3,
         "rocketspec: PySpark is not installed: pip install rocketspec[spark]\n",
     )
+
+
+def test_gaps_between_tasks_are_those_of_decode(
+    spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocket_columnar.decode import decode as engine
+    from rocket_columnar.store import find_files
+    from rocket_spark import decode, decode_store
+
+    log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
+    folder = tmp_path / "store" / "commitlog"
+    folder.mkdir(parents=True)
+    size = len(log)
+    contents = {
+        0: log,
+        1: log[:4] + bytes(4) + log[8:],
+        2: log[:600] + bytes(size - 600),
+        3: bytes(size),
+        5: bytes(size),
+    }
+    for number, content in contents.items():
+        (folder / f"{number * size:020}").write_bytes(content)
+    whole: list[str] = []
+    for _ in engine(find_files(tmp_path / "store"), on_gap=lambda gap: whole.append(str(gap))):
+        pass
+    assert len(whole) > 1
+
+    monkeypatch.setattr(decode, "_TASK_BYTES", 1)
+    summary = decode_store(spark, tmp_path / "store", tmp_path / "out")
+    assert [table.parts for table in summary.tables] == [5]
+    assert list(summary.gaps) == whole

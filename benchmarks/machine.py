@@ -1,0 +1,48 @@
+"""What the figures were measured on, without anything that names the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+__all__ = ["describe"]
+
+
+def _cpu() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8")
+    except OSError:
+        return platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return match[1] if match else platform.machine()
+
+
+def _memory() -> str:
+    size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return f"{size / (1 << 30):.0f} GiB"
+
+
+def _java() -> str:
+    try:
+        text = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        return "none"
+    match = re.search(r'version "([^"]+)"', text)
+    return match[1] if match else "of an unknown version"
+
+
+def describe() -> dict[str, str]:
+    """CPU, memory, and versions of what took part."""
+    packages = ("numpy", "numba", "pyarrow", "kaitaistruct", "construct")
+    return {
+        "CPU": f"{_cpu()}, {os.cpu_count()} cores",
+        "Memory": _memory(),
+        "System": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+        "Packages": ", ".join(f"{name} {version(name)}" for name in packages),
+        "Java": _java(),
+    }
