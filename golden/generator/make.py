@@ -18,7 +18,7 @@ import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import zstandard
 from rocket_golden._read import vector_files
@@ -106,18 +106,13 @@ def kind(name: str) -> str:
     return KINDS.get(top, "other") if rest else "other"
 
 
-def compress(target: Path) -> IO[bytes]:
-    """Opens a zstd file; the window is small enough for any decoder's defaults."""
-    parameters = zstandard.ZstdCompressionParameters.from_level(LEVEL, window_log=23, enable_ldm=True)
-    file: IO[bytes] = zstandard.open(
-        target, "wb", cctx=zstandard.ZstdCompressor(compression_params=parameters)
-    )
-    return file
-
-
 def pack_store(store: Path, target: Path) -> None:
     """Packs a store with nothing in it that depends on when, where and by whom."""
-    with compress(target) as out, tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT) as tar:
+    with (
+        target.open("wb") as packed_file,
+        zstandard.ZstdCompressor(level=LEVEL).stream_writer(packed_file) as out,
+        tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT) as tar,
+    ):
         for name, path in store_files(store):
             member = tarfile.TarInfo(name)
             member.size = path.stat().st_size
@@ -127,8 +122,8 @@ def pack_store(store: Path, target: Path) -> None:
 
 def pack_truth(truth: Path, target: Path) -> dict[str, int]:
     """Packs a truth file; returns its number of lines by type."""
-    with truth.open("rb") as lines, compress(target) as out:
-        shutil.copyfileobj(lines, out)
+    with truth.open("rb") as lines, target.open("wb") as packed_file:
+        zstandard.ZstdCompressor(level=LEVEL).copy_stream(lines, packed_file)
     with truth.open("rb") as lines:
         return dict(sorted(Counter(json.loads(line)["type"] for line in lines).items()))
 
@@ -171,7 +166,7 @@ def make(name: str) -> dict[str, Any]:
     archive.parent.mkdir(exist_ok=True)
     pack_store(folder / "store", archive)
     lines = pack_truth(folder / "truth.jsonl", truth)
-    files = [
+    files: list[dict[str, Any]] = [
         {"file": file, "kind": kind(file), "size": path.stat().st_size, "sha256": sha256(path)}
         for file, path in store_files(folder / "store")
     ]

@@ -152,6 +152,14 @@ def test_unpacking_overwrites_nothing(tmp_path: Path) -> None:
         open_store("ext", tmp_path)
 
 
+def test_no_store_names_the_machine_that_made_it(store_name: str) -> None:
+    records = lines(store_name)["log_record"]
+    assert {
+        record[host].rpartition(":")[0] for record in records for host in ("born_host", "store_host")
+    } == {"127.0.0.1"}
+    assert {record["uniq_key"][:8] for record in records} == {"7F000001"}
+
+
 # What the scenarios are for is really in the stores.
 
 
