@@ -6,7 +6,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out/conform
-STORES := mixed
 
 .PHONY: conform test bench golden lint lock format clean
 
@@ -29,6 +28,7 @@ bench: $(VENV)/dev.stamp
 golden: $(VENV)/dev.stamp
 	@$(BIN)/python golden/generator/make.py $(ARGS)
 	@$(BIN)/python golden/generator/vectors/make.py
+	@$(BIN)/python golden/generator/make.py --record-vectors
 
 ## lint: formatter, ruff, mypy and pyright
 lint: $(VENV)/dev.stamp
