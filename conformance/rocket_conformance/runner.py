@@ -57,7 +57,7 @@ class Options:
     seed: int = 0
     require: Sequence[str] = ()
     baseline: Baseline = field(default_factory=Baseline)
-    shrink_seconds: float = 40.0
+    shrink_seconds: float = 30.0
     command: Sequence[str] = ()
 
 

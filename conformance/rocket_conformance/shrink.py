@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_conformance.protocol import OPERATIONS
@@ -25,6 +26,10 @@ _MOST_TRIES: Final = 4_000
 _SIMPLE_I64: Final = ("0", "1", "1000", "1700000000000")
 _SIMPLE_I32: Final = (0, 1, 2, 32)
 _SIMPLE_KEYS: Final = ("a", "b")
+
+
+class _Enough(BaseException):  # noqa: N818 - no error; passes through Hypothesis, which keeps what derives from Exception
+    """The time is up."""
 
 
 def _simpler(kind: str, value: Any) -> list[Any]:
@@ -108,7 +113,7 @@ def shrink(
         clause_of: the clause of a judgement's first difference.
         seconds: longest time to spend; what was found by then is the answer.
     """
-    from hypothesis import HealthCheck, Phase, find, settings  # noqa: PLC0415
+    from hypothesis import HealthCheck, Phase, Verbosity, find, settings  # noqa: PLC0415
     from hypothesis.errors import HypothesisException  # noqa: PLC0415
 
     case, _, judgement = failing
@@ -122,7 +127,7 @@ def shrink(
         key = json.dumps(ops)
         if key not in memory:
             if time.monotonic() > until:
-                return False
+                raise _Enough
             memory[key] = None
             tried = try_case(replace(case, ops=tuple(ops))) if ops else None
             if tried is not None and (tried[2].verdict, clause_of(tried[0], tried[2])) == wanted:
@@ -141,11 +146,13 @@ def shrink(
                 phases=(Phase.reuse, Phase.shrink),
                 max_examples=_MOST_TRIES,
                 deadline=None,
+                verbosity=Verbosity.quiet,
                 suppress_health_check=list(HealthCheck),
             ),
+            random=Random(0),  # noqa: S311 - the same list shrinks alike each time
             database_key=key,
         )
-    except HypothesisException:  # it found nothing, or the time ended under it
+    except (_Enough, HypothesisException):
         return best
     return memory[json.dumps(smallest)] or best
 

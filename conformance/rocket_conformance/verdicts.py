@@ -15,6 +15,7 @@ __all__ = [
     "VERDICTS",
     "Verdict",
     "exit_code",
+    "is_failing",
 ]
 
 Verdict = Literal[
@@ -32,6 +33,12 @@ FAILING: Final[frozenset[Verdict]] = frozenset({"diverged", "errored", "crash", 
 """Verdicts that are the implementation's fault."""
 
 _RAN: Final[frozenset[Verdict]] = FAILING | {"pass"}
+
+
+def is_failing(verdict: Verdict) -> bool:
+    """Whether a verdict is the implementation's fault."""
+    return verdict in FAILING
+
 
 ADAPTER_FAILED: Final = 3
 INTERRUPTED: Final = 130

@@ -1,12 +1,73 @@
-"""The verb `replay`."""
+"""The verb `replay`: runs one case file and shows the difference."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from pathlib import Path
+from typing import Annotated
 
-if TYPE_CHECKING:
-    import typer
+import typer
+
+__all__ = ["register"]
+
+_ADAPTER_FAILED = 3
+
+HELP = """Run one case file and show the difference.
+
+CASE.json is a replay file of `conform --report`, a golden vector, or a case
+written by hand. Exit codes are those of conform.
+
+\b
+Examples:
+  rocketspec replay out/replay/IDX-PUT-5-prop-lists.json
+  rocketspec replay out/replay/IDX-PUT-5-prop-lists.json -- ./my-adapter
+  rocketspec replay case.json --rocketmq 4.9.3
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Adds `replay` to the command."""
+    app.command("replay", help=HELP)(replay)
+
+
+def replay(
+    case: Annotated[Path, typer.Argument(metavar="CASE.json", help="The case file.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
+    ] = None,
+    rocketmq: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Run it on the real RocketMQ store of this version.")
+    ] = None,
+    jars: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Take its jars from here, not from Maven.")
+    ] = None,
+    case_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that the case may take.")] = 10.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the replay file of this run.")] = False,
+) -> None:
+    """Runs one case file and ends with conform's exit code for it."""
+    from rich.console import Console
+    from rich.text import Text
+    from rocket_conformance.plan import Planned
+    from rocket_conformance.replays import read_replay
+    from rocket_conformance.report import describe_divergence
+    from rocket_conformance.runner import Options, run_planned
+    from rocket_conformance.transport import AdapterError
+    from rocket_conformance.verdicts import exit_code, is_failing
+
+    from rocketspec.verbs.conform import open_implementation
+
+    loaded = read_replay(case)
+    try:
+        with open_implementation(command, rocketmq, jars, case_timeout=case_timeout) as opened:
+            line, document = run_planned(opened, Planned(loaded), Options())
+    except AdapterError as error:
+        typer.echo(f"rocketspec: {error}", err=True)
+        raise typer.Exit(_ADAPTER_FAILED) from None
+    if as_json:
+        typer.echo(json.dumps(document if document is not None else line.to_json(), indent=1))
+    else:
+        console = Console(highlight=False)
+        console.print(Text(f"{line.verdict} {line.id}" + (f": {line.detail}" if line.detail else "")))
+        for text in describe_divergence(line.divergence):
+            console.print(Text(f"  {text}"), soft_wrap=True)
+    raise typer.Exit(exit_code({line.verdict: 1}, failed=int(is_failing(line.verdict))))

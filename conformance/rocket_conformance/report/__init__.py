@@ -11,6 +11,7 @@ from rocket_conformance.report._lines import (
 )
 from rocket_conformance.report._render import write_renderings
 from rocket_conformance.report._summary import conclusion, family_counts
+from rocket_conformance.report._terminal import describe_divergence, print_summary
 
 __all__ = [
     "CaseLine",
@@ -18,8 +19,10 @@ __all__ = [
     "ReportWriter",
     "conclusion",
     "coverage_of",
+    "describe_divergence",
     "family_counts",
     "header_line",
+    "print_summary",
     "read_report",
     "suite_version",
     "write_renderings",
