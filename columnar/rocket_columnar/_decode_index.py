@@ -45,7 +45,7 @@ def entry_columns(
 
     `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the
     header's begin + 1000 * time_diff, wrapped as a long, which is what a query computes (IDX-SEL-4). With
-    `all_entries` each entry that is not all zeros is a row, those at 0 and beyond the index count too.
+    `all_entries` each entry from 1 on that is not all zeros is a row, those beyond the index count too.
     """
     header = read_header(reader)
     runs: Iterable[tuple[int, int]] = [(1, min(header.index_count, geometry.index_num))]
@@ -53,7 +53,7 @@ def entry_columns(
         runs = (
             _whole_entries(first, end, geometry) for first, end in reader.extents(geometry.entries_offset)
         )
-    done = 0
+    done = 1
     for first, end in runs:
         for start in range(max(first, done), end, batch_rows):
             stop = min(start + batch_rows, end)

@@ -63,7 +63,8 @@ class _Walk:
         if bad is not None:
             return bad
         (total_size,) = struct.unpack_from(">i", self.window, at)
-        return check(self.window, self.load(position, total_size))
+        at = self.load(position, total_size)
+        return check(self.window, at)
 
     def next_frame(self, position: int) -> int:
         """The next place from `position` on at which a record verifies or a blank ends the file, else its size."""

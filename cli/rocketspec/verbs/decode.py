@@ -100,7 +100,9 @@ def _check_output(output: Path | None, fmt: str, tables: Sequence[str]) -> None:
 
 
 def decode(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, a directory of one kind, or a whole store.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A file, a directory of one kind, or a whole store.")
+    ],
     *,
     output: Annotated[
         Path | None,
