@@ -9,7 +9,7 @@ the bytes of a store or in a key's hash, so each Java operation that matters is 
   Multilingual Plane counts as the two UTF-16 units that Java makes of it.
 - A Java exception that leaves the method is a `JavaError`.
 
-Checked against OpenJDK 17; the malformed-input rules of UTF-8 against a run over 2.9 million inputs.
+Checked against OpenJDK 17; the malformed-input rules of UTF-8 against a run over 4.3 million inputs.
 """
 
 from __future__ import annotations
