@@ -46,7 +46,9 @@ class Step:
     stop: str | None
 
 
-def walk(index: IndexFile, key_hash: int, begin: int, end: int, *, past_stop: bool = False) -> Iterator[Step]:
+def walk(
+    index: IndexFile, key_hash: int, begin: int, end: int, *, past_stop: bool = False, searched: bool = True
+) -> Iterator[Step]:
     """The entries of the hash's chain, newest first, each once.
 
     Args:
@@ -55,6 +57,7 @@ def walk(index: IndexFile, key_hash: int, begin: int, end: int, *, past_stop: bo
         begin: first ms of the window, inclusive.
         end: last ms of the window, inclusive.
         past_stop: go on to the chain's real end where the broker stops before it.
+        searched: whether a broker opens this file for the query at all.
 
     Source: IDX-SEL-1 .. IDX-SEL-8; `IndexFile.selectPhyOffset` 191-265.
     """
@@ -64,7 +67,7 @@ def walk(index: IndexFile, key_hash: int, begin: int, end: int, *, past_stop: bo
     if not 0 < entry <= count or count <= 1:
         return
     seen = {entry}
-    read = True
+    read = searched
     while (stored := index.entry(entry)) is not None:
         time = to_i64(header.begin_timestamp + 1000 * stored.time_diff)
         verdict: Verdict = "hit" if begin <= time <= end else "outside the window"

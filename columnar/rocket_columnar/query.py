@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.index_file import IndexFile
 
-__all__ = ["MAX_BATCH", "Answer", "OffsetAnswer", "OpenStore", "Row", "query"]
+__all__ = ["MAX_BATCH", "Answer", "OffsetAnswer", "OpenStore", "Row", "keys_of", "query"]
 
 MAX_BATCH: Final = 64
 """Hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)."""

@@ -1,0 +1,187 @@
+"""How `query` shows an answer, and the walk to it: JSON, or tables that 80 columns can hold."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rocket_columnar.explain import iso
+from rocket_columnar.query import keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_columnar.explain import Explanation, FileWalk
+    from rocket_columnar.query import Answer, Row
+
+__all__ = ["as_json", "show"]
+
+_STEPS: Final = 12  # entries of a chain that are shown
+_COMPRESSED: Final = 1
+
+
+def as_json(answer: Answer, explanation: Explanation | None) -> dict[str, Any]:
+    """The answer as one JSON object; binary is base64."""
+    shown: dict[str, Any] = {
+        "offsets": answer.offsets,
+        "messages": [_plain(row) for row in answer.messages],
+        "last_update_timestamp": answer.last_update_timestamp,
+        "last_update_phy_offset": answer.last_update_phy_offset,
+        "truncated": answer.truncated,
+    }
+    if explanation is not None:
+        shown["explain"] = asdict(explanation)
+    return shown
+
+
+def _plain(row: Row) -> Row:
+    return {
+        name: b64encode(value).decode() if isinstance(value, bytes) else value for name, value in row.items()
+    }
+
+
+def show(answer: Answer, explanation: Explanation | None, topic: str, key: str) -> None:
+    """Prints the messages, and where asked for the walk."""
+    console = Console(highlight=False, soft_wrap=False)
+    if answer.messages:
+        console.print(_messages(answer, console.width, topic, key))
+        console.print(_summary(answer, topic, key), soft_wrap=True)
+    elif explanation is None:
+        what = f"{len(answer.offsets):,} hits without a record" if answer.offsets else "no hit"
+        console.print(f"nothing found: {what} (--explain tells why)")
+    if explanation is not None:
+        _show_walk(console, explanation)
+
+
+def _is_asked(row: Row, topic: str, key: str) -> bool:
+    return row["topic"] == topic and key in keys_of(row)
+
+
+def _messages(answer: Answer, width: int, topic: str, key: str) -> Table:
+    """The rows in `width` columns: numbers and times whole, texts cut to what is left."""
+    rows = [_cells(row, mark="" if _is_asked(row, topic, key) else "*") for row in answer.messages]
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    left = width
+    for number, name in enumerate(("offset", "queue", "queue\noffset", "stored")):
+        least = max(cell_len(line) for line in name.split("\n"))
+        taken = max(least, *(cell_len(row[number]) for row in rows))
+        table.add_column(name, justify="left" if name == "stored" else "right", width=taken, no_wrap=True)
+        left -= taken + 1
+    for number, (name, share) in enumerate((("tags", 5), ("keys", 2), ("body", 1)), start=4):
+        room = max(left // share, 4)
+        taken = max(4, min(room, *[max(cell_len(row[number]) for row in rows)]))
+        table.add_column(name, width=taken, no_wrap=True, overflow="ellipsis")
+        left -= taken + 1
+    for row in rows:
+        table.add_row(*map(escape, row), style="dim" if row[0].startswith("*") else None)
+    return table
+
+
+def _cells(row: Row, *, mark: str) -> tuple[str, ...]:
+    if row["topic"] is None:
+        return (f"{mark}{row['phy_offset']}", "", "", "no whole record", "", "", f"{row['size']:,} bytes")
+    return (
+        f"{mark}{row['phy_offset']}",
+        str(row["queue_id"]),
+        str(row["queue_offset"]),
+        iso(row["store_timestamp"]),
+        _text(row["tags"] or ""),
+        _text(row["keys"] or ""),
+        _body(row),
+    )
+
+
+def _body(row: Row) -> str:
+    body: bytes = row["body"] or b""
+    if row["sys_flag"] & _COMPRESSED:
+        return f"({len(body):,} bytes, compressed)"
+    return _text(body[:200].decode("utf-8", "replace"))
+
+
+def _text(text: str) -> str:
+    """Text on one line, with what a terminal could take for a command shown as dots."""
+    return "".join(character if character.isprintable() else "\u00b7" for character in text)
+
+
+def _summary(answer: Answer, topic: str, key: str) -> str:
+    parts = [_count(len(answer.messages), "message")]
+    others = sum(not _is_asked(row, topic, key) for row in answer.messages)
+    if others:
+        parts.append(f"* marks {_count(others, 'other key', 'other keys')} with the same hash (--exact)")
+    if answer.truncated:
+        parts.append("there are more (a broker sends at most --max, and never over 64)")
+    parts.append(f"index written up to {iso(answer.last_update_timestamp)}")
+    return "; ".join(parts)
+
+
+def _show_walk(console: Console, explanation: Explanation) -> None:
+    for line in _walk_lines(explanation):
+        console.print(escape(_text(line)), soft_wrap=True)
+
+
+def _walk_lines(explanation: Explanation) -> Iterator[str]:
+    yield f"{explanation.index_key} has key hash {explanation.key_hash}"
+    yield f"window {iso(explanation.begin)} to {iso(explanation.end)}, at most {explanation.limit} hits"
+    guess = explanation.geometry
+    if guess is not None:
+        slots, entries = guess.geometry
+        yield f"geometry {slots:,} slots, {entries:,} entries: {guess.how}, {guess.reason}"
+    for walked in explanation.files:
+        yield ""
+        yield from _file_lines(walked)
+    yield ""
+    if explanation.found:
+        yield f"found {_count(explanation.found, 'message')}"
+    else:
+        yield "nothing found:"
+        yield from (f"- {reason}" for reason in explanation.reasons)
+
+
+def _file_lines(walked: FileWalk) -> Iterator[str]:
+    yield f"{walked.file} {walked.verdict}: {walked.why}"
+    yield f"  slot {walked.slot:,} at byte {walked.slot_offset:,} holds {walked.slot_value}: {walked.chain}"
+    same = [step for step in walked.steps if step.entry in walked.checks]
+    others = [step for step in walked.steps if step.entry not in walked.checks]
+    kept = {step.entry for step in [*same, *others][:_STEPS]}
+    rows = [("entry", "key hash", "offset", "placed at", "prev", "")]
+    remarks: dict[int, str] = {}
+    for step in walked.steps:
+        if step.entry not in kept:
+            continue
+        verdict = step.verdict if step.read else f"({step.verdict})"
+        rows.append(
+            (
+                str(step.entry),
+                str(step.key_hash),
+                str(step.phy_offset),
+                iso(step.store_timestamp),
+                str(step.prev_entry),
+                verdict,
+            )
+        )
+        parts = [walked.checks[step.entry].text] if step.entry in walked.checks else []
+        if step.stop and step.stop != "the chain ends":
+            parts.append(f"a query stops here: {step.stop}")
+        remarks[len(rows) - 1] = "; ".join(parts)
+    if len(rows) == 1:
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        cells = (cell.rjust(width) for cell, width in zip(row[:5], widths, strict=False))
+        yield f"  {' '.join(cells)}  {row[5]}".rstrip()
+        if remarks.get(number):
+            yield f"  {' ' * widths[0]} {remarks[number]}"
+    if any(not step.read for step in walked.steps):
+        yield "  (what a query does not get to is in brackets)"
+    left_out = len(walked.steps) - len(kept) + walked.omitted
+    if left_out:
+        yield f"  and {_count(left_out, 'more entry', 'more entries')}"
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
