@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from rocket_columnar import decode as engine
 
-from rocket_spark.schema import arrow_schema, plain
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -55,14 +53,14 @@ def decode_part(
     batch_rows: int,
     on_gap: Callable[[Gap], None],
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of `files` as (table, record batch) with plain strings for dictionaries.
+    """The rows of `files` as (table, record batch), as the engine gives them.
 
     Args:
         files: of one kind.
         following: as `followers` gives them; nothing of them is returned.
         tables: of that kind.
         geometry: of index files.
-        columns: only these; all when None.
+        columns: these, and `file`; all when None.
         batch_rows: rows of a batch at most.
         on_gap: called for gaps in the log; it may be one between `following`, too.
 
@@ -70,7 +68,6 @@ def decode_part(
         MalformedError: bytes that cannot be decoded.
         OSError: a file cannot be read.
     """
-    schemas = {table: arrow_schema(table, columns) for table in tables}
     own = {file.name for file in files}
     batches = engine.decode(
         [*files, *following],
@@ -83,4 +80,4 @@ def decode_part(
     for table, batch in batches:
         if following and batch.num_rows and batch.column("file")[0].as_py() not in own:
             return
-        yield table, plain(batch, schemas[table])
+        yield table, batch

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.parquet as pq
+from rocket_columnar.schema import SCHEMAS
 from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
 
 from rocket_spark._engine import decode_part
-from rocket_spark.schema import arrow_schema
 
 if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
@@ -85,7 +85,6 @@ def raise_error(outcome: dict[str, Any]) -> None:
 def _write_parts(task: PartTask) -> dict[str, Any]:
     gaps: list[str] = []
     rows = dict.fromkeys(task.tables, 0)
-    schemas = {table: arrow_schema(table) for table in task.tables}
     names: dict[str, tuple[Path, Path]] = {}
     try:
         with ExitStack() as stack:
@@ -96,8 +95,9 @@ def _write_parts(task: PartTask) -> dict[str, Any]:
                 final = folder / f"part-{task.number:05}.parquet"
                 unique = folder / f".part-{task.number:05}.{uuid.uuid4().hex}"
                 names[table] = unique, final
+                # Without the Arrow schema beside Parquet's own, dictionaries read back as plain strings.
                 writers[table] = stack.enter_context(
-                    pq.ParquetWriter(unique, schemas[table], compression="zstd")
+                    pq.ParquetWriter(unique, SCHEMAS[table], compression="zstd", store_schema=False)
                 )
             batches = decode_part(
                 task.files,

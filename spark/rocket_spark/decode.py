@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.geometry import resolve_each
-from rocket_columnar.store import StoreFile, find_files
+from rocket_columnar.store import StoreFile, find_files, protected_directories
 from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
 
@@ -88,7 +88,7 @@ def decode_store(
         progress: called now and then with the number of finished tasks and of all tasks.
 
     Raises:
-        UsageError: `out` is not empty, a table is unknown or has no files here, the geometry cannot be told.
+        UsageError: `out` is not empty or lies in the store, a table is unknown or has no files here, the geometry cannot be told.
         FormatError: a file cannot be decoded; the first one, in the order of the store.
         OSError: a file cannot be read or written.
     """
@@ -100,12 +100,17 @@ def plan_decode(
     out: str | Path,
     tables: Collection[str] | None = None,
     geometry: Geometry | None = None,
+    *,
+    on_skip: Callable[[str, str], None] | None = None,
 ) -> DecodePlan:
-    """The first half of `decode_store`, without Spark; arguments and errors as there."""
-    out = Path(out).absolute()
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out}: exists and is not an empty directory; name a new one to write to")
-    files = _select(find_files(Path(store).absolute()), tables, store)
+    """The first half of `decode_store`, without Spark; arguments and errors as there.
+
+    `on_skip` is called with the name of each file that is left out, and the reason.
+    """
+    store, out = Path(store).absolute(), Path(out).absolute()
+    found = find_files(store) if on_skip is None else find_files(store, on_skip=on_skip)
+    _check_out(out, store)
+    files = _select(found, tables, store)
     geometries = {file: guess.geometry for file, guess in resolve_each(files, geometry).items()}
     tasks = _tasks(files, tables, geometries, str(out / _TEMPORARY))
     return DecodePlan(out, len(files), sum(map(_size, files)), tasks)
@@ -133,6 +138,14 @@ def run_plan(
         raise
     gaps = tuple(dict.fromkeys(gap for outcome in outcomes for gap in outcome["gaps"]))
     return DecodeSummary(plan.files, plan.size, written, gaps)
+
+
+def _check_out(out: Path, store: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out}: exists and is not an empty directory; name a new one to write to")
+    for kept in protected_directories(store):
+        if out.resolve().is_relative_to(kept):
+            raise UsageError(f"{out}: lies in the store that is read, {kept}; choose another directory")
 
 
 def _select(files: list[StoreFile], tables: Collection[str] | None, store: str | Path) -> list[StoreFile]:

@@ -22,7 +22,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 
 from rocket_spark._engine import decode_part, followers
-from rocket_spark.schema import spark_schema
+from rocket_spark.schema import arrow_schema, plain, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,8 +125,9 @@ class _Reader(DataSourceReader):
             batch_rows=_BATCH_ROWS,
             on_gap=_refuse,
         )
+        schema = arrow_schema(self.table, self.columns)
         for _, batch in batches:
-            yield batch
+            yield plain(batch, schema)
 
 
 class _StoreSource(DataSource):

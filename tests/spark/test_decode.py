@@ -166,11 +166,18 @@ def test_command_writes_and_sums_up(java: str, hand_made: Path, tmp_path: Path) 
     assert parquet_rows(out / "index_entries") == decoded_rows(hand_made)["index_entries"]
 
 
+def test_out_in_the_store_is_refused(hand_made: Path) -> None:
+    from rocket_spark import plan_decode
+
+    with pytest.raises(UsageError, match="lies in the store that is read"):
+        plan_decode(hand_made / "index", hand_made / "tables")
+
+
 @pytest.mark.parametrize("geometry", ["7", "7,x", "0,12", "1,2,3"])
 def test_command_names_a_bad_geometry(hand_made: Path, tmp_path: Path, geometry: str) -> None:
     done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), "--geometry", geometry)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"rocketspec: --geometry {geometry}: ")
+    assert done.stderr.startswith(f"rocketspec: geometry {geometry!r}: ")
     assert done.stderr.count("\n") == 1
 
 

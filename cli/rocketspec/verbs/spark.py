@@ -11,8 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
-from rocket_spec.errors import UsageError
-from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,21 +22,13 @@ _UNREADABLE: Final = 3
 _FINDINGS: Final = 1
 
 
+def _note(text: str) -> None:
+    typer.echo(f"rocketspec: {text}", err=True)
+
+
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"rocketspec: {message}", err=True)
+    _note(message)
     raise typer.Exit(_UNREADABLE)
-
-
-def _geometry(text: str | None) -> Geometry | None:
-    if text is None:
-        return None
-    try:
-        hash_slot_num, index_num = (int(part) for part in text.split(","))
-    except ValueError:
-        raise UsageError(f"--geometry {text}: not two whole numbers S,N (hash slots, entries)") from None
-    if hash_slot_num <= 0 or index_num <= 0:
-        raise UsageError(f"--geometry {text}: both numbers must be positive")
-    return Geometry(hash_slot_num, index_num)
 
 
 @contextmanager
@@ -65,14 +55,17 @@ def _print_summary(summary: DecodeSummary, out: Path) -> None:
 
 
 def _decode(
-    store: Annotated[Path, typer.Argument(help="A file, a directory of one kind, or a whole store.")],
+    store: Annotated[
+        Path, typer.Argument(metavar="STORE", help="A file, a directory of one kind, or a whole store.")
+    ],
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Directory to make: OUT/TABLE/part-*.parquet.")
+        Path,
+        typer.Option("-o", "--output", metavar="OUT", help="Directory to make: OUT/TABLE/part-*.parquet."),
     ],
-    master: Annotated[str, typer.Option(help="Spark master URL.")] = "local[*]",
+    master: Annotated[str, typer.Option(metavar="URL", help="Spark master.")] = "local[*]",
     table: Annotated[
-        list[str] | None, typer.Option(help="Table to decode; repeat for several [default: all].")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this table; repeat for several.")
     ] = None,
     geometry: Annotated[
         str | None,
@@ -84,14 +77,22 @@ def _decode(
 
     Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
     """
-    given = _geometry(geometry)
+    from rocket_columnar.geometry import parse_geometry
+
+    given = None if geometry is None else parse_geometry(geometry)
     try:
         from rocket_spark import SparkUnavailableError, local_session, plan_decode, run_plan
     except ModuleNotFoundError as error:
         if error.name != "pyspark":
             raise
         _fail("PySpark is not installed: pip install rocketspec[spark]")
-    plan = plan_decode(store, output, table or None, given)
+    plan = plan_decode(
+        store,
+        output,
+        table or None,
+        given,
+        on_skip=lambda name, reason: _note(f"{name}: skipped, {reason}"),
+    )
     with _progress() as progress, TemporaryDirectory(prefix="rocketspec-spark-") as scratch:
         try:
             spark = local_session(master, log=Path(scratch) / "stderr")
@@ -102,7 +103,7 @@ def _decode(
         finally:
             spark.stop()
     for gap in summary.gaps:
-        typer.echo(f"rocketspec: {gap}", err=True)
+        _note(gap)
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
