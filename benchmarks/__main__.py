@@ -64,6 +64,12 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return given
 
 
+def _command(given: argparse.Namespace) -> str:
+    """The command that measures the same again, without the paths of this machine."""
+    sizes = f"--entries {given.entries} --rounds {given.rounds} --warm-ups {given.warm_ups}"
+    return f"python -m benchmarks {sizes}" + (" --no-java" if given.no_java else "")
+
+
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -80,8 +86,7 @@ def _jar(geometry: Geometry, given: argparse.Namespace) -> RealJar | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the races and writes the report."""
-    words = sys.argv[1:] if arguments is None else arguments
-    given = _arguments(words)
+    given = _arguments(sys.argv[1:] if arguments is None else arguments)
     geometry = geometry_for(given.entries)
     started = time.perf_counter()
     with ExitStack() as stack:
@@ -120,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sections.append(f"## {title}\n\n{table(results, unit)}\n")
         size = file.stat().st_size
     head = HEAD.format(
-        command=" ".join(["python -m benchmarks", *(word for word in words if word != "")]),
+        command=_command(given),
         date=datetime.now(UTC).date(),
         warm_ups=given.warm_ups,
         rounds=given.rounds,

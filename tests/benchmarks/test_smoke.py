@@ -1,0 +1,137 @@
+"""The benchmarks run, on sizes at which their figures mean nothing; no test looks at a time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import pytest
+from rocket_spec.layout import Geometry
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def checkout_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def module(name: str) -> ModuleType:
+    from importlib import import_module
+
+    return import_module(f"benchmarks.{name}")
+
+
+def bench(output: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "benchmarks",
+            "--rounds",
+            "2",
+            "--warm-ups",
+            "0",
+            "-o",
+            str(output),
+            *arguments,
+        ],
+        cwd=ROOT,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return output.read_text("utf-8")
+
+
+def test_every_race_without_the_jar(tmp_path: Path) -> None:
+    text = bench(tmp_path / "RESULTS.md", "--entries", "400", "--no-java")
+    titles = [line for line in text.splitlines() if line.startswith("## ")]
+    assert titles == ["## Decode an index file", "## Put", "## Select"]
+    for name in (
+        "engine to Arrow",
+        "NumPy copy",
+        "Kaitai",
+        "Construct",
+        "engine, batch",
+        "engine, one by one",
+    ):
+        assert f"| {name}" in text.replace("rocketspec ", "")
+    assert "real IndexFile" not in text
+    assert str(tmp_path) not in text
+
+
+@pytest.mark.java
+def test_puts_and_selects_of_the_real_jar(maven: str, tmp_path: Path) -> None:
+    text = bench(tmp_path / "RESULTS.md", "--entries", "3000")
+    assert "| real IndexFile.putKey, 4.9.3 | 3,000 |" in text
+    assert "| real IndexFile.selectPhyOffset, 4.9.3 | 3,000 |" in text
+    assert "equals the jar's byte for byte" in text
+
+
+@pytest.mark.parametrize("arguments", [["--entries", "0"], ["--entries", "20000000"], ["--rounds", "0"]])
+def test_sizes_out_of_range_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        module("__main__").main(arguments)
+    assert caught.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_keys_are_pinned() -> None:
+    keys = module("data").keys(np.array([0, 1, 2], np.int64)).to_pylist()
+    # 2 * 0x9E3779B97F4A7C15 = 0x1_3C6EF372FE94F82A, of which 64 bits stay.
+    assert keys == [
+        "7F00000100002A9F0000000000000000",
+        "7F00000100002A9F9E3779B97F4A7C15",
+        "7F00000100002A9F3C6EF372FE94F82A",
+    ]
+
+
+def test_most_entries_make_the_default_geometry() -> None:
+    assert module("data").geometry_for(19_999_999) == Geometry(5_000_000, 20_000_000)
+
+
+def test_each_key_is_selected_once() -> None:
+    assert sorted(module("data").query_order(1000).tolist()) == list(range(1000))
+
+
+def test_rounds_alternate_and_warm_ups_do_not_count() -> None:
+    timing = module("timing")
+    ran: list[str] = []
+
+    def side(name: str, seconds: list[float]) -> object:
+        def run() -> float:
+            ran.append(name)
+            return seconds.pop(0)
+
+        return timing.Contender(name, 60, run)
+
+    results = timing.race(
+        [side("a", [9.0, 2.0, 1.0, 3.0]), side("b", [9.0, 6.0, 5.0, 4.0])], rounds=3, warm_ups=1
+    )
+    assert ran == ["a", "b"] * 4
+    assert [cast("list[float]", result.rates) for result in results] == [
+        [20.0, 30.0, 60.0],
+        [10.0, 12.0, 15.0],
+    ]
+    assert [result.median for result in results] == [30.0, 12.0]
+
+
+def test_ratios_are_those_of_the_medians() -> None:
+    timing, report = module("timing"), module("report")
+    first = timing.Result(timing.Contender("engine", 4_000_000, float), [2.0, 1.0, 4.0])
+    second = timing.Result(timing.Contender("other", 1_000_000, float, "slice"), [2.0])
+    assert report.table([first, second], "entries").splitlines()[2:] == [
+        "| engine | 4,000,000 | 2.00 | 1.00 - 4.00 | 1.00 |  |",
+        "| other | 1,000,000 | 0.500 | 0.500 - 0.500 | 4.00 | slice |",
+    ]
