@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import astuple
 
 import pytest
 from rocket_reference import (
@@ -130,6 +131,12 @@ def test_log_dsp_5_only_under_the_schedule_topic() -> None:
 def test_log_dsp_5_empty_table_as_during_recovery() -> None:
     data = made({"TAGS": "TagA", "DELAY": "3"}, topic=SCHEDULE)
     assert dispatch_request(data, delay_levels=()).tags_code == 2598919
+
+
+def test_log_dsp_6_request_without_a_record() -> None:
+    # DispatchRequest 86-100: all zeros, an empty topic, empty keys, no unique key, no properties.
+    assert astuple(BLANK) == ("", 0, 0, 0, 0, 0, 0, "", None, 0, 0, None, True)
+    assert astuple(REFUSED) == ("", 0, 0, -1, 0, 0, 0, "", None, 0, 0, None, False)
 
 
 def test_log_dsp_6_magic() -> None:

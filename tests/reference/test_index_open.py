@@ -119,6 +119,8 @@ def test_idx_file_3_negative_size_leaves_an_empty_file(tmp_path: Path) -> None:
 def test_idx_file_3_size_zero(tmp_path: Path) -> None:
     with open_index_file(tmp_path / NAME, -10, 0) as index:  # 40 - 40
         assert index.full()
+        with pytest.raises(JavaError, match="IndexOutOfBoundsException"):
+            index.load()
     assert (tmp_path / NAME).read_bytes() == b""
 
 
