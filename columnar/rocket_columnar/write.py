@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, cast, get_args
 
@@ -33,6 +33,9 @@ class _Writer(Protocol):
 
     def close(self) -> None: ...
 
+    def abandon(self) -> None:
+        """Lets go of a file that will not be whole, without a word."""
+
 
 class _Text:
     """JSON Lines or CSV."""
@@ -50,6 +53,9 @@ class _Text:
     def close(self) -> None:
         self._stream.flush()
 
+    def abandon(self) -> None:
+        pass
+
 
 class _Arrow:
     """An Arrow IPC file; the dictionaries of later batches may only add to the ones before."""
@@ -63,6 +69,10 @@ class _Arrow:
 
     def close(self) -> None:
         self._writer.close()
+
+    def abandon(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
 
 
 class _Parquet:
@@ -78,6 +88,11 @@ class _Parquet:
 
     def close(self) -> None:
         self._writer.close()
+
+    def abandon(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False  # or it would try again, and complain, when it is collected
 
 
 def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema) -> _Writer:
@@ -141,6 +156,7 @@ def write(
                     parts[table] = part
                     stream = stack.enter_context(part.open("wb"))
                     writers[table] = _writer(stream, form, batch.schema)
+                    stack.callback(writers[table].abandon)
                 writers[table].write(batch)
             for writer in writers.values():
                 writer.close()
