@@ -78,7 +78,9 @@ def _reason(error: Exception) -> str:
     """What was wrong, after the path of the field in which it was."""
     path = (getattr(error, "path", None) or "").split(" -> ")[1:]
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = f"no {error}" if isinstance(error, KeyError) else (lines or [type(error).__name__])[-1]
+    if isinstance(error, (AttributeError, KeyError)):
+        return f"no field {error.args[0]!r}"
+    reason = (lines or [type(error).__name__])[-1]
     return f"{'.'.join(path)}: {reason}" if path and lines[-1:] != lines[:1] else reason
 
 

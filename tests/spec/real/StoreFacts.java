@@ -1,0 +1,392 @@
+package org.apache.rocketmq.store;
+
+import com.alibaba.fastjson.JSON;
+import com.alibaba.fastjson.serializer.SerializerFeature;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.rocketmq.common.BrokerConfig;
+import org.apache.rocketmq.common.UtilAll;
+import org.apache.rocketmq.common.message.MessageDecoder;
+import org.apache.rocketmq.store.config.MessageStoreConfig;
+import org.apache.rocketmq.store.stats.BrokerStatsManager;
+
+/**
+ * Asks the real store of RocketMQ 4.9.3 what it writes and reads, and prints the answers as JSON. Nothing in them
+ * depends on the clock. Lies in the store's package, since the encoder and the append callback are not public.
+ */
+public final class StoreFacts {
+    private static final long STORE_TIME = 1700000000123L;
+    private static final byte UNTOUCHED = (byte) 0xEE;
+
+    private final Path root;
+    private final DefaultMessageStore store;
+
+    private StoreFacts() throws Exception {
+        root = Files.createTempDirectory("store-facts");
+        MessageStoreConfig config = new MessageStoreConfig();
+        config.setStorePathRootDir(root.toString());
+        config.setStorePathCommitLog(root + "/commitlog");
+        config.setMappedFileSizeConsumeQueue(81);
+        config.setEnableConsumeQueueExt(true);
+        config.setMappedFileSizeConsumeQueueExt(70);
+        store = new DefaultMessageStore(config, new BrokerStatsManager("facts", false), null, new BrokerConfig());
+        if (!store.load()) {
+            throw new IllegalStateException("an empty store does not load");
+        }
+    }
+
+    /** Ends the process in any case: the store's threads would keep it alive. */
+    public static void main(String[] args) {
+        int status = 1;
+        try {
+            write(args[0]);
+            status = 0;
+        } catch (Throwable error) {
+            error.printStackTrace();
+        }
+        System.exit(status);
+    }
+
+    private static void write(String target) throws Exception {
+        StoreFacts facts = new StoreFacts();
+        Map<String, Object> all = new LinkedHashMap<>();
+        all.put("property_strings", propertyStrings());
+        all.put("written_properties", writtenProperties());
+        all.put("decoded_utf8", decodedUtf8());
+        all.put("encoded_utf8", encodedUtf8());
+        all.put("records", facts.records());
+        all.put("longest_properties", facts.longestProperties());
+        all.put("appends", facts.appends());
+        all.put("dispatch_requests", facts.dispatchRequests());
+        all.put("pre_blank", facts.preBlank());
+        all.put("ext", facts.ext());
+        all.put("checkpoint", facts.checkpoint());
+        String text = JSON.toJSONString(all, SerializerFeature.PrettyFormat, SerializerFeature.WriteMapNullValue,
+            SerializerFeature.BrowserCompatible);
+        Files.write(Paths.get(target), (text + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+
+    private static String hex(byte[] bytes) {
+        return UtilAll.bytes2string(bytes).toLowerCase();
+    }
+
+    private static Map<String, Object> map(Object... pairs) {
+        Map<String, Object> result = new LinkedHashMap<>();
+        for (int i = 0; i < pairs.length; i += 2) {
+            result.put((String) pairs[i], pairs[i + 1]);
+        }
+        return result;
+    }
+
+    private static List<Object> propertyStrings() {
+        List<Object> result = new ArrayList<>();
+        for (String text : new String[] {
+            "", "A", "A\u0001", "\u0001b", "A\u0001b", "A\u0001b\u0002", "A\u0001b\u0002C\u0001d",
+            "A\u0001b\u0002C\u0001d\u0002", "A\u0001\u0002C\u0001d", "A\u0001b\u0001c", "\u0001A\u0001b", "A\u0001\u0001",
+            "A\u0001b\u0002A\u0001c", "A\u0001b\u0002A\u0001", "A\u0001b\u0002c\u0002D\u0001e", "\u0002\u0002A\u0001b",
+            "AB", "ABC", "ABC\u0002D\u0001e", "A\u0001b\u0002\u0002\u0002C\u0001d", " \u0001 ", "KEYS\u0001k1 k2\u0002TAGS\u0001TagA",
+            "A\u0001\ud83d", "\u0001\u0001\u0001", "A\u0002\u0001b\u0002", "ab\u0002\u0001c",
+        }) {
+            result.add(map("text", units(text),
+                "map", utf16(MessageDecoder.string2messageProperties(text))));
+        }
+        return result;
+    }
+
+    /** Names and values as UTF-16 in hexadecimal, since a value may be a lone surrogate. */
+    private static Map<String, String> utf16(Map<String, String> properties) {
+        Map<String, String> result = new TreeMap<>();
+        properties.forEach((name, value) -> result.put(units(name), units(value)));
+        return result;
+    }
+
+    private static String units(String text) {
+        ByteBuffer buffer = ByteBuffer.allocate(2 * text.length());
+        for (char unit : text.toCharArray()) {
+            buffer.putChar(unit);
+        }
+        return hex(buffer.array());
+    }
+
+    private static List<Object> writtenProperties() {
+        List<Object> result = new ArrayList<>();
+        for (String[] pairs : new String[][] {
+            {}, {"A", "b"}, {"A", "b", "C", "d"}, {"A", ""}, {"A", null, "C", "d"}, {"A", "b\u0001c\u0002d"},
+        }) {
+            Map<String, String> properties = new LinkedHashMap<>();
+            for (int i = 0; i < pairs.length; i += 2) {
+                properties.put(pairs[i], pairs[i + 1]);
+            }
+            result.add(map("pairs", Arrays.asList(pairs),
+                "text", hex(MessageDecoder.messageProperties2String(properties).getBytes(StandardCharsets.UTF_8))));
+        }
+        return result;
+    }
+
+    private static List<Object> decodedUtf8() {
+        List<Object> result = new ArrayList<>();
+        for (String bytes : new String[] {
+            "", "41", "C3A9", "E4B8AD", "F09F9880", "80", "BF41", "C3", "C341", "C080", "C0AF", "C1BF", "E0", "E080", "E08080",
+            "E4B8", "E4B841", "E441", "EDA080", "EDA080EDB080", "EDBFBF41", "F0", "F09F", "F09F98", "F09F9841", "F08080", "F0808080",
+            "F48FBFBF", "F4908080", "F5808080", "F8808080", "FC80", "FE", "FF", "FFFF", "E4B8ADFFE4B8AD", "F09FFF", "E0A0", "ED9FBF",
+            "EDA0", "EDA041", "F09F41", "F49080", "F888808080", "FC8480808080", "E0BF", "F0908041",
+        }) {
+            byte[] data = UtilAll.string2bytes(bytes);
+            data = data == null ? new byte[0] : data;
+            result.add(map("bytes", hex(data), "utf16", units(new String(data, 0, data.length, MessageDecoder.CHARSET_UTF8))));
+        }
+        return result;
+    }
+
+    private static List<Object> encodedUtf8() {
+        List<Object> result = new ArrayList<>();
+        for (String text : new String[] {"A\u00e9\u4e2d\ud83d\ude00", "\ud800", "\udc00", "a\ud800b", "\udc00\ud800", "\ud83d\ud83d\ude00"}) {
+            result.add(map("utf16", units(text), "bytes", hex(text.getBytes(MessageDecoder.CHARSET_UTF8))));
+        }
+        return result;
+    }
+
+    private static InetSocketAddress host(String address, int port) throws Exception {
+        return new InetSocketAddress(InetAddress.getByName(address), port);
+    }
+
+    private static MessageExtBrokerInner message(String topic, int queueId, byte[] body, String properties, int sysFlag)
+        throws Exception {
+        MessageExtBrokerInner message = new MessageExtBrokerInner();
+        message.setTopic(topic);
+        message.setQueueId(queueId);
+        message.setBody(body);
+        message.setBodyCRC(UtilAll.crc32(body));
+        message.setPropertiesString(properties);
+        message.setSysFlag(sysFlag);
+        message.setFlag(-7);
+        message.setBornTimestamp(1699999999999L);
+        message.setStoreTimestamp(STORE_TIME);
+        message.setBornHost(host("10.1.2.3", 54321));
+        message.setStoreHost(host("127.0.0.1", 10911));
+        message.setReconsumeTimes(3);
+        message.setPreparedTransactionOffset(0x0102030405060708L);
+        return message;
+    }
+
+    private static byte[] encode(MessageExtBrokerInner message) {
+        CommitLog.MessageExtEncoder encoder = new CommitLog.MessageExtEncoder(1 << 20);
+        if (encoder.encode(message) != null) {
+            return null;
+        }
+        ByteBuffer buffer = encoder.getEncoderBuffer();
+        byte[] result = new byte[buffer.getInt(0)];
+        buffer.duplicate().get(result);
+        return result;
+    }
+
+    private static byte[] text(String value) {
+        return value.getBytes(StandardCharsets.UTF_8);
+    }
+
+    private List<Object> records() throws Exception {
+        List<Object> result = new ArrayList<>();
+        for (int flags = 0; flags < 4; flags++) {
+            MessageExtBrokerInner message = message("TopicTest", 2, text("123456789"), "KEYS\u0001k1 k2\u0002TAGS\u0001TagA",
+                flags == 3 ? 1 | 2 | 8 : 0);
+            if ((flags & 1) != 0) {
+                message.setBornHost(host("2001:db8::1", 54321));
+                message.setBornHostV6Flag();
+            }
+            if ((flags & 2) != 0) {
+                message.setStoreHost(host("::1", 10911));
+                message.setStoreHostAddressV6Flag();
+            }
+            result.add(record(message));
+        }
+        result.add(record(message("T", 0, null, null, 0)));
+        result.add(record(message("\u4e2d\u6587", 0, new byte[0], "", 4)));
+        result.add(record(message("a\ud800b", 0, text("x"), "KEYS\u0001\udc00", 12)));
+        return result;
+    }
+
+    private static Object record(MessageExtBrokerInner message) {
+        return map("topic", units(message.getTopic()), "queue_id", message.getQueueId(),
+            "body", message.getBody() == null ? null : hex(message.getBody()),
+            "properties", message.getPropertiesString() == null ? null : units(message.getPropertiesString()),
+            "sys_flag", message.getSysFlag(), "flag", message.getFlag(), "born_timestamp", message.getBornTimestamp(),
+            "store_timestamp", message.getStoreTimestamp(), "reconsume_times", message.getReconsumeTimes(),
+            "prepared_transaction_offset", message.getPreparedTransactionOffset(),
+            "born_host", message.getBornHostString(), "born_port", ((InetSocketAddress) message.getBornHost()).getPort(),
+            "store_host", ((InetSocketAddress) message.getStoreHost()).getAddress().getHostAddress(),
+            "store_port", ((InetSocketAddress) message.getStoreHost()).getPort(),
+            "bytes", hex(encode(message)));
+    }
+
+    private Object longestProperties() throws Exception {
+        char[] filler = new char[32767];
+        Arrays.fill(filler, 'x');
+        String longest = new String(filler);
+        return map("32767", encode(message("T", 0, null, longest, 0)).length, "32768", encode(message("T", 0, null, longest + "x", 0)));
+    }
+
+    /** Appends messages into a region of 400 bytes at physical offset 5120, filled with 0xEE before. */
+    private List<Object> appends() throws Exception {
+        List<Object> result = new ArrayList<>();
+        for (int size : new int[] {400, 300, 299, 100, 99}) {
+            CommitLog log = new CommitLog(store);
+            CommitLog.DefaultAppendMessageCallback callback = log.new DefaultAppendMessageCallback(1 << 20);
+            byte[] region = new byte[size];
+            Arrays.fill(region, UNTOUCHED);
+            ByteBuffer buffer = ByteBuffer.wrap(region);
+            List<Object> steps = new ArrayList<>();
+            for (int transaction : new int[] {0, 4, 12, 8, 0}) {
+                MessageExtBrokerInner message = message("T", 1, null, null, transaction);
+                message.setEncodedBuff(ByteBuffer.wrap(encode(message)));
+                int position = buffer.position();
+                AppendMessageResult appended = callback.doAppend(5120, buffer, size - position, message,
+                    new CommitLog.PutMessageContext("T-1"));
+                steps.add(map("sys_flag", transaction, "status", appended.getStatus().name(), "wrote_offset", appended.getWroteOffset(),
+                    "wrote_bytes", appended.getWroteBytes(), "logics_offset", appended.getLogicsOffset()));
+                if (appended.getStatus() != AppendMessageStatus.PUT_OK) {
+                    break;
+                }
+            }
+            result.add(map("size", size, "steps", steps, "bytes", hex(region)));
+        }
+        return result;
+    }
+
+    private Object request(String input, byte[] data, boolean checkCrc) {
+        ByteBuffer buffer = ByteBuffer.wrap(data);
+        DispatchRequest request = store.getCommitLog().checkMessageAndReturnSize(buffer, checkCrc, true);
+        return map("input", input, "bytes", hex(data), "check_crc", checkCrc, "success", request.isSuccess(),
+            "msg_size", request.getMsgSize(), "topic", units(request.getTopic()), "queue_id", request.getQueueId(),
+            "commit_log_offset", request.getCommitLogOffset(), "tags_code", request.getTagsCode(),
+            "store_timestamp", request.getStoreTimestamp(), "consume_queue_offset", request.getConsumeQueueOffset(),
+            "keys", request.getKeys() == null ? null : units(request.getKeys()),
+            "uniq_key", request.getUniqKey() == null ? null : units(request.getUniqKey()), "sys_flag", request.getSysFlag(),
+            "prepared_transaction_offset", request.getPreparedTransactionOffset(), "position", buffer.position(),
+            "properties", request.getPropertiesMap() == null ? null : utf16(request.getPropertiesMap()));
+    }
+
+    private static byte[] patched(byte[] data, int offset, int... bytes) {
+        byte[] result = data.clone();
+        for (int i = 0; i < bytes.length; i++) {
+            result[offset + i] = (byte) bytes[i];
+        }
+        return result;
+    }
+
+    private List<Object> dispatchRequests() throws Exception {
+        String keys = "KEYS\u0001k1  k2 \u0002UNIQ_KEY\u00010A\u0002TAGS\u0001TagA";
+        byte[] plain = encode(message("TopicTest", 2, text("123456789"), keys, 0));
+        byte[] bare = encode(message("T", 0, null, null, 0));
+        List<Object> result = new ArrayList<>();
+        result.add(request("all properties", plain, true));
+        result.add(request("no properties", bare, true));
+        result.add(request("no KEYS", encode(message("T", 0, null, "TAGS\u0001TagA", 0)), true));
+        result.add(request("no TAGS", encode(message("T", 0, null, "KEYS\u0001a", 2)), true));
+        result.add(request("multi-tags", encode(message("T", 0, null, "TAGS\u0001TagA||TagB", 2)), true));
+        result.add(request("negative tags code", encode(message("T", 0, null, "TAGS\u0001polygenelubricants", 0)), true));
+        result.add(request("properties without a pair", encode(message("T", 0, null, "x", 0)), true));
+        result.add(request("wrong body, unchecked", patched(plain, 88, 0), false));
+        result.add(request("wrong body, checked", patched(plain, 88, 0), true));
+        result.add(request("wrong checksum of no body", patched(bare, 8, 0, 0, 0, 1), true));
+        result.add(request("bad magic", patched(plain, 4, 0), true));
+        result.add(request("zeros", new byte[100], true));
+        result.add(request("blank", patched(new byte[20], 0, 0, 0, 0, 99, 0xcb, 0xd4, 0x31, 0x94), true));
+        result.add(request("too short for a magic", new byte[7], true));
+        result.add(request("cut in the properties", Arrays.copyOf(plain, plain.length - 1), true));
+        result.add(request("total size one more", patched(plain, 3, plain.length + 1), true));
+        result.add(request("total size one less", patched(plain, 3, plain.length - 1), true));
+        result.add(request("total size too small for the hosts", patched(plain, 0, 0, 0, 0, 7), true));
+        result.add(request("total size 0", patched(plain, 0, 0, 0, 0, 0), true));
+        result.add(request("negative total size", patched(plain, 0, 0xff), true));
+        result.add(request("negative body length", patched(bare, 84, 0xff, 0xff, 0xff, 0xff), true));
+        result.add(request("negative properties length", patched(bare, bare.length - 2, 0xff, 0xff), true));
+        result.add(request("negative topic length", patched(bare, 88, 0xff), true));
+        result.add(request("foreign physical offset", patched(plain, 28, 0, 0, 0, 0, 0, 0, 9, 9), true));
+        for (String delay : new String[] {"1", "3", "18", "99", "0", "-1", "+2", "x", "1 ", "2147483648"}) {
+            result.add(request("DELAY " + delay, encode(message("SCHEDULE_TOPIC_XXXX", 2, null,
+                "DELAY\u0001" + delay + "\u0002TAGS\u0001TagA", 0)), true));
+        }
+        result.add(request("DELAY under another topic", encode(message("T", 2, null, "DELAY\u0001x\u0002TAGS\u0001TagA", 0)), true));
+        return result;
+    }
+
+    private static Map<String, Object> files(Path folder) throws Exception {
+        Map<String, Object> result = new TreeMap<>();
+        File[] files = folder.toFile().listFiles();
+        for (File file : files == null ? new File[0] : files) {
+            result.put(file.getName(), hex(Files.readAllBytes(file.toPath())));
+        }
+        return result;
+    }
+
+    private static DispatchRequest dispatch(long offset, int size, long tagsCode, long queueOffset) {
+        return new DispatchRequest("T", 0, offset, size, tagsCode, STORE_TIME, queueOffset, null, null, 0, 0, null);
+    }
+
+    /** A queue of 5-unit files (81 bytes asked for) whose first message has logical offset 7. */
+    private Object preBlank() throws Exception {
+        store.getMessageStoreConfig().setEnableConsumeQueueExt(false);
+        int fileSize = store.getMessageStoreConfig().getMappedFileSizeConsumeQueue();
+        ConsumeQueue queue = new ConsumeQueue("T", 0, root + "/consumequeue", fileSize, store);
+        for (int i = 0; i < 4; i++) {
+            queue.putMessagePositionInfoWrapper(dispatch(1000 + 100 * i, 100, -1 - i, 7 + i), false);
+        }
+        store.getMessageStoreConfig().setEnableConsumeQueueExt(true);
+        return map("file_size", fileSize, "min", queue.getMinOffsetInQueue(), "max", queue.getMaxOffsetInQueue(),
+            "files", files(root.resolve("consumequeue/T/0")));
+    }
+
+    /** A queue with ext files of 70 bytes; each message brings a bit map of the given length. */
+    private Object ext() throws Exception {
+        int fileSize = store.getMessageStoreConfig().getMappedFileSizeConsumeQueue();
+        ConsumeQueue queue = new ConsumeQueue("E", 3, root + "/consumequeue", fileSize, store);
+        int[] lengths = {0, 8, 0, 26, 27, 46};
+        for (int i = 0; i < lengths.length; i++) {
+            DispatchRequest request = dispatch(100L * i, 100, 2598919 + i, i);
+            byte[] bitMap = new byte[lengths[i]];
+            Arrays.fill(bitMap, (byte) (0xA0 + i));
+            request.setBitMap(lengths[i] == 0 ? null : bitMap);
+            queue.putMessagePositionInfoWrapper(request, false);
+        }
+        return map("bit_map_lengths", lengths, "store_timestamp", STORE_TIME, "first_tags_code", 2598919,
+            "queue_files", files(root.resolve("consumequeue/E/3")), "ext_files", files(root.resolve("consumequeue_ext/E/3")),
+            "is_address", map("-2147483648", ConsumeQueueExt.isExtAddr(-2147483648L),
+                "-2147483649", ConsumeQueueExt.isExtAddr(-2147483649L), "-9223372036854775808", ConsumeQueueExt.isExtAddr(Long.MIN_VALUE)));
+    }
+
+    private Object checkpoint() throws Exception {
+        String path = root + "/points/checkpoint";
+        StoreCheckpoint point = new StoreCheckpoint(path);
+        byte[] fresh = Files.readAllBytes(Paths.get(path));
+        point.setPhysicMsgTimestamp(1);
+        point.setLogicsMsgTimestamp(-2);
+        point.setIndexMsgTimestamp(Long.MAX_VALUE);
+        point.flush();
+        byte[] flushed = Files.readAllBytes(Paths.get(path));
+        Map<String, Object> lengths = new LinkedHashMap<>();
+        for (int length : new int[] {0, 1, 24, 4095, 4096, 5000}) {
+            String other = root + "/points/checkpoint" + length;
+            try (FileOutputStream out = new FileOutputStream(other)) {
+                out.write(Arrays.copyOf(flushed, length));
+            }
+            StoreCheckpoint read = new StoreCheckpoint(other);
+            lengths.put(String.valueOf(length), map("length", new File(other).length(), "physic", read.getPhysicMsgTimestamp(),
+                "logics", read.getLogicsMsgTimestamp(), "index", read.getIndexMsgTimestamp()));
+        }
+        return map("fresh_length", fresh.length, "fresh_is_zero", Arrays.equals(fresh, new byte[4096]),
+            "flushed", hex(Arrays.copyOf(flushed, 32)), "flushed_length", flushed.length, "opened", lengths);
+    }
+}

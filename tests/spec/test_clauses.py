@@ -1,0 +1,128 @@
+"""The registry: SPEC.md parses, keeps its promises about ids, and whatever breaks its form is refused with a line."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from rocket_spec.clauses import EVIDENCE, LEVELS, Clause, Source, clauses, parse
+from rocket_spec.data import find_data
+from rocket_spec.errors import MalformedError
+from rocket_spec.layout import LAYOUTS
+
+ROOT = Path(__file__).parents[2]
+FACTS = "MUST · since 3.2.6 · evidence: case · IndexFile.putKey 104-107, 110"
+
+FIXED = {
+    "IDX-HASH": 3, "IDX-FILE": 5, "IDX-HDR": 5, "IDX-SLOT": 1, "IDX-ENT": 1, "IDX-PUT": 11, "IDX-SEL": 10,
+    "IDX-TIME": 3, "IDX-LOAD": 2, "IDX-FLUSH": 1, "IDX-FULL": 1, "CQ-UNIT": 2, "CQ-FILE": 4, "CQ-TAGS": 1,
+    "CQ-EXT": 3, "LOG-REC": 5, "LOG-PROP": 1, "LOG-BLANK": 1, "LOG-FILE": 1, "LOG-DSP": 1, "CKP": 2, "UTF8": 1,
+}  # fmt: skip
+"""How many ids of each family were given out with the first release; none may vanish."""
+
+
+def document(*clause: str) -> str:
+    return "# Title\n\n" + "\n".join(clause)
+
+
+def test_the_ids_once_given_out_are_all_there() -> None:
+    known = clauses()
+    wanted = {f"{family}-{number}" for family, count in FIXED.items() for number in range(1, count + 1)}
+    assert wanted <= set(known)
+
+
+def test_every_heading_that_looks_like_a_clause_is_one() -> None:
+    text = find_data("spec/SPEC.md").read_text("utf-8")
+    headings = re.findall(r"^### (\S+)$", text, re.MULTILINE)
+    assert [name for name in headings if "-" in name] == list(clauses())
+
+
+@pytest.mark.parametrize("clause", clauses().values(), ids=lambda clause: clause.id)
+def test_every_clause_is_whole(clause: Clause) -> None:
+    assert clause.level in LEVELS
+    assert clause.evidence in EVIDENCE
+    assert clause.summary
+    assert clause.sources
+    assert (clause.reason is not None) == (clause.level == "UNSPECIFIED")
+    sends_cases = clause.id.startswith("IDX-") and not clause.id.startswith("IDX-SVC-")
+    assert (clause.evidence == "case") == (sends_cases and clause.level != "UNSPECIFIED")
+
+
+@pytest.mark.parametrize("golden", sorted({c.golden for c in clauses().values() if c.golden}))
+def test_every_golden_test_exists(golden: str) -> None:
+    path, _, name = golden.partition("::")
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_clauses_of_the_layout_tables_exist() -> None:
+    assert {field.clause for layout in LAYOUTS.values() for field in layout.fields} <= set(clauses())
+
+
+@pytest.mark.parametrize("name", ["spec/SPEC.md", "spec/ERRATA.md"])
+def test_no_text_refers_to_a_clause_that_is_not_there(name: str) -> None:
+    referred = re.findall(r"\b(?:IDX|CQ|LOG)-[A-Z]+-\d+|\bCKP-\d+|\bUTF8-\d+", find_data(name).read_text("utf-8"))
+    assert set(referred) <= set(clauses())
+
+
+def test_a_clause_is_taken_apart() -> None:
+    found = parse(
+        document("### IDX-PUT-5", FACTS, "", "First `a.b` of 4.9.3. Second.", "", "More.", "", "## Next", "Not it.")
+    )
+    assert found == {
+        "IDX-PUT-5": Clause(
+            "IDX-PUT-5", "MUST", "3.2.6", "case", None, "IndexFile.putKey 104-107, 110",
+            "First `a.b` of 4.9.3. Second.\n\nMore.", 3,
+        )
+    }  # fmt: skip
+    clause = found["IDX-PUT-5"]
+    assert (clause.family, clause.number, clause.summary) == ("IDX-PUT", 5, "First `a.b` of 4.9.3")
+    assert clause.sources == (Source("IndexFile", "putKey", ((104, 107), (110, 110))),)
+
+
+def test_golden_evidence_names_its_test() -> None:
+    facts = FACTS.replace("case", "golden: tests/a/test_b.py::test_c")
+    assert parse(document("### CKP-1", facts, "Text."))["CKP-1"].golden == "tests/a/test_b.py::test_c"
+
+
+def test_an_unspecified_clause_says_why() -> None:
+    facts = FACTS.replace("MUST", "UNSPECIFIED").replace("case", "none")
+    clause = parse(document("### UTF8-1", facts, "Text.", "", "Reason: it never", "ends."))["UTF8-1"]
+    assert clause.reason == "it never ends."
+
+
+def test_headings_in_code_and_tables_behind_a_clause_are_not_its_text() -> None:
+    text = document("### CKP-1", FACTS, "Text.", "```", "# no heading", "```", "<!-- layout: x -->", "| a |")
+    assert parse(text)["CKP-1"].text == "Text.\n```\n# no heading\n```"
+
+
+@pytest.mark.parametrize(
+    ("clause", "line", "found"),
+    [
+        (("### IDX-PUT-05", FACTS, "Text."), 3, "heading 'IDX-PUT-05'"),
+        (("### IDX-PUT-5 title", FACTS, "Text."), 3, "heading 'IDX-PUT-5 title'"),
+        (("### IDX-PUT-5",), 4, "''"),
+        (("### IDX-PUT-5", "Text."), 4, "'Text.'"),
+        (("### IDX-PUT-5", FACTS.replace("MUST", "SHOULD"), "Text."), 4, "level 'SHOULD'"),
+        (("### IDX-PUT-5", FACTS.replace("3.2.6", "3.2"), "Text."), 4, "'since 3.2'"),
+        (("### IDX-PUT-5", FACTS.replace("case", "gold"), "Text."), 4, "'evidence: gold'"),
+        (("### IDX-PUT-5", FACTS.replace("case", "golden"), "Text."), 4, "'evidence: golden'"),
+        (("### IDX-PUT-5", FACTS.replace("case", "golden: a.py::b"), "Text."), 4, "'evidence: golden: a.py::b'"),
+        (("### IDX-PUT-5", FACTS.replace("case", "none"), "Text."), 4, "MUST with evidence none"),
+        (("### IDX-PUT-5", FACTS.replace("MUST", "UNSPECIFIED"), "Text."), 4, "UNSPECIFIED with evidence case"),
+        (("### IDX-PUT-5", FACTS.replace(" 104-107, 110", ""), "Text."), 4, "source 'IndexFile.putKey'"),
+        (("### IDX-PUT-5", FACTS.replace("104-107", "107-104"), "Text."), 4, "source 'IndexFile.putKey 107-104, 110'"),
+        (("### IDX-PUT-5", FACTS.replace("110", "90"), "Text."), 4, "source 'IndexFile.putKey 104-107, 90'"),
+        (("### IDX-PUT-5", FACTS, ""), 3, "IDX-PUT-5 without text"),
+        (("### IDX-PUT-5", FACTS, "Text.", "", "Reason: none."), 3, "IDX-PUT-5, MUST"),
+        (("### CKP-1", FACTS, "Text.", "### CKP-1", FACTS, "Text."), 6, "CKP-1 again"),
+        (("### CKP-2", FACTS, "Text.", "### CKP-1", FACTS, "Text."), 6, "CKP-1"),
+    ],
+)
+def test_what_breaks_the_form_is_refused_with_its_line(clause: tuple[str, ...], line: int, found: str) -> None:
+    with pytest.raises(MalformedError) as caught:
+        parse(document(*clause))
+    assert caught.value.file == f"spec/SPEC.md:{line}"
+    assert caught.value.found == found

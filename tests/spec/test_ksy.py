@@ -1,0 +1,102 @@
+"""The .ksy files: documented throughout, named after the Java, equal to the layout tables; their readers fresh."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocket_spec.clauses import clauses
+from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, RECORD, Field
+from rocket_spec.make_readers import READERS, make_readers
+
+KSY = ("indexfile", "consumequeue", "consumequeue_ext", "commitlog", "checkpoint")
+Tree = dict[str, Any]
+Read = Callable[[str], Tree]
+TYPES = {"s1": "i8", "s2": "i16", "s4": "i32", "s8": "i64"}
+
+
+def members(tree: Tree, path: str) -> Iterator[tuple[str, Tree]]:
+    """Every type, param, field, instance and enum value of a description, with its path."""
+    yield path, tree
+    for kind in ("params", "seq"):
+        for member in tree.get(kind, []):
+            yield f"{path}/{member['id']}", member
+    for name, member in tree.get("instances", {}).items():
+        yield f"{path}/{name}", member
+    for values in tree.get("enums", {}).values():
+        for value in values.values():
+            yield f"{path}/{value['id']}", value
+    for name, inner in tree.get("types", {}).items():
+        yield from members(inner, f"{path}/{name}")
+
+
+@pytest.mark.parametrize("name", KSY)
+def test_the_head_is_in_the_order_of_the_style_guide(ksy: Read, name: str) -> None:
+    tree = ksy(name)
+    assert list(tree["meta"]) == ["id", "title", "application", "tags", "license", "ks-version", "endian"]
+    assert (tree["meta"]["id"], tree["meta"]["license"], tree["meta"]["endian"]) == (name, "Apache-2.0", "be")
+    order = ["meta", "doc", "doc-ref", "params", "seq", "instances", "enums", "types"]
+    assert list(tree) == [key for key in order if key in tree]
+
+
+@pytest.mark.parametrize("name", KSY)
+def test_every_member_is_documented_and_refers_to_a_clause(ksy: Read, name: str) -> None:
+    known = clauses()
+    for path, member in members(ksy(name), name):
+        assert member.get("doc"), path
+        match = re.fullmatch(r"SPEC\.md#([a-z0-9-]+) ([A-Z0-9-]+)", member.get("doc-ref", ""))
+        assert match is not None, path
+        assert match[1] == match[2].lower(), path
+        assert match[2] in known, path
+
+
+@pytest.mark.parametrize("name", KSY)
+def test_keys_of_a_member_are_in_order(ksy: Read, name: str) -> None:
+    order = [
+        "id", "-orig-id", "pos", "value", "size", "size-eos", "type", "repeat", "repeat-expr", "repeat-until", "if",
+        "enum", "valid", "doc", "doc-ref",
+    ]  # fmt: skip
+    for path, member in members(ksy(name), name):
+        if not {"seq", "instances", "types", "params"} & set(member):
+            assert list(member) == [key for key in order if key in member], path
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "fields"),
+    [
+        ("indexfile", ("types", "header"), INDEX_HEADER.fields),
+        ("indexfile", ("types", "entry"), INDEX_ENTRY.fields),
+        ("consumequeue", ("types", "unit"), QUEUE_UNIT.fields),
+        ("consumequeue_ext", ("types", "unit"), EXT_UNIT.fields),
+        ("commitlog", ("types", "frame"), RECORD.fields[:2]),
+        ("commitlog", ("types", "record"), RECORD.fields[2:]),
+        ("checkpoint", (), CHECKPOINT.fields),
+    ],
+)
+def test_fields_are_those_of_the_layout(ksy: Read, name: str, path: tuple[str, ...], fields: tuple[Field, ...]) -> None:
+    tree = ksy(name)
+    for part in path:
+        tree = tree[part]
+    laid_out = [member for member in tree["seq"] if "-orig-id" in member]
+    assert [member["-orig-id"] for member in laid_out] == [field.java for field in fields]
+    assert [TYPES.get(member.get("type", ""), "bytes") for member in laid_out] == [field.type for field in fields]
+
+
+@pytest.mark.parametrize("name", KSY)
+def test_names_follow_the_style_guide(ksy: Read, name: str) -> None:
+    for path, member in members(ksy(name), name):
+        orig = member.get("-orig-id", "")
+        identifier = path.rpartition("/")[2]
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", identifier), path
+        if re.search(r"(?i)(len|length|size)$", orig):
+            assert identifier.startswith("len_"), path
+
+
+@pytest.mark.node
+def test_the_committed_readers_are_fresh(node: str, tmp_path: Path) -> None:
+    make_readers(tmp_path / "made")
+    made = {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()}
+    assert made == {path.name: path.read_bytes() for path in READERS.iterdir() if path.is_file()}

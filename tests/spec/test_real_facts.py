@@ -1,0 +1,237 @@
+"""What the real 4.9.3 store answered (`real/facts.json`), against the reference, the schemas and the clauses' words."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import struct
+import sys
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rocket_reference as reference
+from rocket_reference import java
+from rocket_spec import construct_schemas as schemas
+from rocket_spec.kaitai import Checkpoint, Commitlog, Consumequeue, ConsumequeueExt
+
+Facts = dict[str, Any]
+REAL = Path(__file__).parent / "real"
+
+
+def text(units: str | None) -> str | None:
+    """A string given as UTF-16 in hexadecimal; it may hold lone surrogates."""
+    return None if units is None else bytes.fromhex(units).decode("utf-16-be", "surrogatepass")
+
+
+def texts(properties: dict[str, str] | None) -> dict[str | None, str | None] | None:
+    return None if properties is None else {text(name): text(value) for name, value in properties.items()}
+
+
+@pytest.mark.java
+def test_the_facts_are_fresh(maven: str, tmp_path: Path) -> None:
+    spec = util.spec_from_file_location("make_facts", REAL / "make_facts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    sys.modules["make_facts"] = module
+    spec.loader.exec_module(module)
+    module.make_facts(tmp_path / "facts.json")
+    assert (tmp_path / "facts.json").read_bytes() == (REAL / "facts.json").read_bytes()
+
+
+def test_property_strings(facts: Facts) -> None:
+    """LOG-PROP-1 to LOG-PROP-4."""
+    for case in facts["property_strings"]:
+        found = text(case["text"])
+        assert found is not None
+        assert reference.parse_properties(found) == texts(case["map"]), found
+    for case in facts["written_properties"]:
+        names, values = case["pairs"][::2], case["pairs"][1::2]
+        pairs = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+        assert reference.properties_text(pairs).encode() == bytes.fromhex(case["text"])
+    read = {text(case["text"]): texts(case["map"]) for case in facts["property_strings"]}
+    assert read["A\1b\2C\1d"] == read["A\1b\2C\1d\2"] == {"A": "b", "C": "d"}
+    assert read["A\1b\2A\1c"] == {"A": "c"}
+    assert read["A\1b\1c"] == {"A": "b\1c"}
+    assert read["A\1\2C\1d"] == {"C": "d"}
+    assert read["\1A\1b"] == read["AB"] == read["\1b"] == {}
+
+
+def test_malformed_utf8(facts: Facts) -> None:
+    """UTF8-1 and UTF8-2."""
+    for case in facts["decoded_utf8"]:
+        assert java.decode_utf8(bytes.fromhex(case["bytes"])) == text(case["utf16"]), case["bytes"]
+    for case in facts["encoded_utf8"]:
+        assert java.encode_utf8(text(case["utf16"]) or "") == bytes.fromhex(case["bytes"])
+    decoded = {case["bytes"]: text(case["utf16"]) for case in facts["decoded_utf8"]}
+    assert decoded["eda080"] == "\ufffd"
+    assert decoded["eda080edb080"] == "\ufffd" * 2
+    assert decoded["f08080"] == "\ufffd" * 3
+    assert {case["utf16"]: case["bytes"] for case in facts["encoded_utf8"]}["d800"] == "3f"
+
+
+def test_records(facts: Facts) -> None:
+    """LOG-REC-2, LOG-REC-5, LOG-PROP-5: records as the real encoder wrote them."""
+    for case in facts["records"]:
+        data = bytes.fromhex(case["bytes"])
+        body = bytes.fromhex(case["body"] or "")
+        expected = {
+            "topic": java.encode_utf8(text(case["topic"]) or ""),
+            "body": body,
+            "properties": java.encode_utf8(text(case["properties"]) or ""),
+            **{
+                name: case[name]
+                for name in ("queue_id", "sys_flag", "flag", "born_timestamp", "store_timestamp", "reconsume_times",
+                             "prepared_transaction_offset")
+            },
+        }  # fmt: skip
+        hosts = {
+            side: {"address": ipaddress.ip_address(case[f"{side}_host"]).packed, "port": case[f"{side}_port"]}
+            for side in ("born", "store")
+        }
+        parsed = schemas.RECORD.parse(data)
+        assert {name: parsed[name] for name in expected} == expected
+        assert {side: parsed[f"{side}_host"] for side in hosts} == hosts
+        assert schemas.RECORD.build(parsed) == data
+        without_lengths = {**expected, "born_host": hosts["born"], "store_host": hosts["store"]}
+        assert schemas.RECORD.build({**without_lengths, "queue_offset": 0, "phy_offset": 0}) == data
+        record = Commitlog.from_bytes(data + bytes(8)).frames[0].record
+        assert {name: getattr(record, name) for name in expected} == expected
+        assert (record.is_born_host_ipv6, record.is_store_host_ipv6) == (
+            len(hosts["born"]["address"]) == 16, len(hosts["store"]["address"]) == 16,
+        )  # fmt: skip
+        row = reference.record(data)
+        assert (row.size, row.body, row.sys_flag) == (len(data), body, case["sys_flag"])
+    assert {case["sys_flag"] for case in facts["records"]} >= {0, 16, 32, 48 | 1 | 2 | 8, 4, 12}
+    assert facts["longest_properties"] == {"32767": 91 + 1 + 32767, "32768": None}
+
+
+def test_appends(facts: Facts) -> None:
+    """LOG-REC-6, LOG-REC-7, LOG-BLANK-1: 92-byte messages into a region filled with EE, at physical offset 5120."""
+    for case in facts["appends"]:
+        data = bytes.fromhex(case["bytes"])
+        position, queue_offset = 0, 0
+        for step in case["steps"]:
+            counts = step["sys_flag"] in (0, 8)
+            fits = position + 92 + 8 <= case["size"]
+            assert step["status"] == ("PUT_OK" if fits else "END_OF_FILE")
+            assert step["wrote_offset"] == 5120 + position
+            if not fits:
+                left = case["size"] - position
+                assert step["wrote_bytes"] == left
+                assert data[position:] == struct.pack(">iI", left, 0xCBD43194) + b"\xee" * (left - 8)
+                break
+            record = schemas.RECORD.parse(data[position : position + 92])
+            assert record["phy_offset"] == 5120 + position
+            assert record["queue_offset"] == step["logics_offset"] == (queue_offset if counts else 0)
+            position += 92
+            queue_offset += counts
+        frames = Commitlog.from_bytes(data).frames
+        assert [frame.is_blank for frame in frames] == [False] * (position // 92) + [True]
+        assert schemas.COMMIT_LOG.build(schemas.COMMIT_LOG.parse(data)) == data
+    assert [len(case["steps"]) for case in facts["appends"]] == [5, 4, 4, 2, 1]
+
+
+def test_dispatch_requests(facts: Facts) -> None:
+    """LOG-DSP-2 to LOG-DSP-6, LOG-REC-3, LOG-REC-4, LOG-BLANK-2, CQ-TAGS-2."""
+    found = {case["input"]: case for case in facts["dispatch_requests"]}
+    assert len(found) == len(facts["dispatch_requests"])
+    for case in found.values():
+        request = reference.dispatch_request(bytes.fromhex(case["bytes"]), check_crc=case["check_crc"])
+        expected = {
+            **{
+                name: int(case[name])
+                for name in ("msg_size", "queue_id", "commit_log_offset", "tags_code", "store_timestamp",
+                             "consume_queue_offset", "sys_flag", "prepared_transaction_offset")
+            },
+            **{name: text(case[name]) for name in ("topic", "keys", "uniq_key")},
+            "success": case["success"],
+            "properties": texts(case["properties"]),
+        }  # fmt: skip
+        assert {name: getattr(request, name) for name in expected} == expected, case["input"]
+    assert (found["no properties"]["keys"], found["no KEYS"]["keys"]) == ("", None)
+    assert found["negative tags code"]["tags_code"] == -(1 << 31)
+    assert found["multi-tags"]["tags_code"] == java.string_hash("TagA||TagB")
+    sizes = {name: (case["success"], case["msg_size"]) for name, case in found.items()}
+    assert sizes["blank"] == (True, 0)
+    assert sizes["zeros"] == sizes["bad magic"] == sizes["wrong body, checked"] == sizes["DELAY x"] == (False, -1)
+    assert sizes["total size one more"] == (False, 144)
+    assert sizes["total size one less"] == (False, 142)
+    assert sizes["wrong body, unchecked"] == (True, 143)
+    assert sizes["negative body length"] == sizes["negative properties length"] == (True, 92)
+    assert sizes["wrong checksum of no body"] == (True, 92)
+    stored = 1700000000123
+    times = {name: int(case["tags_code"]) - stored for name, case in found.items() if name.startswith("DELAY ")}
+    assert (times["DELAY 1"], times["DELAY +2"], times["DELAY 3"]) == (1000, 5000, 10000)
+    assert times["DELAY 18"] == times["DELAY 99"] == 7200000
+    assert found["DELAY 0"]["tags_code"] == found["DELAY under another topic"]["tags_code"] == 2598919
+
+
+def test_pre_blank_units(facts: Facts) -> None:
+    """CQ-UNIT-2, CQ-FILE-1, CQ-FILE-2: a queue of 81-byte files that begins at logical offset 7."""
+    case = facts["pre_blank"]
+    assert (case["file_size"], case["min"], case["max"]) == (100, 7, 11)
+    assert list(case["files"]) == [f"{100:020}", f"{200:020}"]
+    pre_blank = bytes(8) + b"\x7f\xff\xff\xff" + bytes(8)
+    units = [struct.pack(">qiq", 1000 + 100 * i, 100, -1 - i) for i in range(4)]
+    assert bytes.fromhex("".join(case["files"].values())) == pre_blank * 2 + b"".join(units) + bytes(80)
+    file = Consumequeue.from_bytes(bytes.fromhex(case["files"][f"{100:020}"]))
+    assert [unit.is_pre_blank for unit in file.units] == [True, True, False, False, False]
+
+
+def test_ext_units(facts: Facts) -> None:
+    """CQ-EXT-1 to CQ-EXT-5, CQ-TAGS-3: bit maps of several lengths in ext files of 70 bytes."""
+    case = facts["ext"]
+    assert case["is_address"] == {
+        str(-(1 << 31)): False,
+        str(-(1 << 31) - 1): True,
+        str(-(1 << 63)): True,
+    }
+    assert case["bit_map_lengths"] == [0, 8, 0, 26, 27, 46]
+    units = [
+        struct.pack(">hqqh", 20 + length, 2598919 + i, 1700000000123, length) + bytes([0xA0 + i]) * length
+        for i, length in enumerate(case["bit_map_lengths"])
+    ]
+    mark = b"\xff\xff"
+    files = [
+        units[0] + units[1] + mark + bytes(20),  # 48 used: 70 - 48 - 4 = 18 are too few for 20
+        units[2] + units[3] + mark + bytes(2),  # 66 used: nothing fits behind
+        units[4] + mark + bytes(21),
+        units[5] + bytes(4),  # 66 used: the mark comes with the next unit
+    ]
+    assert [bytes.fromhex(data) for data in case["ext_files"].values()] == files
+    assert list(case["ext_files"]) == [f"{70 * i:020}" for i in range(4)]
+    addresses = [offset - (1 << 63) for offset in (0, 20, 70, 90, 140, 210)]
+    queue = bytes.fromhex("".join(case["queue_files"].values()))
+    assert [unit.tags_code for unit in Consumequeue.from_bytes(queue).units[:6]] == addresses
+    found = [pair for i, data in enumerate(files) for pair in reference.ext_units(data, 70 * i)]
+    assert [address for address, _ in found] == addresses
+    for data in files:
+        assert schemas.EXT_FILE.build(schemas.EXT_FILE.parse(data)) == data
+        assert ConsumequeueExt.from_bytes(data).num_units == sum(unit in data for unit in units)
+
+
+def test_checkpoint(facts: Facts) -> None:
+    """CKP-1 and CKP-2."""
+    case = facts["checkpoint"]
+    assert (case["fresh_length"], case["fresh_is_zero"], case["flushed_length"]) == (4096, True, 4096)
+    data = bytes.fromhex(case["flushed"]).ljust(4096, b"\0")
+    times = (1, -2, (1 << 63) - 1)
+    assert data == struct.pack(">qqq", *times) + bytes(4072)
+    point = Checkpoint.from_bytes(data)
+    assert (point.physic_msg_timestamp, point.logics_msg_timestamp, point.index_msg_timestamp) == times
+    row = reference.checkpoint(data)
+    assert (row.physic_msg_timestamp, row.logics_msg_timestamp, row.index_msg_timestamp) == times
+    for length, opened in case["opened"].items():
+        assert opened["length"] == max(4096, int(length))
+        expected = times if int(length) >= 24 else (0, 0, 0)
+        assert tuple(int(opened[name]) for name in ("physic", "logics", "index")) == expected
+
+
+def test_the_file_of_facts_has_a_value_a_line() -> None:
+    """So that a diff of it can be read."""
+    lines = (REAL / "facts.json").read_text("utf-8").splitlines()
+    assert len(lines) > 500
+    assert json.loads("\n".join(lines))
