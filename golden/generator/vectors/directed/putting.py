@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from generator.vectors.building import (
+    FILE,
     I32_MAX,
     I32_MIN,
     I64_MAX,
@@ -87,6 +88,34 @@ def _capacity() -> Iterator[Vector]:
             header(),
             files=image(Header(NOW, NOW, 1, 1, 1, count)),
         )
+    yield clause(
+        "full-long-file",
+        "an entry written behind the mapped length of a longer file",
+        open_file(load=True),
+        put("a", 100, NOW + 1000),
+        files={FILE: image(Header(NOW, NOW, 1, 1, 1, 12))[FILE] + b"\x55" * 60},
+        also=("IDX-FILE-1",),
+    )
+    yield clause(
+        "full-zero-slots",
+        "a full file found out by the failing write instead of the count: without slots that is an error",
+        open_file(0, 1),
+        put("a", 1),
+        close(),
+        open_file(0, 4, file="20260101000000001", load=True),
+        put("a", 1),
+        files={"20260101000000001": image(Header(NOW, NOW, 1, 1, 0, 4), geometry=(0, 4))[FILE]},
+        also=("IDX-PUT-10",),
+    )
+    yield clause(
+        "full-count-wraps-into-file",
+        "a limit tested for equality: the position of entry 214748366 wraps into the file",
+        open_file(load=True),
+        put("a", 100, NOW + 1000),
+        header(),
+        files=image(Header(NOW, NOW, 1, 1, 1, 214_748_366)),
+        also=("IDX-FILE-3",),
+    )
 
 
 def _seconds() -> Iterator[Vector]:

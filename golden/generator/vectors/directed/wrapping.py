@@ -115,6 +115,14 @@ def _size() -> Iterator[Vector]:
         header(),
     )
     yield clause(
+        "flush-of-short-mapping",
+        "a flush that writes all of the header or nothing: the two times fit, and stay",
+        open_file(ALL_OVER - 5, 0),
+        flush(),
+        header(),
+        files=image(Header(1, 2, 3, 4, 5, 6)),
+    )
+    yield clause(
         "offset-seed-outside",
         "the seeds applied in another order: the offset's comes first, and fails",
         open_file(ALL_OVER - 5, 0, phy_offset=5, timestamp=NOW),

@@ -1,0 +1,237 @@
+"""The vectors: their form, what they cover, some worked out by hand, and that the real jar still says the same."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import json
+import struct
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import rocket_golden
+import zstandard
+from rocket_spec.clauses import clauses
+
+PACKAGE = Path(rocket_golden.__file__).parent
+GENERATOR = Path(__file__).parents[2] / "golden" / "generator" / "vectors"
+Case = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return list(rocket_golden.vectors())
+
+
+@pytest.fixture(scope="module")
+def by_id(cases: list[Case]) -> dict[str, Case]:
+    return {case["id"]: case for case in cases}
+
+
+def unpack(file: dict[str, str]) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(base64.b64decode(file["zstd_base64"]))
+
+
+def only_file(case: Case) -> bytes:
+    (file,) = case["expected"]["files"].values()
+    return unpack(file)
+
+
+# --- form ---------------------------------------------------------------------------------------------
+
+
+def test_cases_follow_the_schema(cases: list[Case]) -> None:
+    schema = json.loads((PACKAGE / "case.schema.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    assert [(case["id"], error.message) for case in cases for error in validator.iter_errors(case)] == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"rocketspec_case": 2},
+        {"id": "IDX-PUT-5"},
+        {"description": "x"},
+        {"geometry": [7]},
+        {"ops": [{"op": "index.put", "key": "a", "phy_offset": 1, "store_timestamp": "1"}]},
+        {"ops": [{"op": "index.flush", "key": "a"}]},
+        {"ops": [{"op": "index.unknown"}]},
+        {"ops": [{"op": "key.hash"}]},
+        {"ops": [{"op": "key.hash", "key": "a", "key_utf16": "0061"}]},
+        {"expected": {"results": []}},
+        {"surplus": 1},
+    ],
+)
+def test_schema_refuses(cases: list[Case], damage: dict[str, Any]) -> None:
+    schema = json.loads((PACKAGE / "case.schema.json").read_text("utf-8"))
+    case = cases[0] | damage
+    assert not jsonschema.Draft202012Validator(schema).is_valid(case)
+
+
+def test_ids_are_unique(cases: list[Case]) -> None:
+    assert [name for name, count in Counter(case["id"] for case in cases).items() if count > 1] == []
+
+
+def test_ids_name_the_first_clause(cases: list[Case]) -> None:
+    assert [case["id"] for case in cases if not case["id"].startswith(f"{case['clauses'][0]}/")] == []
+
+
+def test_a_result_for_each_operation(cases: list[Case]) -> None:
+    assert [case["id"] for case in cases if len(case["ops"]) != len(case["expected"]["results"])] == []
+
+
+def test_hashes_are_those_of_the_bytes(cases: list[Case]) -> None:
+    files = [file for case in cases for file in case["expected"]["files"].values()]
+    assert len(files) > 600
+    assert [file for file in files if hashlib.sha256(unpack(file)).hexdigest() != file["sha256"]] == []
+
+
+def test_producer_is_the_real_jar(cases: list[Case]) -> None:
+    assert {case["producer"] for case in cases} == {"rocketmq-store 4.9.3"}
+
+
+def test_lone_surrogates_come_in_hexadecimal(cases: list[Case]) -> None:
+    lone = [bytes.fromhex(op["key_utf16"]) for case in cases for op in case["ops"] if "key_utf16" in op]
+    assert len(lone) >= 6
+    for units in lone:
+        with pytest.raises(UnicodeDecodeError):
+            units.decode("utf-16-be")
+
+
+def test_size_of_all_files() -> None:
+    assert sum(path.stat().st_size for path in (PACKAGE / "vectors").iterdir()) < 3 << 20
+
+
+# --- coverage -----------------------------------------------------------------------------------------
+
+
+def test_every_clause_has_directed_vectors(cases: list[Case]) -> None:
+    directed = Counter(case["clauses"][0] for case in cases if case["seed"] is None)
+    families = ("HASH", "FILE", "HDR", "SLOT", "ENT", "PUT", "FULL", "SEL", "TIME", "LOAD", "FLUSH")
+    wanted = [
+        clause.id
+        for clause in clauses().values()
+        if clause.id.startswith(tuple(f"IDX-{family}-" for family in families)) and clause.evidence == "case"
+    ]
+    assert len(wanted) >= 40
+    assert [clause for clause in wanted if directed[clause] < 2] == []
+
+
+def test_clauses_exist(cases: list[Case]) -> None:
+    known = {clause.id for clause in clauses().values()}
+    assert {clause for case in cases for clause in case["clauses"]} - known == set()
+
+
+def test_seeded_vectors(cases: list[Case]) -> None:
+    seeded = Counter(case["clauses"][0] for case in cases if case["seed"] is not None)
+    assert seeded == {"IDX-PUT-6": 120, "IDX-LOAD-1": 120, "IDX-SEL-6": 120}
+
+
+def test_seeded_vectors_are_no_empty_runs(cases: list[Case]) -> None:
+    """Selects of the seeded vectors find something often enough to mean something."""
+    results = [
+        result["offsets"]
+        for case in cases
+        if case["seed"] is not None
+        for result in case["expected"]["results"]
+        if "offsets" in result
+    ]
+    assert sum(1 for offsets in results if offsets) > len(results) / 3
+
+
+# --- worked out by hand -------------------------------------------------------------------------------
+
+
+def test_one_put_byte_by_byte(by_id: dict[str, Case]) -> None:
+    data = only_file(by_id["IDX-HDR-1/one-put"])
+    times, offsets = 0x1112131415161718, 0x0102030405060708
+    header = struct.pack(">qqqqii", times, times, offsets, offsets, 1, 2)
+    slot, entry_0, entry_1 = struct.pack(">i", 1), bytes(20), struct.pack(">iqii", 97, offsets, 0, 0)
+    assert data == header + slot + entry_0 + entry_1 + bytes(40)
+
+
+def test_slot_that_equals_the_count_by_hand(by_id: dict[str, Case]) -> None:
+    case = by_id["IDX-PUT-5/slot-equals-count"]
+    entry = only_file(case)[40 + 28 + 80 :][:20]
+    assert struct.unpack(">iqii", entry)[1:] == (400, 1, 4)  # entry 4 precedes itself
+    assert case["expected"]["results"][2]["hash_slot_count"] == 1  # as the file had it
+
+
+def test_rolled_file_by_hand(by_id: dict[str, Case]) -> None:
+    case = by_id["IDX-PUT-8/against-the-seed"]
+    data = only_file(case)
+    begin, time_diff = struct.unpack_from(">q", data)[0], struct.unpack_from(">i", data, 40 + 28 + 20 + 12)[0]
+    assert (begin, time_diff) == (1_700_000_005_999, 5)
+    assert (
+        case["ops"][-1]["begin"] == case["ops"][-1]["end"] == "1700000010999"
+    )  # begin + 5 s, not the put's time
+    assert case["expected"]["results"][-2:] == [{"offsets": []}, {"offsets": ["100"]}]
+
+
+def test_chain_by_hand(by_id: dict[str, Case]) -> None:
+    data = only_file(by_id["IDX-PUT-6/chain"])
+    previous = [struct.unpack_from(">i", data, 40 + 28 + 20 * entry + 16)[0] for entry in range(6)]
+    assert previous == [0, 0, 0, 1, 2, 3]
+    assert struct.unpack_from(">7i", data, 40) == (0, 5, 4, 0, 0, 0, 0)
+
+
+def test_seconds_by_hand(by_id: dict[str, Case]) -> None:
+    data = only_file(by_id["IDX-PUT-2/truncated"])
+    diffs = [struct.unpack_from(">i", data, 40 + 28 + 20 * entry + 12)[0] for entry in range(1, 10)]
+    assert diffs == [0, 0, 0, 0, 0, 1, 1, 1, 2]
+
+
+def test_refused_geometry_by_hand(by_id: dict[str, Case]) -> None:
+    case = by_id["IDX-FILE-3/negative-by-slots"]
+    assert 40 + 4 * (1 << 29) + 20 * 12 >= 1 << 31
+    assert "rejected" in case["expected"]["results"][0]
+    assert only_file(case) == b""
+
+
+# --- freshness ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.java
+def test_the_real_jar_says_the_same(maven: str) -> None:
+    run = subprocess.run(
+        [sys.executable, GENERATOR / "make.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_comparison_sees_a_difference(cases: list[Case]) -> None:
+    sys.path.insert(0, str(GENERATOR.parents[1]))
+    try:
+        from generator.vectors.writing import differing_ids
+    finally:
+        sys.path.pop(0)
+    some = [case for case in cases if case["expected"]["files"]][:3]
+    other = copy.deepcopy(some)
+    assert differing_ids(some, other) == []
+    for file in other[1]["expected"]["files"].values():
+        data = unpack(file)
+        file["zstd_base64"] = base64.b64encode(zstandard.ZstdCompressor(1).compress(data)).decode()
+    assert differing_ids(some, other) == []
+    other[1]["expected"]["results"][0] = {"rejected": "x"}
+    assert differing_ids(some, other) == [some[1]["id"]]
+    assert differing_ids(some, some[1:]) == [some[0]["id"]]
+
+
+def test_keys_of_a_wanted_hash() -> None:
+    sys.path.insert(0, str(GENERATOR.parents[1]))
+    try:
+        from generator.vectors.building import key_of
+    finally:
+        sys.path.pop(0)
+    for wanted in (0, 1, -1, 97, (1 << 31) - 1, -(1 << 31), 123_456_789, -10_606_476):
+        code = 0
+        for unit in key_of(wanted):
+            code = (31 * code + ord(unit)) % (1 << 32)
+        assert code == wanted % (1 << 32)
