@@ -54,8 +54,8 @@ def last_entry_guess(reader: Reader, header: Header) -> Geometry | None:
     return Geometry(slots, number) if slots >= 1 else None
 
 
-def _used_slots(reader: Reader, header: Header) -> Iterator[tuple[int, int]]:
-    """The first words behind the header that could be slots in use: (number, value)."""
+def _used_slots(reader: Reader, header: Header, greatest: int) -> Iterator[tuple[int, int]]:
+    """The first words behind the header that could be slots in use: (number, value), values to `greatest`."""
     limit = reader.size - INDEX_ENTRY.size * (header.index_count - 1)
     step = _CELLS * INDEX_SLOT.size
     for first, end in reader.extents(INDEX_HEADER.size):
@@ -63,8 +63,18 @@ def _used_slots(reader: Reader, header: Header) -> Iterator[tuple[int, int]]:
         for low in range(first - first % 4, min(end, limit), step):
             high = min(low + step, end, limit)
             words = reader.read(low, (high - low) // 4 * 4).view(">i4")
-            for index in np.flatnonzero((words > 0) & (words < header.index_count)):
+            for index in np.flatnonzero((words > 0) & (words <= greatest)):
                 yield (low - INDEX_HEADER.size) // 4 + int(index), int(words[index])
+
+
+def _questions(reader: Reader, header: Header, greatest: int) -> list[tuple[int, int]]:
+    """One slot in use, or two where the first is slot 0, which is a weak question: every hash modulo 1 is 0."""
+    used = _used_slots(reader, header, greatest)
+    first = next(used, None)
+    if first is None:
+        return []
+    second = next(used, None) if first[0] == 0 else None
+    return [first] if second is None else [second, first]
 
 
 def _ask(reader: Reader, slot: int, value: int, least: int, most: int) -> Iterator[int]:
@@ -91,29 +101,30 @@ def _ask(reader: Reader, slot: int, value: int, least: int, most: int) -> Iterat
 def search(reader: Reader, header: Header) -> list[Geometry]:
     """The geometries under which most of the file's entries agree with their slots and chains, by N.
 
-    At most a thousand are given; more are as good as none.
+    At most a thousand are given; more are as good as none. Slots that lead beyond the index count are asked
+    only where the others give nothing: a header can lag behind.
     """
-    least = max(header.index_count, 2)
-    words = (reader.size - INDEX_HEADER.size) // INDEX_SLOT.size
-    found: list[Geometry] = []
-    most = (words - 1) // 5
-    used = _used_slots(reader, header)
-    first = next(used, None)
-    if header.index_count < 2 or first is None:
+    if header.index_count < 2:
         return []
-    second = next(used, None) if first[0] == 0 else None
-    # Slot 0 is a weak question (every hash modulo 1 is 0), so a second slot is asked where there is one: of
-    # the geometries that have it. The rest, with fewer slots, are asked about slot 0.
-    questions = [first] if second is None else [second, first]
-    for slot, value in questions:
+    room = (reader.size - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
+    return _answers(reader, header, header.index_count - 1) or _answers(reader, header, room - 1)
+
+
+def _answers(reader: Reader, header: Header, greatest: int) -> list[Geometry]:
+    words = (reader.size - INDEX_HEADER.size) // INDEX_SLOT.size
+    most = (words - 1) // 5
+    least = header.index_count
+    found: list[Geometry] = []
+    # Geometries that have the first slot asked about are asked about it; the rest, with fewer slots, about slot 0.
+    for slot, value in _questions(reader, header, greatest):
         top = min(most, (words - slot - 1) // 5)
-        for number in _ask(reader, slot, value, least, top):
+        for number in _ask(reader, slot, value, max(least, value + 1), top):
             geometry = Geometry(words - 5 * number, number)
             if agreement(reader, header, geometry, sample=16, at_end=True).holds and (
                 agreement(reader, header, geometry).holds
             ):
                 found.append(geometry)
                 if len(found) >= _KEEP:
-                    return sorted(found, key=lambda one: one.index_num)
+                    break
         least = max(least, top + 1)
-    return sorted(found, key=lambda one: one.index_num)
+    return sorted(found, key=lambda geometry: geometry.index_num)

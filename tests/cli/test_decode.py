@@ -1,0 +1,281 @@
+"""The verb `decode`: what goes where, and one clear line for each bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import pytest
+from rocketspec import __main__ as command
+from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST = "00000000000000000000"
+INDEX = "20260101000000000"
+PUTS = [Entry(8, 0, 0), Entry(9, 200, 5), Entry(15, 300, 9)]
+WHOLE_INDEX = index_file(7, 12, PUTS)
+
+
+class Outcome(NamedTuple):
+    """What a run of the command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Run(Protocol):
+    """Runs `rocketspec decode` with these arguments."""
+
+    def __call__(self, *arguments: object) -> Outcome: ...
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    def call(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["rocketspec", "decode", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            command.main()
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        code = caught.value.code
+        return Outcome(code if isinstance(code, int) else 0, out, err)
+
+    return call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    root = tmp_path / "store"
+    put(root, f"index/{INDEX}", WHOLE_INDEX)
+    put(root, f"consumequeue/T/0/{FIRST}", unit(0, 100, -7) + unit(100, 100, -7) + bytes(40))
+    put(root, f"consumequeue_ext/T/0/{FIRST}", ext_unit(7, BEGIN, b"ab"))
+    first = record(0, properties=b"KEYS\1k1\2")
+    put(root, f"commitlog/{FIRST}", first + record(len(first)) + bytes(100))
+    put(root, "checkpoint", checkpoint(3, 2, 1))
+    return root
+
+
+def test_store_to_standard_output_is_json_lines_that_name_their_table(run: Run, store: Path) -> None:
+    code, out, err = run(store)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert [row["table"] for row in rows] == [
+        "index_headers",
+        *["index_entries"] * 3,
+        *["consume_queue"] * 2,
+        *["commit_log"] * 2,
+        "checkpoint",
+        "consume_queue_ext",
+    ]
+
+
+def test_one_table_does_not_name_it(run: Run, store: Path) -> None:
+    code, out, err = run(store, "--table", "checkpoint")
+    assert (code, out, err) == (
+        0,
+        '{"file":"checkpoint","physic_msg_timestamp":3,"logics_msg_timestamp":2,"index_msg_timestamp":1}\n',
+        "",
+    )
+
+
+def test_limit_holds_for_each_table(run: Run, store: Path) -> None:
+    out = run(store, "--limit", 1).out
+    assert [json.loads(line)["table"] for line in out.splitlines()].count("index_entries") == 1
+
+
+def test_tables_come_once_and_in_their_order(run: Run, store: Path) -> None:
+    out = run(store, "--table", "checkpoint", "--table", "index_headers", "--table", "checkpoint").out
+    assert [json.loads(line)["table"] for line in out.splitlines()] == ["index_headers", "checkpoint"]
+
+
+def test_kind_and_geometry(run: Run, tmp_path: Path) -> None:
+    path = put(tmp_path, "copied", WHOLE_INDEX)
+    code, out, err = run(path, "--kind", "index", "--geometry", "7,12", "--table", "index_headers")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["hash_slot_num"] == 7
+
+
+def test_all_shows_what_lies_beyond_the_index_count(run: Run, tmp_path: Path) -> None:
+    path = put(tmp_path, f"index/{INDEX}", WHOLE_INDEX[:36] + b"\0\0\0\2" + WHOLE_INDEX[40:])
+    assert len(run(path, "--table", "index_entries").out.splitlines()) == 1
+    assert len(run(path, "--table", "index_entries", "--all").out.splitlines()) == 3
+
+
+def test_csv_of_one_table(run: Run, store: Path) -> None:
+    code, out, _ = run(store, "--table", "consume_queue", "--format", "csv")
+    assert code == 0
+    assert out.splitlines() == [
+        "topic,queue_id,logical_offset,phy_offset,size,tags_code,pre_blank,file",
+        f'"T",0,0,0,100,-7,false,"consumequeue/T/0/{FIRST}"',
+        f'"T",0,1,100,100,-7,false,"consumequeue/T/0/{FIRST}"',
+    ]
+
+
+@pytest.mark.parametrize(("option", "suffix"), [((), "parquet"), (("--format", "jsonl"), "jsonl")])
+def test_directory_gets_a_file_for_each_table(
+    run: Run, store: Path, tmp_path: Path, option: tuple[str, ...], suffix: str
+) -> None:
+    out = tmp_path / "tables"
+    code, printed, err = run(store, "-o", out, *option)
+    assert (code, err) == (0, "")
+    assert printed.splitlines() == [
+        f"{table}: {out / table}.{suffix}"
+        for table in (
+            "index_headers",
+            "index_entries",
+            "consume_queue",
+            "commit_log",
+            "checkpoint",
+            "consume_queue_ext",
+        )
+    ]
+    assert all((out / f"{line.split(':')[0]}.{suffix}").is_file() for line in printed.splitlines())
+
+
+def test_gap_in_the_log_is_one_line_and_exit_1(run: Run, store: Path) -> None:
+    path = put(store, f"commitlog/{FIRST}", record(0) + b"junk" * 10 + record(136))
+    code, out, err = run(store, "--table", "commit_log")
+    assert code == 1
+    assert [json.loads(line)["phy_offset"] for line in out.splitlines()] == [0, 136]
+    assert err == (
+        f"rocketspec: {path}: gap from 96 to 136 (40 bytes): found magic 6a756e6b, expected daa320a7\n"
+    )
+
+
+def test_skipped_names_are_said(run: Run, store: Path) -> None:
+    put(store, "index/.DS_Store", b"x")
+    code, _, err = run(store)
+    assert (code, err) == (0, "rocketspec: index/.DS_Store: skipped, its name is no number\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nowhere"], 3, "nowhere: no such file or directory"),
+        (["empty"], 2, "empty: holds no store (or say --kind index|queue|ext|log|checkpoint)"),
+        (["store/index", "--kind", "queue"], 3, None),
+        (["store", "--kind", "idx"], 2, "unknown kind 'idx'; say --kind index|queue|ext|log|checkpoint"),
+        (["store", "--table", "entries"], 2, None),
+        (["store/index", "--table", "commit_log"], 2, "store/index: no log files for table commit_log"),
+        (["store", "--format", "xml"], 2, "unknown format 'xml'; there are jsonl, csv, parquet, arrow"),
+        (["store", "--format", "csv"], 2, None),
+        (
+            ["store", "--format", "parquet"],
+            2,
+            "parquet does not go to standard output; name a directory with -o",
+        ),
+        (["store", "-o", "text"], 2, "text: a file; -o names a directory"),
+        (["store", "-o", "store/out"], 2, None),
+        (["store", "--geometry", "7"], 2, None),
+        (["store", "--geometry", "7,13"], 2, None),
+        (
+            ["store", "--geometry", "12,11"],
+            2,
+            f"store/index/{INDEX}: geometry 12,11 does not fit: 0 of 3 entries lie in their slot's chain; with 7,12, 3 do",
+        ),
+        (
+            ["text"],
+            2,
+            "text: neither its path nor its bytes tell what it is; say --kind index|queue|ext|log|checkpoint",
+        ),
+        (["text", "--kind", "index"], 3, None),
+        (["text", "--kind", "queue"], 3, None),
+        (["text", "--kind", "checkpoint"], 3, "text: found 21 bytes, expected at least 4,096 (CKP-2)"),
+        (["none", "--kind", "index"], 3, None),
+        (["none", "--kind", "queue"], 3, "none: found an empty file, expected units of 20 bytes (CQ-FILE-1)"),
+        (["none", "--kind", "log"], 3, "none: found an empty file, expected a commit log (LOG-FILE-1)"),
+        (["none", "--kind", "ext"], 3, "none: found an empty file, expected ext units (CQ-EXT-1)"),
+        (["none"], 2, "none: an empty file; say --kind index|queue|ext|log|checkpoint"),
+        (["torn", "--kind", "queue"], 3, None),
+        (["torn", "--kind", "index"], 3, None),
+        (["store/checkpoint", "--kind", "queue"], 3, None),
+    ],
+)
+def test_bad_input_is_one_line(  # noqa: PLR0917
+    run: Run,
+    store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    message: str | None,
+) -> None:
+    directory = store.parent
+    put(directory, "text", b"text, and not a store")
+    put(directory, "none", b"")
+    put(directory, "torn", (unit(0, 100) * 3)[:-3])
+    (directory / "empty").mkdir()
+    monkeypatch.chdir(directory)
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.err.startswith("rocketspec: ")
+    assert outcome.err.count("\n") == 1
+    assert message is None or outcome.err == f"rocketspec: {message}\n"
+
+
+def test_undecidable_geometry_names_candidates(run: Run, tmp_path: Path) -> None:
+    path = put(tmp_path, f"index/{INDEX}", bytes(400))
+    code, _, err = run(path)
+    assert code == 2
+    assert err == (
+        f"rocketspec: {path}: it has no entries to tell the geometry by; give --geometry SLOTS,ENTRIES "
+        "(17 make 400 bytes: 85,1 80,2 75,3 70,4 65,5 60,6 55,7 50,8 ...)\n"
+    )
+
+
+def test_negative_limit_is_a_usage_error(run: Run, store: Path) -> None:
+    assert run(store, "--limit", -1).code == 2
+
+
+def test_help_has_an_example_and_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "rocketspec decode ~/store --table commit_log --limit 10" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def rocketspec(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "rocketspec", "decode", *map(str, arguments)]
+
+
+def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    path = put(tmp_path, FIRST, b"".join(unit(100 * number, 100) for number in range(50_000)))
+    with subprocess.Popen(
+        rocketspec(path, "--kind", "queue"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b'{"topic":null')
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
+    script = (
+        "import json, sys\n"
+        "from rocketspec.__main__ import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    names = {name.partition('.')[0] for name in sys.modules}\n"
+        "    print(json.dumps(sorted(names)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "decode", str(store)], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stderr))
+    assert "pyarrow" in loaded
+    assert not loaded & {"pandas", "numba", "pyspark", "hypothesis", "jinja2", "jsonschema", "matplotlib"}
+    assert not loaded & {
+        "rocket_reference",
+        "rocket_golden",
+        "rocket_conformance",
+        "construct",
+        "kaitaistruct",
+    }
