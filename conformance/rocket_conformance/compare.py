@@ -102,10 +102,10 @@ def _file_differences(
             break
         name, start, length = _locate(offset, geometry)
         passed = start + length
-        want, got = (
+        want_value, got_value = (
             str(int.from_bytes(image.at(start, length), "big", signed=True)) for image in (expected, actual)
         )
-        fields[name] = Difference(None, name, path, start, "wrong bytes", want, got)
+        fields[name] = Difference(None, name, path, start, "wrong bytes", want_value, got_value)
     return found + sorted(fields.values(), key=_cause)
 
 

@@ -112,7 +112,7 @@ def image_from_base64(text: str) -> FileImage:
     try:
         packed = base64.b64decode(text, validate=True)
         with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
-            while chunk := _read_fully(reader, CHUNK):  # type: ignore[arg-type] # a reader without the rest of BinaryIO
+            while chunk := _read_fully(reader, CHUNK):
                 if chunk != _ZEROS[: len(chunk)]:
                     chunks[size // CHUNK] = chunk
                 size += len(chunk)

@@ -46,7 +46,9 @@ def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgemen
     except (ValueError, OSError) as error:
         return Judgement("errored", f"files of the answer: {error}")
     for place, result in enumerate(results):
-        left_out = "unsupported" if "unsupported" in result else "skipped" if "skipped" in result else None
+        left_out: Verdict | None = (
+            "unsupported" if "unsupported" in result else "skipped" if "skipped" in result else None
+        )
         if left_out is not None:
             why = result[left_out]
             return Judgement(

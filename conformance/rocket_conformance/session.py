@@ -10,7 +10,7 @@ from rocket_conformance.schemas import check_message
 from rocket_conformance.transport import ChildTransport, InProcessTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from rocket_conformance.transport import Handler, Transport
@@ -21,7 +21,7 @@ __all__ = ["open_command", "open_handler", "open_jar"]
 @contextmanager
 def open_command(
     command: Sequence[str], *, case_timeout: float = 10.0, check_schema: bool = False
-) -> Iterator[Transport]:
+) -> Generator[Transport]:
     """A command as adapter, ended when the block ends.
 
     Raises:
@@ -40,7 +40,7 @@ def open_command(
 
 
 @contextmanager
-def open_handler(handler: Handler, *, check_schema: bool = False) -> Iterator[Transport]:
+def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[Transport]:
     """An object of this process as adapter.
 
     Raises:
@@ -58,7 +58,7 @@ def open_handler(handler: Handler, *, check_schema: bool = False) -> Iterator[Tr
 @contextmanager
 def open_jar(
     version: str, *, jars: Path | None = None, case_timeout: float = 10.0, check_schema: bool = False
-) -> Iterator[Transport]:
+) -> Generator[Transport]:
     """The real RocketMQ of a version as adapter.
 
     Raises:

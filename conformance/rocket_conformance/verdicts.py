@@ -29,10 +29,12 @@ VERDICTS: Final[tuple[Verdict, ...]] = (
     "skipped", "unsupported", "not_applicable", "disputed",
 )  # fmt: skip
 
-FAILING: Final[frozenset[Verdict]] = frozenset({"diverged", "errored", "crash", "timeout", "unstable"})
+FAILING: Final[frozenset[Verdict]] = frozenset[Verdict](
+    ("diverged", "errored", "crash", "timeout", "unstable")
+)
 """Verdicts that are the implementation's fault."""
 
-_RAN: Final[frozenset[Verdict]] = FAILING | {"pass"}
+_RAN: Final[frozenset[Verdict]] = FAILING.union(("pass",))
 
 
 def is_failing(verdict: Verdict) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  typer reads the annotation
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,6 +52,7 @@ def conform(
     command: Annotated[
         list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
     ] = None,
+    *,
     rocketmq: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
     ] = None,

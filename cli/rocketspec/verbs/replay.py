@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  typer reads the annotation
 from typing import Annotated
 
 import typer
@@ -35,6 +35,7 @@ def replay(
     command: Annotated[
         list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
     ] = None,
+    *,
     rocketmq: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Run it on the real RocketMQ store of this version.")
     ] = None,

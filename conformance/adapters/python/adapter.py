@@ -9,6 +9,8 @@ marked YOURS is what you change; the rest is the protocol. Run it with
 your log to stderr.
 """
 
+# ruff: noqa: D102 - the methods are the operations of the protocol
+
 from __future__ import annotations
 
 import json

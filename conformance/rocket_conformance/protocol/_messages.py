@@ -171,10 +171,7 @@ def parse_answer(message: Mapping[str, Any], ops: Sequence[Op]) -> Answer:
     Raises:
         ProtocolError: naming the first result that is missing or of the wrong form.
     """
-    results = message.get("results")
-    if not isinstance(results, list):
-        raise ProtocolError("answer without a list of results")
-    listed = cast("list[Any]", results)
+    listed = _list(message.get("results"), "results of the answer")
     if len(listed) != len(ops):
         raise ProtocolError(f"{len(listed)} results for {len(ops)} operations")
     checked = tuple(
@@ -183,11 +180,15 @@ def parse_answer(message: Mapping[str, Any], ops: Sequence[Op]) -> Answer:
     return Answer(checked, _files(message.get("files", [])))
 
 
-def _files(value: object) -> tuple[tuple[str, str], ...]:
+def _list(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ProtocolError("files of the answer is no list")
+        raise ProtocolError(f"{what}: missing, or no list")
+    return value  # pyright: ignore[reportUnknownVariableType] # its items are checked one by one
+
+
+def _files(value: object) -> tuple[tuple[str, str], ...]:
     files: list[tuple[str, str]] = []
-    for item in cast("list[Any]", value):
+    for item in _list(value, "files of the answer"):
         entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         role, path = entry.get("role"), entry.get("path")
         if not isinstance(role, str) or not isinstance(path, str):

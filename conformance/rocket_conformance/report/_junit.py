@@ -35,7 +35,8 @@ def render_junit(report: Report) -> bytes:
         for line in lines:
             _case(suite, line)
     ET.indent(root)
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document
 
 
 def _failed(line: CaseLine) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rocket_conformance.report._summary import conclusion, family_counts
 from rocket_conformance.verdicts import FAILING, VERDICTS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rocket_conformance.report._lines import Report
 
 __all__ = ["render_markdown"]
@@ -42,7 +44,7 @@ def render_markdown(report: Report) -> str:
             "|---|---|---|---|---|---|---|",
         ]
     for line in failed:
-        first = line.divergence[0] if line.divergence else {}
+        first: Mapping[str, Any] = line.divergence[0] if line.divergence else {}
         where = first.get("field", line.detail)
         if first.get("op") is not None:
             where = f"operation {first['op']}, {where}"

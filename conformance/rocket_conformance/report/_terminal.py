@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +14,8 @@ from rocket_conformance.verdicts import FAILING, VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from rich.console import Console
 
     from rocket_conformance.report._lines import CaseLine, Report
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,7 @@ from rocket_conformance.transport._job import AdapterError, Answered, Failed, Fa
 from rocket_conformance.transport._process import Event, Process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from rocket_conformance.protocol import Hello
 
@@ -38,6 +37,25 @@ class _BrokenError(Exception):
         super().__init__(detail)
         self.verdict: Failure = verdict
         self.detail = detail
+
+
+class _Ahead:
+    """Jobs, the next of which can be made before there is room for it."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._source = iter(jobs)
+        self._next: Job | None = None
+
+    def fetch(self) -> None:
+        """Makes the next job, if it is not made yet."""
+        if self._next is None:
+            self._next = next(self._source, None)
+
+    def take(self) -> Job | None:
+        """The next job; None after the last."""
+        self.fetch()
+        job, self._next = self._next, None
+        return job
 
 
 class ChildTransport:
@@ -67,6 +85,8 @@ class ChildTransport:
         self._check = check
         self._deaths = 0
         self._process: Process | None = None
+        self._served = 0
+        self._clock = 0.0
         self.gave_up: str | None = None
         self.hello: Hello = self._start()
 
@@ -90,6 +110,7 @@ class ChildTransport:
             process.end()
             raise
         self._process = process
+        self._served = 0
         return hello
 
     def close(self) -> None:
@@ -113,45 +134,44 @@ class ChildTransport:
 
     # --- cases --------------------------------------------------------------------------------------------
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Reply]]:
+    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Reply]]:
         """Runs the jobs, as many in flight as the adapter takes; the next job is made while it works."""
-        source = iter(jobs)
-        ahead: list[Job] = []
+        ahead = _Ahead(jobs)
         waiting: dict[str, Job] = {}
-        clock = time.monotonic()
+        self._clock = time.monotonic()
         try:
             while self.gave_up is None:
-                while len(waiting) < self.hello.max_in_flight:
-                    ahead = ahead or list(itertools.islice(source, 1))
-                    if not ahead:
-                        break
-                    if not waiting:
-                        clock = time.monotonic()
-                    job = ahead.pop()
-                    try:
-                        self._send(job)
-                    except _BrokenError as broken:
-                        yield job, Failed(broken.verdict, broken.detail)
-                        continue
-                    waiting[job.token] = job
+                yield from self._fill(ahead, waiting)
                 if not waiting:
                     return
-                ahead = ahead or list(itertools.islice(source, 1))
-                oldest = next(iter(waiting))
+                ahead.fetch()
                 try:
-                    job, reply = self._receive(waiting, clock + self._case_timeout)
+                    job, reply = self._receive(waiting)
                 except _BrokenError as broken:
                     unanswered = list(waiting.values())
                     waiting.clear()
                     yield from self._again(unanswered, broken)
-                    continue
-                if job.token == oldest:
-                    clock = time.monotonic()
-                yield job, reply
+                else:
+                    yield job, reply
         except GeneratorExit:
             if waiting:  # whoever reads us lost interest; answers that come would confuse the next run
                 self._drop(patience=0.0)
             raise
+
+    def _fill(self, ahead: _Ahead, waiting: dict[str, Job]) -> Generator[tuple[Job, Reply]]:
+        """Sends jobs while the adapter takes more; gives those that could not be sent."""
+        while self.gave_up is None and len(waiting) < self.hello.max_in_flight:
+            job = ahead.take()
+            if job is None:
+                return
+            if not waiting:
+                self._clock = time.monotonic()
+            try:
+                self._send(job)
+            except _BrokenError as broken:
+                yield job, Failed(broken.verdict, broken.detail)
+            else:
+                waiting[job.token] = job
 
     def _send(self, job: Job) -> None:
         if self._process is None:
@@ -164,15 +184,16 @@ class ChildTransport:
         self._outgoing(message)
         if self._process is not None:
             self._process.send(encode_line(message))
+            self._served += 1
 
-    def _receive(self, waiting: dict[str, Job], deadline: float) -> tuple[Job, Reply]:
+    def _receive(self, waiting: dict[str, Job]) -> tuple[Job, Reply]:
         """The next answer.
 
         Raises:
             _BrokenError: when the process is of no more use; it has been ended.
         """
         assert self._process is not None  # noqa: S101 - something is in flight
-        line = self._process.receive(deadline - time.monotonic())
+        line = self._process.receive(self._clock + self._case_timeout - time.monotonic())
         if line is Event.SILENCE:
             fate = self._drop(patience=0.0)
             raise _BrokenError("timeout", f"no answer within {self._case_timeout:g} s; it {fate}")
@@ -189,7 +210,10 @@ class ChildTransport:
         except ProtocolError as error:
             fate = self._drop(patience=0.0)
             raise _BrokenError("errored", f"{error}; it {fate}") from error
+        oldest = next(iter(waiting))
         job = waiting.pop(token)
+        if token == oldest:
+            self._clock = time.monotonic()  # the next one is the oldest now
         try:
             if self._check is not None:
                 self._check("adapter", answer)
@@ -197,27 +221,33 @@ class ChildTransport:
         except ProtocolError as error:
             return job, Failed("errored", str(error))
 
-    def _again(self, jobs: list[Job], broken: _BrokenError) -> Iterator[tuple[Job, Reply]]:
+    def _again(self, jobs: list[Job], broken: _BrokenError) -> Generator[tuple[Job, Reply]]:
         """Runs each unanswered job alone in a fresh process.
 
         Who dies alone is to blame, and the others keep the answers that they give alone; when nobody does,
         none of them can be relied on.
         """
         self._died()
-        replies: list[tuple[Job, Reply, bool]] = []
+        if len(jobs) == 1 and self._served == 1:  # it was alone in a fresh process already
+            yield jobs[0], Failed(broken.verdict, broken.detail)
+            return
+        replies: list[tuple[Job, Reply]] = []
+        nobody = True
         for job in jobs:
             if self.gave_up is not None:
                 break
             self._drop(patience=0.0)
+            self._clock = time.monotonic()
             try:
                 self._send(job)
-                _, reply = self._receive({job.token: job}, time.monotonic() + self._case_timeout)
-                replies.append((job, reply, False))
+                self._clock = time.monotonic()
+                _, reply = self._receive({job.token: job})
+                replies.append((job, reply))
             except _BrokenError as alone:
                 self._died()
-                replies.append((job, Failed(alone.verdict, alone.detail), True))
-        nobody = not any(died for _, _, died in replies)
-        for job, reply, _ in replies:
+                nobody = False
+                replies.append((job, Failed(alone.verdict, alone.detail)))
+        for job, reply in replies:
             if nobody and isinstance(reply, Answered):
                 yield job, Failed("unstable", f"answered when run alone; before, {broken.detail}")
             else:
@@ -227,3 +257,8 @@ class ChildTransport:
         self._deaths += 1
         if self._deaths >= MOST_DEATHS:
             self.gave_up = f"the adapter died {self._deaths} times"
+
+    def forgive(self) -> None:
+        """Forgets earlier deaths, so that a few more cases may be tried."""
+        self._deaths = 0
+        self.gave_up = None

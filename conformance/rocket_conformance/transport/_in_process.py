@@ -73,6 +73,9 @@ class InProcessTransport:
         except Exception as error:  # noqa: BLE001 - whatever leaves an implementation is its verdict
             return Failed("errored", f"{type(error).__name__}: {error}")
 
+    def forgive(self) -> None:
+        """Does nothing: this process does not die of a case."""
+
     def close(self) -> None:
         """Says bye."""
         self._handler.handle(dict(BYE))

@@ -75,6 +75,10 @@ class Transport(Protocol):
         """Runs the jobs, and gives each with its reply, in any order."""
         ...
 
+    def forgive(self) -> None:
+        """Forgets earlier deaths, so that a few more cases may be tried."""
+        ...
+
     def close(self) -> None:
         """Says bye, and ends it."""
         ...
