@@ -31,14 +31,18 @@ MOST: Final = 19_999_999
 HEAD: Final = """\
 # Benchmarks
 
-Made by `{command}` on {date}; do not edit. Each race runs its contenders in turn, {warm_ups} rounds to warm up and {rounds}
-that count; figures are millions a second, the ratio is the first contender's median over this one's.
-Ratios compare, absolute figures belong to this machine. One thread each, files in the page cache.
+Measured on {date} by `{command}`, which writes this page.
+
+Each race runs its contenders in turn (rounds to warm up: {warm_ups}, rounds that count: {rounds}), so that what disturbs
+the machine disturbs each of them. Figures are millions a second, one thread each, files in the page cache; the ratio is
+the first contender's median over this one's. Ratios compare; absolute figures belong to this machine.
 
 {machine}
 
 Data: {entries:,} puts into an index file of {slots:,} slots and {index_num:,} entries ({size:,} bytes), made by {maker}.
-Keys are 32 characters, all different; topic and key are joined inside the timed loop, as a broker does. {same}
+{same}
+Keys are 32 characters, all different, their hashes spread at random: slots and chains lie all over the file. Topic and
+key are joined inside the timed loop, as a broker does.
 """
 
 
@@ -98,12 +102,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         jar = _jar(geometry, given)
         file, own = scratch / "20260101000000000", scratch / "20260101000000001"
         index.build(own, geometry, puts)
-        same = ""
+        same = "The real jar was left out."
         if jar is not None:
             stack.enter_context(jar)
             jar.keep(file)
             assert filecmp.cmp(file, own, shallow=False), "the engine's file differs from the jar's"
-            same = "The engine's file equals the jar's byte for byte."
+            same = "The engine makes the same file, byte for byte."
             own.unlink()
         else:
             own.rename(file)
