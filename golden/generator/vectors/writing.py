@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import zstandard
 
@@ -44,15 +44,15 @@ def differing_ids(one: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]]
 
 def _unpacked(value: Any) -> Any:
     if isinstance(value, list):
-        return [_unpacked(item) for item in value]
+        return [_unpacked(item) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {
-            name: zstandard.ZstdDecompressor().decompress(base64.b64decode(item))
-            if name == "zstd_base64"
-            else _unpacked(item)
-            for name, item in value.items()
-        }
+        members = cast("dict[str, Any]", value).items()
+        return {name: _bytes(item) if name == "zstd_base64" else _unpacked(item) for name, item in members}
     return value
+
+
+def _bytes(packed: str) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(base64.b64decode(packed))
 
 
 def _case(case: dict[str, Any]) -> str:
