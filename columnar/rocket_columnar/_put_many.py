@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, Geometry
 
+from rocket_columnar._chains import ENTRY
 from rocket_columnar._java import to_i32
 
 if TYPE_CHECKING:
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
     from rocket_columnar._index_header import IndexHeader
     from rocket_columnar._mapping import Mapping
 
-__all__ = ["ENTRY", "Puts", "plain", "put_batch"]
-
-ENTRY: Final = np.dtype([(field.name, f">i{field.size}") for field in INDEX_ENTRY.fields])
-"""An entry as NumPy reads it: key_hash, phy_offset, time_diff, prev_entry, big-endian."""
+__all__ = ["Puts", "plain", "put_batch"]
 
 _AT_ONCE = 1 << 20
 _INT_MAX = 0x7FFFFFFF

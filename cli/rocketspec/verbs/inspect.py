@@ -1,12 +1,157 @@
-"""The verb `inspect`."""
+"""The verb `inspect`: one file's header, fill and oddities, or one of its bytes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rocket_spec.errors import MalformedError, UsageError
 
 if TYPE_CHECKING:
-    import typer
+    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+__all__ = ["register"]
+
+_PLOTS: Final = (".svg", ".png", ".pdf")
 
 
 def register(app: typer.Typer) -> None:
     """Adds `inspect` to the command."""
+    app.command("inspect")(inspect)
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="One file of a store.")],
+    *,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="OFFSET", help="Explain the byte at this offset; 0x for hexadecimal."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. [from path and content]"),
+    ] = None,
+    geometry: Annotated[
+        str | None, typer.Option(metavar="S,N", help="Slots and entries of an index file. [inferred]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.svg", help="Draw chain lengths, slots and times of an index file."),
+    ] = None,
+) -> None:
+    """Show what a file holds: header, geometry, occupancy, chain lengths, time span, oddities.
+
+    An index file does not record its geometry; it is inferred from size and content, and how surely is said.
+    Queue, ext, commit-log and checkpoint files get a short summary.
+
+    Example: `rocketspec inspect ~/store/index/20260131120000000 --at 0x28`
+    """
+    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.store import find_files
+
+    if file.is_dir():
+        raise UsageError(f"{file}: a directory; inspect takes one file of it")
+    offset = None if at is None else _parse_offset(at)
+    (found,) = find_files(file, kind)
+    given = None if geometry is None else parse_geometry(geometry)
+    guess = _geometry(found, given) if found.kind == "index" else None
+    if plot is not None:
+        _check_plot(found, plot)
+    if offset is not None:
+        _explain_byte(found, offset, guess, as_json=as_json)
+    else:
+        _summarise(found, guess, as_json=as_json, plot=plot)
+
+
+def _parse_offset(text: str) -> int:
+    try:
+        return int(text, 0) if text.lower().startswith("0x") else int(text.replace(",", ""))
+    except ValueError:
+        raise UsageError(f"--at {text}: not a byte offset, as 40 or 0x28") from None
+
+
+def _geometry(file: StoreFile, given: Geometry | None) -> GeometryGuess:
+    """Of the file by itself, else with the help of the index files beside it."""
+    from rocket_columnar.geometry import resolve, resolve_each
+    from rocket_columnar.store import find_files
+
+    try:
+        return resolve([file], given)
+    except UsageError:
+        if given is not None or Path(os.path.abspath(file.path)).parent.name != "index":  # noqa: PTH100
+            raise
+        siblings = find_files(file.path.parent, "index")
+        try:
+            guesses = resolve_each(siblings)
+        except (UsageError, MalformedError):
+            guesses = {}
+        for sibling, guess in guesses.items():
+            if sibling.path.name == file.path.name:
+                return guess
+        raise
+
+
+def _check_plot(file: StoreFile, plot: Path) -> None:
+    if file.kind != "index":
+        raise UsageError(f"{file.path}: not an index file; --plot draws index files")
+    if plot.suffix.lower() not in _PLOTS:
+        raise UsageError(f"--plot {plot}: the name must end in {', '.join(_PLOTS)}")
+    target, source = plot.resolve(), file.path.resolve()
+    in_store = source.parent.name == "index" and target.is_relative_to(source.parent.parent)
+    if target == source or in_store:
+        raise UsageError(f"--plot {plot}: lies in the store, which is only read")
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, as_json: bool) -> None:
+    from rocket_columnar.byte_at import byte_at
+
+    from rocketspec.verbs import _inspect_view as view
+    from rocketspec.verbs._waiting import waiting
+
+    with waiting("walking to the byte"):
+        meaning = byte_at(file, offset, None if guess is None else guess.geometry)
+    if as_json:
+        _print_json(view.byte_as_json(file, meaning, guess))
+    else:
+        view.show_byte(file, meaning, guess)
+
+
+def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, plot: Path | None) -> None:
+    from rocketspec.verbs import _inspect_view as view
+    from rocketspec.verbs._waiting import waiting
+
+    if guess is None:
+        from rocket_columnar.summary import summarise
+
+        with waiting("reading"):
+            facts = summarise(file)
+        if as_json:
+            _print_json({"file": file.name, "kind": file.kind} | facts)
+        else:
+            view.show_facts(file, facts)
+        return
+    from rocket_columnar.occupancy import occupancy
+
+    with waiting("reading"):
+        filled = occupancy(file.path, guess.geometry)
+        if plot is not None:
+            from rocketspec.verbs._inspect_plot import draw
+
+            draw(file, guess.geometry, filled, plot)
+    if as_json:
+        _print_json(view.index_as_json(file, guess, filled))
+    else:
+        view.show_index(file, guess, filled)
+        if plot is not None:
+            typer.echo(f"plot: {plot}")

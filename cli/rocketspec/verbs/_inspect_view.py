@@ -1,0 +1,232 @@
+"""How `inspect` shows a file, or a byte of it: JSON, or lines that 80 columns can hold."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+from rich.markup import escape
+from rocket_columnar.explain import iso
+from rocket_spec.clauses import clauses
+from rocket_spec.layout import INDEX_HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rocket_columnar.byte_at import ByteMeaning, FieldValue
+    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.occupancy import Occupancy
+    from rocket_columnar.store import StoreFile
+    from rocket_columnar.summary import Facts
+
+__all__ = ["byte_as_json", "index_as_json", "show_byte", "show_facts", "show_index"]
+
+_BAR: Final = 40
+_LENGTHS: Final = 10  # chain lengths shown one by one
+_TOPICS: Final = 10
+_SURE: Final = {"given": "given", "inferred": "inferred from size and content", "assumed": "assumed"}
+
+
+def _geometry_as_json(guess: GeometryGuess) -> dict[str, Any]:
+    slots, entries = guess.geometry
+    return {"hash_slot_num": slots, "index_num": entries} | {
+        name: value for name, value in asdict(guess).items() if name != "geometry"
+    }
+
+
+def index_as_json(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> dict[str, Any]:
+    """What `show_index` prints, as one object."""
+    facts = asdict(filled)
+    del facts["times"], facts["slot_shares"]
+    chains = [{"length": length, "chains": number} for length, number in facts.pop("chains")]
+    return {
+        "file": file.name,
+        "kind": file.kind,
+        "size": file.path.stat().st_size,
+        "geometry": _geometry_as_json(guess),
+        "header": facts.pop("header"),
+        "chains": chains,
+    } | facts
+
+
+def byte_as_json(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> dict[str, Any]:
+    """What `show_byte` prints, as one object; `field` is the name of the field that holds the byte."""
+    facts = asdict(meaning)
+    facts["field"] = None if meaning.field is None else meaning.fields[meaning.field].name
+    geometry = {} if guess is None else {"geometry": _geometry_as_json(guess)}
+    return {"file": file.name, "kind": file.kind} | geometry | facts
+
+
+def _print(lines: Iterable[str]) -> None:
+    console = Console(highlight=False)
+    for line in lines:
+        clean = "".join(character if character.isprintable() else "\u00b7" for character in line)
+        console.print(escape(clean), soft_wrap=True)
+
+
+def _rows(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Name, value and meaning in aligned columns."""
+    kept = list(rows)
+    names = max((len(name) for name, _, _ in kept), default=0)
+    values = max((len(value) for _, value, _ in kept), default=0)
+    for name, value, meaning in kept:
+        yield f"  {name:{names}}  {value:>{values}}  {meaning}".rstrip()
+
+
+def show_index(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> None:
+    """Prints header, geometry, occupancy, chain lengths, times and oddities."""
+    _print(_index_lines(file, guess, filled))
+
+
+def _index_lines(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> Iterator[str]:
+    slots, entries = guess.geometry
+    yield f"{file.name}: index file, {file.path.stat().st_size:,} bytes"
+    sure = _SURE[guess.how]
+    if guess.how == "inferred" and guess.candidates > 1:
+        sure += f", the best of {guess.candidates:,} that fit"
+    yield f"geometry: {slots:,} slots, {entries:,} entries ({sure}: {guess.reason})"
+    yield ""
+    yield "header"
+    yield from _rows(_header_rows(filled))
+    yield ""
+    yield "occupancy"
+    yield from _rows(
+        (
+            (
+                "entries",
+                f"{filled.entries:,}",
+                f"of {filled.capacity:,}{_percent(filled.entries, filled.capacity)}",
+            ),
+            ("used slots", f"{filled.used_slots:,}", f"of {slots:,}{_percent(filled.used_slots, slots)}"),
+            ("load", f"{filled.entries / slots:.2f}", "entries a slot"),
+            ("longest chain", f"{max((length for length, _ in filled.chains), default=0):,}", "entries"),
+        )
+    )
+    if filled.begin_timestamp is not None and filled.end_timestamp is not None:
+        yield ""
+        yield "entries lie between"
+        first, last = iso(filled.begin_timestamp), iso(filled.end_timestamp)
+        yield f"  {first} and {last}, as the index places them"
+        yield f"  physical offsets {filled.begin_phy_offset:,} and {filled.end_phy_offset:,}"
+    if filled.chains:
+        yield ""
+        yield "chains by length"
+        yield from _histogram(filled)
+    if filled.oddities:
+        yield ""
+        yield "worth knowing"
+        yield from (f"  {oddity.text} ({oddity.clause})" for oddity in filled.oddities)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f", {100 * part / whole:.1f} %" if whole else ""
+
+
+def _header_rows(filled: Occupancy) -> Iterator[tuple[str, str, str]]:
+    for field in INDEX_HEADER.fields:
+        value: int = getattr(filled.header, field.name)
+        if field.name.endswith("_timestamp"):
+            yield field.name, str(value), f"{iso(value)}, {field.doc.split(',')[0].removeprefix('store ')}"
+        else:
+            yield field.name, f"{value:,}", field.doc
+
+
+def _histogram(filled: Occupancy) -> Iterator[str]:
+    """A bar for each of the short lengths, and one for each doubling behind them."""
+    groups: dict[tuple[int, int], int] = {}
+    for length, number in filled.chains:
+        group = (length, length)
+        if length > _LENGTHS:
+            low = 1 << (length - 1).bit_length() - 1
+            group = (max(low + 1, _LENGTHS + 1), 2 * low)
+        groups[group] = groups.get(group, 0) + number
+    most = max(groups.values())
+    width = max(len(f"{number:,}") for number in groups.values())
+    for (low, high), number in groups.items():
+        name = f"{low}" if low == high else f"{low}-{high}"
+        yield f"  {name:>9}  {number:>{width},}  {'#' * max(1, round(_BAR * number / most))}"
+
+
+def show_facts(file: StoreFile, facts: Facts) -> None:
+    """Prints the summary of a file of another kind."""
+    names = {"queue": "consume-queue file", "ext": "consume-queue ext file", "log": "commit-log file"}
+    _print(
+        [
+            f"{file.name}: {names.get(file.kind, file.kind)}, {facts['size']:,} bytes",
+            *_rows(_fact_rows(facts)),
+        ]
+    )
+
+
+def _fact_rows(facts: Facts) -> Iterator[tuple[str, str, str]]:
+    for name, value in facts.items():
+        if name == "topics":
+            for topic, number in list(value.items())[:_TOPICS]:
+                yield "topic", f"{number:,}", topic
+            if len(value) > _TOPICS:
+                yield "topics", f"{len(value):,}", "in all"
+        elif name == "gaps":
+            for gap in value:
+                yield "gap", f"{gap['begin']:,}", f"to {gap['end']:,}: found {gap['found']}"
+        elif isinstance(value, dict):
+            text = ", ".join(f"{key} {_plain(key, part)}" for key, part in value.items())
+            yield name, "", text
+        elif value is not None and name != "size":
+            is_time = name.endswith("_timestamp")
+            yield name, str(value) if is_time else _plain(name, value), iso(value) if is_time else ""
+
+
+def _plain(name: str, value: object) -> str:
+    if name.endswith("_timestamp") and isinstance(value, int):
+        return iso(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value) if name in ("tags_code", "address") else f"{value:,}"
+
+
+def show_byte(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> None:
+    """Prints the byte, its field and the structure around it."""
+    _print(_byte_lines(file, meaning, guess))
+
+
+def _byte_lines(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | None) -> Iterator[str]:
+    number = "" if meaning.number is None else f" {meaning.number:,}"
+    yield f"{file.name}: byte {meaning.offset:,} is 0x{meaning.byte:02X}"
+    yield f"in {meaning.structure}{number}, bytes {meaning.begin:,} to {meaning.end - 1:,}"
+    if meaning.remark:
+        yield f"   {meaning.remark}"
+    if guess is not None:
+        slots, entries = guess.geometry
+        yield f"   with {slots:,} slots and {entries:,} entries ({_SURE[guess.how]})"
+    if meaning.field is not None:
+        field = meaning.fields[meaning.field]
+        place = meaning.offset - field.offset
+        yield ""
+        yield f"field {field.name} ({field.java}, {field.type}), its byte {place} of {field.size}"
+        yield f"   value    {_value(field)}"
+        yield f"   meaning  {field.doc}"
+        yield f"   clause   {field.clause}: {_clause(field.clause)}"
+    if meaning.fields:
+        yield ""
+        marked = (
+            ("> " if place == meaning.field else "  ") + line
+            for place, line in enumerate(_field_lines(meaning.fields))
+        )
+        yield from marked
+
+
+def _field_lines(fields: tuple[FieldValue, ...]) -> Iterator[str]:
+    offsets = max(len(f"{field.offset:,}") for field in fields)
+    names = max(len(field.name) for field in fields)
+    for field in fields:
+        yield f"{field.offset:>{offsets},}  {field.name:{names}}  {_value(field)}"
+
+
+def _value(field: FieldValue) -> str:
+    return f"{field.value}{f' ({field.meaning})' if field.meaning else ''}"
+
+
+def _clause(clause_id: str) -> str:
+    clause = clauses().get(clause_id)
+    return "" if clause is None else clause.summary
