@@ -44,7 +44,7 @@ def differing_ids(one: Sequence[dict[str, Any]], other: Sequence[dict[str, Any]]
 
 def _unpacked(value: Any) -> Any:
     if isinstance(value, list):
-        return [_unpacked(item) for item in cast("list[Any]", value)]
+        return [_unpacked(item) for item in cast("Sequence[Any]", value)]
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value).items()
         return {name: _bytes(item) if name == "zstd_base64" else _unpacked(item) for name, item in members}
