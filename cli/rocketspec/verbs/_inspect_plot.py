@@ -129,10 +129,11 @@ def _draw_times(axes: Axes, filled: Occupancy) -> None:
         axes.axhline(place, color=_MARK, linewidth=0.9, linestyle="--")  # type: ignore[arg-type]
         axes.annotate(
             f"header {name}",
-            (0, place),
+            (1 if name == "begin" else 0, place),
             xycoords=("axes fraction", "data"),
-            xytext=(3, 3 if name == "begin" else -11),
+            xytext=(-3, 3) if name == "begin" else (3, -11),
             textcoords="offset points",
+            ha="right" if name == "begin" else "left",
             color=_MARK,
             fontsize=8,
         )
