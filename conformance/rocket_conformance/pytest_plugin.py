@@ -1,1 +1,130 @@
-"""Pytest plugin: runs the suite against `--rocketspec-adapter`."""
+"""Pytest plugin: the suite inside your own test run.
+
+    pytest --pyargs rocket_conformance.suite --rocketspec-adapter "./my-adapter --fast"
+
+Each case and each property is one test, its case id is the test id, and each clause is a marker
+(`-m IDX-PUT-5`). Every pytest run in an environment that has rocketspec installed imports this module, so
+nothing but pytest is imported until the suite is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from rocket_conformance.plan import Planned
+    from rocket_conformance.transport import Transport
+
+_ADAPTER = "--rocketspec-adapter"
+_DEFAULT_EXAMPLES = 100
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the options."""
+    group = parser.getgroup("rocketspec", "rocketspec: conformance to RocketMQ 4.9.3's store files")
+    group.addoption(_ADAPTER, metavar="CMD", help="command of the adapter that the suite talks to")
+    group.addoption(
+        "--rocketspec-select",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="only cases whose id matches; repeatable",
+    )
+    group.addoption(
+        "--rocketspec-examples",
+        type=int,
+        default=_DEFAULT_EXAMPLES,
+        metavar="N",
+        help=f"operation lists per property (default {_DEFAULT_EXAMPLES})",
+    )
+    group.addoption(
+        "--rocketspec-seed", type=int, default=0, metavar="N", help="seed of the lists (default 0)"
+    )
+    group.addoption(
+        "--rocketspec-case-timeout",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="longest time of a case (default 10)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers a marker for each clause, when the suite is asked for."""
+    if config.getoption(_ADAPTER) is None:
+        return
+    from rocket_spec.clauses import clauses  # noqa: PLC0415 - nothing is imported before it is needed
+
+    for clause in clauses().values():
+        config.addinivalue_line("markers", f"{clause.id}: {clause.summary}")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Makes one test of each case and property."""
+    if "rocketspec_case" not in metafunc.fixturenames:
+        return
+    if metafunc.config.getoption(_ADAPTER) is None:
+        reason = f'give {_ADAPTER} "COMMAND" to run the conformance suite'
+        skipped = pytest.param(None, id="no-adapter", marks=pytest.mark.skip(reason=reason))
+        metafunc.parametrize("rocketspec_case", [skipped])
+        return
+    from rocket_conformance.plan import plan  # noqa: PLC0415
+
+    metafunc.parametrize(
+        "rocketspec_case",
+        [
+            pytest.param(item, id=item.id, marks=[getattr(pytest.mark, clause) for clause in item.clauses])
+            for item in plan(select=metafunc.config.getoption("--rocketspec-select"))
+        ],
+    )
+
+
+@pytest.fixture(scope="session")
+def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
+    """The started adapter; one process per worker."""
+    import os  # noqa: PLC0415
+    import shlex  # noqa: PLC0415
+
+    from rocket_conformance.session import open_command  # noqa: PLC0415
+    from rocket_conformance.transport import AdapterError  # noqa: PLC0415
+
+    text = str(pytestconfig.getoption(_ADAPTER))
+    command = (
+        [part.strip('"') for part in shlex.split(text, posix=False)] if os.name == "nt" else shlex.split(text)
+    )
+    if not command:
+        pytest.fail(f"{_ADAPTER} is empty", pytrace=False)
+    try:
+        with open_command(
+            command, case_timeout=float(pytestconfig.getoption("--rocketspec-case-timeout", 10.0))
+        ) as transport:
+            yield transport
+    except AdapterError as error:
+        pytest.fail(f"the adapter did not start: {error}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def rocketspec_check(
+    rocketspec_transport: Transport, pytestconfig: pytest.Config
+) -> Callable[[Planned], None]:
+    """Runs a case or property, and fails or skips the test by its verdict."""
+    from rocket_conformance.report import failure_text  # noqa: PLC0415
+    from rocket_conformance.runner import Options, run_planned  # noqa: PLC0415
+
+    options = Options(
+        examples=int(pytestconfig.getoption("--rocketspec-examples", _DEFAULT_EXAMPLES)),
+        seed=int(pytestconfig.getoption("--rocketspec-seed", 0)),
+    )
+
+    def check(planned: Planned) -> None:
+        line, document = run_planned(rocketspec_transport, planned, options)
+        if line.verdict in {"not_applicable", "skipped", "unsupported"}:
+            pytest.skip(f"{line.verdict.replace('_', ' ')}: {line.detail}")
+        if line.verdict != "pass":
+            pytest.fail(failure_text(line, document), pytrace=False)
+
+    return check

@@ -206,7 +206,8 @@ def _progress(console: object, name: str) -> Iterator[Callable[[CaseLine, int], 
 
 def _show(result: Report, folder: Path | None) -> int:
     from rich.console import Console
-    from rocket_conformance.report import print_summary, write_renderings
+    from rocket_conformance.report import write_renderings
+    from rocket_conformance.report.terminal import print_summary
 
     if folder is not None:
         write_renderings(result, folder)

@@ -11,7 +11,7 @@ from rocket_conformance.report._lines import (
 )
 from rocket_conformance.report._render import write_renderings
 from rocket_conformance.report._summary import conclusion, family_counts
-from rocket_conformance.report._terminal import describe_divergence, print_summary
+from rocket_conformance.report._text import describe_divergence, failure_text
 
 __all__ = [
     "CaseLine",
@@ -20,9 +20,9 @@ __all__ = [
     "conclusion",
     "coverage_of",
     "describe_divergence",
+    "failure_text",
     "family_counts",
     "header_line",
-    "print_summary",
     "read_report",
     "suite_version",
     "write_renderings",

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
 from rocket_conformance.report._summary import conclusion, family_counts
+from rocket_conformance.report._text import describe_divergence, describe_operations
 from rocket_conformance.verdicts import FAILING, VERDICTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from rich.console import Console
 
     from rocket_conformance.report._lines import CaseLine, Report
 
-__all__ = ["describe_divergence", "print_summary"]
+__all__ = ["print_summary"]
 
 _MOST_SHOWN = 5
 _MOST_OPS = 12
@@ -75,28 +75,6 @@ def _print_failure(line: CaseLine, console: Console, folder: Path | None) -> Non
         return
     path = folder / line.replay
     if line.divergence and path.is_file():
-        ops: list[Mapping[str, Any]] = json.loads(path.read_bytes())["ops"]
-        for place, op in enumerate(ops[:_MOST_OPS]):
-            fields = " ".join(f"{name}={json.dumps(value)}" for name, value in op.items() if name != "op")
-            console.print(Text(f"  {place:>3} {op['op']} {fields}", style="dim"), soft_wrap=True)
-        if len(ops) > _MOST_OPS:
-            console.print(Text(f"      and {len(ops) - _MOST_OPS} more operations", style="dim"))
+        for text in describe_operations(json.loads(path.read_bytes()), most=_MOST_OPS):
+            console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
     console.print(Text(f"  replay: {path}", style="dim"), soft_wrap=True)
-
-
-def describe_divergence(divergence: tuple[Mapping[str, Any], ...]) -> list[str]:
-    """One line of text for each difference."""
-    lines: list[str] = []
-    for item in divergence:
-        where = f"operation {item['op']}" if item["op"] is not None else f"file {item['file']}"
-        at = "" if item["offset"] is None else f" at byte {item['offset']}"
-        want, got = (_short(item[name]) for name in ("expected", "actual"))
-        lines.append(
-            f"{item['clause']}: {where}, {item['field']}{at}: {item['kind']}, expected {want}, actual {got}"
-        )
-    return lines
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 200 else text[:197] + "..."

@@ -1,0 +1,15 @@
+"""One test for each case and each property."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rocket_conformance.plan import Planned
+
+
+def test_case(rocketspec_case: Planned, rocketspec_check: Callable[[Planned], None]) -> None:
+    """The adapter does what 4.9.3 does."""
+    rocketspec_check(rocketspec_case)
