@@ -77,6 +77,8 @@ class _Case:
         return {"hash": hash_key(_key(operation))}
 
     def _index_open(self, operation: Message) -> Message:
+        """Opens a file in place of the one that is open; where that is rejected, none is."""
+        self._release()
         name = operation["file"]
         index = IndexFile(
             self._directory / name,
@@ -85,12 +87,15 @@ class _Case:
             end_phy_offset=int(operation["end_phy_offset"]),
             end_timestamp=int(operation["end_timestamp"]),
         )
-        self._release()
+        if operation["load"]:
+            try:
+                index.load()
+            except RejectedError:
+                index.close()
+                raise
         self._index = index
         if name not in self._paths:
             self._paths.append(name)
-        if operation["load"]:
-            index.load()
         return {}
 
     def _index_put(self, operation: Message) -> Message:

@@ -127,8 +127,10 @@ def test_verdicts_that_are_no_results(tmp_path: Path) -> None:
     ]
 
 
-def test_a_rejected_open_leaves_the_last_opened_file(tmp_path: Path) -> None:
-    assert run(tmp_path, OPEN, OPEN | {"file": "x"}, PUT)[2] == {"put": True}
+def test_a_rejected_open_leaves_nothing_open(tmp_path: Path) -> None:
+    assert "rejected" in run(tmp_path, OPEN, OPEN | {"file": "x"}, PUT)[2]
+    tiny = OPEN | {"hash_slot_num": -10, "index_num": 0, "load": True}
+    assert "rejected" in run(tmp_path, OPEN, tiny, PUT)[2]
 
 
 def test_close_drops_the_object_without_a_flush(tmp_path: Path) -> None:
