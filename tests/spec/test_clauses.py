@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import rocket_golden
 from rocket_spec.clauses import EVIDENCE, LEVELS, Clause, Source, clauses, parse
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
@@ -63,13 +64,32 @@ def test_the_clauses_of_the_layout_tables_exist() -> None:
 
 @pytest.mark.parametrize("name", ["spec/SPEC.md", "spec/ERRATA.md"])
 def test_no_text_refers_to_a_clause_that_is_not_there(name: str) -> None:
-    referred = re.findall(r"\b(?:IDX|CQ|LOG)-[A-Z]+-\d+|\bCKP-\d+|\bUTF8-\d+", find_data(name).read_text("utf-8"))
+    referred = re.findall(
+        r"\b(?:IDX|CQ|LOG)-[A-Z]+-\d+|\bCKP-\d+|\bUTF8-\d+", find_data(name).read_text("utf-8")
+    )
     assert set(referred) <= set(clauses())
+
+
+def test_what_errata_name_as_shown_by_exists() -> None:
+    text = find_data("spec/ERRATA.md").read_text("utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if re.match(r"\| (?!claim|-)", line)]
+    assert len(rows) > 20
+    cases = {vector["id"] for vector in rocket_golden.vectors()}
+    for row in rows:
+        clause, shown = row[2], row[3].rstrip(" |")
+        named = re.findall(r"[A-Z][A-Z0-9-]+-\d+/[a-z0-9-]+", shown)
+        tests = re.findall(r"(tests/\S+\.py)::(\w+)", shown)
+        assert named or tests, row
+        assert set(named) <= cases, row
+        assert all(f"def {name}(" in (ROOT / path).read_text("utf-8") for path, name in tests), row
+        assert re.fullmatch(r"[A-Z0-9-]+(, [A-Z0-9-]+)*", clause), row
 
 
 def test_a_clause_is_taken_apart() -> None:
     found = parse(
-        document("### IDX-PUT-5", FACTS, "", "First `a.b` of 4.9.3. Second.", "", "More.", "", "## Next", "Not it.")
+        document(
+            "### IDX-PUT-5", FACTS, "", "First `a.b` of 4.9.3. Second.", "", "More.", "", "## Next", "Not it."
+        )
     )
     assert found == {
         "IDX-PUT-5": Clause(
@@ -109,11 +129,23 @@ def test_headings_in_code_and_tables_behind_a_clause_are_not_its_text() -> None:
         (("### IDX-PUT-5", FACTS.replace("3.2.6", "3.2"), "Text."), 4, "'since 3.2'"),
         (("### IDX-PUT-5", FACTS.replace("case", "gold"), "Text."), 4, "'evidence: gold'"),
         (("### IDX-PUT-5", FACTS.replace("case", "golden"), "Text."), 4, "'evidence: golden'"),
-        (("### IDX-PUT-5", FACTS.replace("case", "golden: a.py::b"), "Text."), 4, "'evidence: golden: a.py::b'"),
+        (
+            ("### IDX-PUT-5", FACTS.replace("case", "golden: a.py::b"), "Text."),
+            4,
+            "'evidence: golden: a.py::b'",
+        ),
         (("### IDX-PUT-5", FACTS.replace("case", "none"), "Text."), 4, "MUST with evidence none"),
-        (("### IDX-PUT-5", FACTS.replace("MUST", "UNSPECIFIED"), "Text."), 4, "UNSPECIFIED with evidence case"),
+        (
+            ("### IDX-PUT-5", FACTS.replace("MUST", "UNSPECIFIED"), "Text."),
+            4,
+            "UNSPECIFIED with evidence case",
+        ),
         (("### IDX-PUT-5", FACTS.replace(" 104-107, 110", ""), "Text."), 4, "source 'IndexFile.putKey'"),
-        (("### IDX-PUT-5", FACTS.replace("104-107", "107-104"), "Text."), 4, "source 'IndexFile.putKey 107-104, 110'"),
+        (
+            ("### IDX-PUT-5", FACTS.replace("104-107", "107-104"), "Text."),
+            4,
+            "source 'IndexFile.putKey 107-104, 110'",
+        ),
         (("### IDX-PUT-5", FACTS.replace("110", "90"), "Text."), 4, "source 'IndexFile.putKey 104-107, 90'"),
         (("### IDX-PUT-5", FACTS, ""), 3, "IDX-PUT-5 without text"),
         (("### IDX-PUT-5", FACTS, "Text.", "", "Reason: none."), 3, "IDX-PUT-5, MUST"),
@@ -121,7 +153,9 @@ def test_headings_in_code_and_tables_behind_a_clause_are_not_its_text() -> None:
         (("### CKP-2", FACTS, "Text.", "### CKP-1", FACTS, "Text."), 6, "CKP-1"),
     ],
 )
-def test_what_breaks_the_form_is_refused_with_its_line(clause: tuple[str, ...], line: int, found: str) -> None:
+def test_what_breaks_the_form_is_refused_with_its_line(
+    clause: tuple[str, ...], line: int, found: str
+) -> None:
     with pytest.raises(MalformedError) as caught:
         parse(document(*clause))
     assert caught.value.file == f"spec/SPEC.md:{line}"

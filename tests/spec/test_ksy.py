@@ -76,13 +76,17 @@ def test_keys_of_a_member_are_in_order(ksy: Read, name: str) -> None:
         ("checkpoint", (), CHECKPOINT.fields),
     ],
 )
-def test_fields_are_those_of_the_layout(ksy: Read, name: str, path: tuple[str, ...], fields: tuple[Field, ...]) -> None:
+def test_fields_are_those_of_the_layout(
+    ksy: Read, name: str, path: tuple[str, ...], fields: tuple[Field, ...]
+) -> None:
     tree = ksy(name)
     for part in path:
         tree = tree[part]
     laid_out = [member for member in tree["seq"] if "-orig-id" in member]
     assert [member["-orig-id"] for member in laid_out] == [field.java for field in fields]
-    assert [TYPES.get(member.get("type", ""), "bytes") for member in laid_out] == [field.type for field in fields]
+    assert [TYPES.get(member.get("type", ""), "bytes") for member in laid_out] == [
+        field.type for field in fields
+    ]
 
 
 @pytest.mark.parametrize("name", KSY)

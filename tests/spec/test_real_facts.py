@@ -82,7 +82,7 @@ def test_records(facts: Facts) -> None:
             "body": body,
             "properties": java.encode_utf8(text(case["properties"]) or ""),
             **{
-                name: case[name]
+                name: int(case[name])
                 for name in ("queue_id", "sys_flag", "flag", "born_timestamp", "store_timestamp", "reconsume_times",
                              "prepared_transaction_offset")
             },
@@ -156,14 +156,22 @@ def test_dispatch_requests(facts: Facts) -> None:
     assert found["multi-tags"]["tags_code"] == java.string_hash("TagA||TagB")
     sizes = {name: (case["success"], case["msg_size"]) for name, case in found.items()}
     assert sizes["blank"] == (True, 0)
-    assert sizes["zeros"] == sizes["bad magic"] == sizes["wrong body, checked"] == sizes["DELAY x"] == (False, -1)
+    assert (
+        sizes["zeros"]
+        == sizes["bad magic"]
+        == sizes["wrong body, checked"]
+        == sizes["DELAY x"]
+        == (False, -1)
+    )
     assert sizes["total size one more"] == (False, 144)
     assert sizes["total size one less"] == (False, 142)
     assert sizes["wrong body, unchecked"] == (True, 143)
     assert sizes["negative body length"] == sizes["negative properties length"] == (True, 92)
     assert sizes["wrong checksum of no body"] == (True, 92)
     stored = 1700000000123
-    times = {name: int(case["tags_code"]) - stored for name, case in found.items() if name.startswith("DELAY ")}
+    times = {
+        name: int(case["tags_code"]) - stored for name, case in found.items() if name.startswith("DELAY ")
+    }
     assert (times["DELAY 1"], times["DELAY +2"], times["DELAY 3"]) == (1000, 5000, 10000)
     assert times["DELAY 18"] == times["DELAY 99"] == 7200000
     assert found["DELAY 0"]["tags_code"] == found["DELAY under another topic"]["tags_code"] == 2598919

@@ -51,7 +51,11 @@ POINT = struct.pack(">qqq", 1, -2, 3) + bytes(4072)
 
 
 def packed_record(
-    *, sys_flag: int = 0, body: bytes = b"123456789", topic: bytes = b"TopicTest", properties: bytes = b"KEYS\1k1"
+    *,
+    sys_flag: int = 0,
+    body: bytes = b"123456789",
+    topic: bytes = b"TopicTest",
+    properties: bytes = b"KEYS\1k1",
 ) -> bytes:
     born = (bytes(15) + b"\1" if sys_flag & 16 else b"\x0a\1\2\3") + struct.pack(">i", 54321)
     store = (bytes(15) + b"\2" if sys_flag & 32 else b"\x7f\0\0\1") + struct.pack(">i", 10911)
@@ -73,7 +77,11 @@ HEADER_VALUES = {
 
 def values(data: bytes, layout: Layout) -> dict[str, int]:
     return dict(
-        zip((field.name for field in layout.fixed), struct.unpack_from(layout.struct_format, data), strict=True)
+        zip(
+            (field.name for field in layout.fixed),
+            struct.unpack_from(layout.struct_format, data),
+            strict=True,
+        )
     )
 
 
@@ -131,7 +139,9 @@ def test_an_empty_record_has_the_fixed_length() -> None:
     ],
     ids=lambda value: value.name if isinstance(value, Schema) else "",
 )
-def test_construct_reads_what_the_layout_reads_and_builds_it_again(schema: Schema, data: bytes, layout: Layout) -> None:
+def test_construct_reads_what_the_layout_reads_and_builds_it_again(
+    schema: Schema, data: bytes, layout: Layout
+) -> None:
     parsed = schema.parse(data)
     assert {field.name for field in layout.fields} - set(parsed) == set()
     assert {name: parsed[name] for name in values(data, layout)} == values(data, layout)
@@ -161,7 +171,12 @@ def test_construct_computes_lengths_checksum_and_magic() -> None:
     parsed = schemas.RECORD.parse(RECORD_V4)
     computed = ("total_size", "magic", "body_crc", "body_length", "topic_length", "properties_length")
     assert schemas.RECORD.build({name: parsed[name] for name in parsed if name not in computed}) == RECORD_V4
-    assert schemas.EXT_UNIT.build({"tags_code": 2598919, "store_timestamp": 1700000000123, "bit_map": b"bit map!"}) == EXT_8
+    assert (
+        schemas.EXT_UNIT.build(
+            {"tags_code": 2598919, "store_timestamp": 1700000000123, "bit_map": b"bit map!"}
+        )
+        == EXT_8
+    )
 
 
 def test_construct_reads_files() -> None:
@@ -198,7 +213,9 @@ def test_construct_reads_files() -> None:
         (schemas.CHECKPOINT, POINT[:-1], InvalidError, 4095),
     ],
 )
-def test_construct_says_where_bytes_are_wrong(schema: Schema, data: bytes, error: type[Exception], offset: int) -> None:
+def test_construct_says_where_bytes_are_wrong(
+    schema: Schema, data: bytes, error: type[Exception], offset: int
+) -> None:
     with pytest.raises(error) as caught:
         schema.parse(data, file="some/file")
     assert str(caught.value).startswith(f"some/file: at byte {offset:,}: found ")
@@ -213,7 +230,11 @@ def test_construct_says_where_bytes_are_wrong(schema: Schema, data: bytes, error
         (schemas.INDEX_SLOT, {"entry": "a"}, "entry: "),
         (schemas.RECORD, {}, "no field 'sys_flag'"),
         (schemas.RECORD, {**schemas.RECORD.parse(RECORD_V4), "topic": bytes(128)}, "topic_length: "),
-        (schemas.RECORD, {**schemas.RECORD.parse(RECORD_V4), "properties": bytes(32768)}, "properties_length: "),
+        (
+            schemas.RECORD,
+            {**schemas.RECORD.parse(RECORD_V4), "properties": bytes(32768)},
+            "properties_length: ",
+        ),
         (schemas.CHECKPOINT, {**schemas.CHECKPOINT.parse(POINT), "unused": b""}, "check failed"),
     ],
 )
@@ -322,7 +343,9 @@ def test_kaitai_reads_an_ext_file(tail: bytes) -> None:
     assert [u.is_unit for u in file.units] == [True, True, False]
 
 
-@pytest.mark.parametrize("unit", [struct.pack(">h", 19), struct.pack(">h", -2), struct.pack(">hqqh", 21, 0, 0, 0)])
+@pytest.mark.parametrize(
+    "unit", [struct.pack(">h", 19), struct.pack(">h", -2), struct.pack(">hqqh", 21, 0, 0, 0)]
+)
 def test_kaitai_refuses_damaged_ext_units(unit: bytes) -> None:
     with pytest.raises(ValidationFailedError):
         ConsumequeueExt.from_bytes(unit + bytes(40))
@@ -368,7 +391,12 @@ def test_kaitai_stops_where_no_frame_fits() -> None:
         RECORD_V4[:84] + b"\xff\xff\xff\xff" + RECORD_V4[88:],
         struct.pack(">iI", 20, 0xCBD43194) + bytes(13),
     ],
-    ids=["length does not add up", "checksum with its highest bit", "negative body length", "blank that does not fill"],
+    ids=[
+        "length does not add up",
+        "checksum with its highest bit",
+        "negative body length",
+        "blank that does not fill",
+    ],
 )
 def test_kaitai_refuses_damaged_logs(data: bytes) -> None:
     with pytest.raises((ValidationFailedError, EOFError)):

@@ -38,7 +38,12 @@ def test_a_diagram_is_to_scale() -> None:
     _, offsets, rule, names, _, _ = drawn.splitlines()
     assert [offsets.index(number) for number in ("0", "4", "12", "16")] == [0, 16, 48, 64]
     assert [at for at, char in enumerate(rule) if char == "+"] == [0, 16, 48, 64, 80]
-    assert names.strip("|").replace(" ", "").split("|") == ["key_hash", "phy_offset", "time_diff", "prev_entry"]
+    assert names.strip("|").replace(" ", "").split("|") == [
+        "key_hash",
+        "phy_offset",
+        "time_diff",
+        "prev_entry",
+    ]
 
 
 def test_a_longer_structure_is_drawn_in_rows() -> None:

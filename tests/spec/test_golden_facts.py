@@ -1,0 +1,174 @@
+"""Clauses that span several files, shown on what the real broker wrote: names, rolls, positions, keys."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rocket_golden
+from rocket_reference import java, key_hash
+
+Line = dict[str, Any]
+WITHOUT_RESTART = ("mixed", "ext", "default-geometry")
+"""A restart dispatches messages again, which other clauses speak of."""
+
+
+@cache
+def lines(store: str) -> dict[str, list[Line]]:
+    found: dict[str, list[Line]] = defaultdict(list)
+    for line in rocket_golden.truth(store):
+        found[line["type"]].append(line)
+    return found
+
+
+@pytest.fixture(params=rocket_golden.stores())
+def store(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(params=WITHOUT_RESTART)
+def unbroken(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def keys_of(request: Line) -> list[str]:
+    """What a dispatch request is indexed under: first the unique key, then the parts of its keys."""
+    parts = [part for part in java.split_one_space(request["keys"] or "") if part]
+    unique = [] if request["uniq_key"] is None else [request["uniq_key"]]
+    return [f"{request['topic']}#{key}" for key in (*unique, *parts)]
+
+
+def test_index_entries_follow_the_dispatch_requests(unbroken: str) -> None:
+    """IDX-SVC-1, IDX-SVC-2: the broker's entries are the keys of its requests, in order."""
+    expected = [
+        (key_hash(key), request["commit_log_offset"])
+        for request in lines(unbroken)["dispatch"]
+        if request["sys_flag"] & 12 != 12
+        for key in keys_of(request)
+    ]
+    entries = [(line["key_hash"], line["phy_offset"]) for line in lines(unbroken)["index_entry"]]
+    assert entries == expected
+    assert len(entries) > 100
+
+
+def test_index_files_roll(store: str) -> None:
+    """IDX-SVC-3, IDX-FILE-2, IDX-PUT-8: all but the last file are full, and entry 1 is timed against the seed."""
+    headers = lines(store)["index_header"]
+    entries: dict[str, list[Line]] = defaultdict(list)
+    for line in lines(store)["index_entry"]:
+        entries[line["file"]].append(line)
+    for before, after in itertools.pairwise(headers):
+        assert before["index_count"] == before["index_num"]
+        first = entries[after["file"]][0]
+        assert first["time_diff"] == max(0, after["begin_timestamp"] - before["end_timestamp"]) // 1000
+    assert len(headers) > 1 or store in ("ext", "default-geometry")
+
+
+def test_index_file_names(store: str) -> None:
+    """IDX-SVC-4."""
+    names = [line["file"] for line in lines(store)["index_header"]]
+    assert all(re.fullmatch(r"index/20\d{6}[0-2]\d[0-5]\d[0-5]\d\d{3}", name) for name in names)
+    assert names == sorted(names)
+
+
+def test_queue_files(store: str) -> None:
+    """CQ-FILE-1 to CQ-FILE-4: place, name and length of every file."""
+    by_queue: dict[tuple[str, int], list[Line]] = defaultdict(list)
+    for line in lines(store)["queue_file"]:
+        top, topic, queue_id, name = line["file"].split("/")
+        assert top == "consumequeue"
+        assert name == f"{line['base_offset']:020}"
+        by_queue[topic, int(queue_id)].append(line)
+    assert len({line["size"] for line in lines(store)["queue_file"]}) == 1
+    assert all(line["size"] % 20 == 0 for line in lines(store)["queue_file"])
+    for files in by_queue.values():
+        for before, after in itertools.pairwise(files):
+            assert after["base_offset"] == before["base_offset"] + before["size"]
+    for line in lines(store)["queue_unit"]:
+        topic, queue_id, name = line["file"].split("/")[1:]
+        first = int(name) // 20
+        size = by_queue[topic, int(queue_id)][0]["size"]
+        assert (topic, int(queue_id)) == (line["topic"], line["queue_id"])
+        assert first <= line["logical_offset"] < first + size // 20
+
+
+def test_units_follow_the_dispatch_requests(unbroken: str) -> None:
+    """CQ-UNIT-1, LOG-DSP-7: a unit for each request of type NOT and COMMIT, at its queue offset."""
+    expected = {
+        (r["topic"], r["queue_id"], r["consume_queue_offset"]): (r["commit_log_offset"], r["msg_size"])
+        for r in lines(unbroken)["dispatch"]
+        if r["sys_flag"] & 12 in (0, 8)
+    }
+    units = {
+        (u["topic"], u["queue_id"], u["logical_offset"]): (u["phy_offset"], u["size"])
+        for u in lines(unbroken)["queue_unit"]
+    }
+    assert units == expected
+
+
+def test_ext_files(tmp_path: Path) -> None:
+    """CQ-EXT-4: place, name and length, which is no number of whole units of anything."""
+    root = rocket_golden.open_store("ext", tmp_path / "ext")
+    files = sorted(path.relative_to(root).parts for path in root.glob("consumequeue_ext/*/*/*"))
+    assert files
+    named = [tuple(line["file"].split("/")) for line in lines("ext")["ext_file"]]
+    assert files == sorted(named)
+    by_queue: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for parts in files:
+        assert re.fullmatch(r"\d{20}", parts[-1])
+        by_queue[parts[:-1]].append(int(parts[-1]))
+    sizes = {(root / Path(*parts)).stat().st_size for parts in files}
+    assert len(sizes) == 1
+    (size,) = sizes
+    assert all(offsets == [i * size for i in range(len(offsets))] for offsets in by_queue.values())
+
+
+def test_log_files(store: str) -> None:
+    """LOG-FILE-1, LOG-FILE-2, LOG-REC-7: files adjoin, records fill them to the blank or the zeros, each at its place."""
+    files = lines(store)["log_file"]
+    assert [line["file"] for line in files] == [f"commitlog/{line['base_offset']:020}" for line in files]
+    for before, after in itertools.pairwise(files):
+        assert after["base_offset"] == before["base_offset"] + before["size"]
+    for line in files:
+        position = line["base_offset"]
+        for record in (r for r in lines(store)["log_record"] if r["file"] == line["file"]):
+            assert record["phy_offset"] == position
+            position += record["size"]
+        assert position <= line["base_offset"] + line["size"] - 8
+    assert [line["ends_in"] for line in files] == ["blank"] * (len(files) - 1) + ["zeros"]
+
+
+def test_batches_are_records_of_one_store_time() -> None:
+    """LOG-REC-8: records side by side in one queue, with consecutive queue offsets and one store timestamp."""
+    records = lines("mixed")["log_record"]
+    pairs = [
+        (a, b)
+        for a, b in itertools.pairwise(records)
+        if (a["topic"], a["queue_id"], a["store_timestamp"], a["born_timestamp"], a["file"])
+        == (b["topic"], b["queue_id"], b["store_timestamp"], b["born_timestamp"], b["file"])
+        and b["queue_offset"] == a["queue_offset"] + 1
+        and b["phy_offset"] == a["phy_offset"] + a["size"]
+    ]
+    assert len(pairs) >= 4
+
+
+def test_tags_codes(store: str) -> None:
+    """CQ-TAGS-1, CQ-TAGS-2, LOG-DSP-4: the hash of TAGS, and under the schedule topic a later time."""
+    seen = {"hash": 0, "none": 0, "delay": 0}
+    for request in lines(store)["dispatch"]:
+        tags = (request["properties"] or {}).get("TAGS", "")
+        if request["topic"] == "SCHEDULE_TOPIC_XXXX":
+            seen["delay"] += 1
+            assert request["tags_code"] > request["store_timestamp"]
+        else:
+            seen["hash" if tags else "none"] += 1
+            assert request["tags_code"] == java.string_hash(tags)
+    assert seen["hash"]
+    assert seen["delay"] or store != "mixed"

@@ -1,0 +1,87 @@
+"""`rocketspec spec list` and `spec show`, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from rocket_spec.clauses import clauses
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rocketspec", "spec", *arguments],
+        capture_output=True, encoding="utf-8", check=False,
+        env={**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
+    )  # fmt: skip
+
+
+def test_list_shows_every_clause() -> None:
+    done = run("list")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert all(f" {name} " in done.stdout for name in clauses())
+    assert f"{len(clauses())} clauses" in done.stdout
+
+
+def test_list_as_json_is_a_clause_a_line() -> None:
+    done = run("list", "--json", "--family", "idx-put", "--level", "must")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    expected = [c for c in clauses().values() if c.family == "IDX-PUT" and c.level == "MUST"]
+    assert [row["id"] for row in rows] == [clause.id for clause in expected]
+    assert [row["text"] for row in rows] == [clause.text for clause in expected]
+    assert set(rows[0]) == {
+        "id", "family", "level", "since", "evidence", "golden", "source", "summary", "text",
+    }  # fmt: skip
+
+
+def test_a_family_ends_at_a_hyphen() -> None:
+    rows = [json.loads(line) for line in run("list", "--json", "--family", "CQ").stdout.splitlines()]
+    assert {row["family"] for row in rows} == {"CQ-UNIT", "CQ-FILE", "CQ-TAGS", "CQ-EXT"}
+    assert run("list", "--family", "IDX-S").returncode == 2
+
+
+def test_a_choice_without_a_clause_ends_with_1() -> None:
+    done = run("list", "--json", "--family", "CKP", "--level", "unspecified")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_show_prints_text_source_and_evidence() -> None:
+    done = run("show", "idx-put-5")
+    assert done.returncode == 0
+    for part in (
+        "IDX-PUT-5",
+        "MUST",
+        "since 3.2.6",
+        "equal to index_count",
+        "IndexFile.putKey 104-107",
+        "Evidence: case",
+    ):
+        assert part in " ".join(done.stdout.split())
+    assert json.loads(run("show", "CKP-1", "--json").stdout)["golden"].startswith("tests/golden/")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "IDX-PUT-77"), "unknown clause 'IDX-PUT-77'; near it: IDX-PUT-7"),
+        (("show", "zzz"), "unknown clause 'zzz'; `rocketspec spec list` names them all"),
+        (("list", "--level", "should"), "unknown level 'should'; there are must, observed, unspecified"),
+        (("list", "--family", "IDX-PUTS"), "unknown family 'IDX-PUTS'; near it: IDX-PUT"),
+    ],
+)
+def test_what_is_unknown_gets_one_line_and_exit_2(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("list", "--help"), ("show", "--help")])
+def test_help_has_an_example(arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert done.returncode == 0
+    assert "Example" in done.stdout or arguments == ("--help",)
