@@ -6,7 +6,7 @@ for; building arrays from buffers doesn't, and copies nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     Array = pa.Array[Any]
     Columns = dict[str, Array]
 
-__all__ = ["batch", "binaries", "booleans", "constant", "dictionary", "empty", "integers", "maps", "strings"]
+__all__ = [
+    "batch",
+    "binaries",
+    "booleans",
+    "constant",
+    "dictionary",
+    "empty",
+    "integers",
+    "maps",
+    "strings",
+    "texts",
+]
 
 _INTEGERS: Final = {"int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64()}
 
@@ -56,15 +67,21 @@ def binaries(values: Sequence[bytes | memoryview], *, type_: pa.DataType | None 
     )
 
 
+def texts(values: Sequence[bytes | None]) -> Array:
+    """Texts from their UTF-8, null for None; together less than 2 GiB."""
+    mask = None
+    if None in values:
+        valid = np.fromiter((value is not None for value in values), np.bool_, len(values))
+        mask = _buffer(np.packbits(valid, bitorder="little"))
+        values = [value or b"" for value in values]
+    known = cast("Sequence[bytes]", values)
+    offsets = _offsets(map(len, known), len(known))
+    return pa.Array.from_buffers(pa.string(), len(known), [mask, _buffer(offsets), _buffer(b"".join(known))])
+
+
 def strings(values: Sequence[str | None]) -> Array:
-    """Texts, null for None."""
-    valid = np.fromiter((value is not None for value in values), np.bool_, len(values))
-    encoded = [b"" if value is None else value.encode() for value in values]
-    offsets = _offsets(map(len, encoded), len(encoded))
-    mask = None if valid.all() else _buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(
-        pa.string(), len(encoded), [mask, _buffer(offsets), _buffer(b"".join(encoded))]
-    )
+    """Texts, null for None; together less than 2 GiB of UTF-8."""
+    return texts([None if value is None else value.encode() for value in values])
 
 
 def dictionary(indices: NDArray[np.int32], values: Array) -> Array:
@@ -77,10 +94,10 @@ def constant(values: Array, index: int, count: int) -> Array:
     return dictionary(np.full(count, index, np.int32), values)
 
 
-def maps(counts: Sequence[int], keys: Sequence[str], items: Sequence[str]) -> Array:
-    """Maps of string to string: `counts` pairs each, taken from `keys` and `items` in turn."""
+def maps(counts: Sequence[int], keys: Sequence[bytes], items: Sequence[bytes]) -> Array:
+    """Maps of text to text, both in UTF-8: `counts` pairs each, taken from `keys` and `items` in turn."""
     offsets = integers(_offsets(counts, len(counts)))
-    pairs: Array = pa.MapArray.from_arrays(offsets, strings(keys), strings(items))  # type: ignore[call-overload]
+    pairs: Array = pa.MapArray.from_arrays(offsets, texts(keys), texts(items))  # type: ignore[call-overload]
     return pairs
 
 

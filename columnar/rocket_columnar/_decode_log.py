@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["log_columns"]
 
 _WINDOW: Final = 4 << 20
+_ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
+_BLANK: Final = BLANK.size
+_PAIR: Final = struct.Struct(">ii")
 _MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGIC))
 
 
@@ -47,10 +50,10 @@ class _Walk:
 
     def is_blank(self, position: int) -> bool:
         """Whether a blank lies here that fills the file to its end (LOG-BLANK-1)."""
-        if position + BLANK.size > self.reader.size:
+        if position + _BLANK > self.reader.size:
             return False
-        at = self.load(position, BLANK.size)
-        total_size, magic = struct.unpack_from(">ii", self.window, at)
+        at = self.load(position, _BLANK)
+        total_size, magic = _PAIR.unpack_from(self.window, at)
         return bool(magic == BLANK_MAGIC and total_size == self.reader.size - position)
 
     def record(self, position: int) -> Record | Bad:
@@ -62,15 +65,15 @@ class _Walk:
         bad = check_head(self.window, at, room, self.base_offset + position)
         if bad is not None:
             return bad
-        (total_size,) = struct.unpack_from(">i", self.window, at)
+        total_size, _ = _PAIR.unpack_from(self.window, at)
         at = self.load(position, total_size)
         return check(self.window, at)
 
     def next_frame(self, position: int) -> int:
         """The next place from `position` on at which a record verifies or a blank ends the file, else its size."""
         size = self.reader.size
-        while position + BLANK.size <= size:
-            at = self.load(position, BLANK.size)
+        while position + _BLANK <= size:
+            at = self.load(position, _BLANK)
             hits = [self.window.find(magic, at + 4) for magic in _MAGICS]
             hits = [hit for hit in hits if hit >= 0]
             if not hits:
@@ -108,12 +111,11 @@ def log_columns(
         raise MalformedError(
             file=reader.name, found="an empty file", expected="a commit log", clause="LOG-FILE-1"
         )
+    batch_rows = min(batch_rows, _ROWS)
     walk = _Walk(reader, base_offset)
     rows = LogRows(names, topics)
     position = 0
     while position < reader.size:
-        if walk.is_blank(position):
-            break
         record = walk.record(position)
         if isinstance(record, Record):
             rows.add(walk.window, record)
@@ -121,6 +123,8 @@ def log_columns(
             if rows.count >= batch_rows or rows.full:
                 yield rows.count, rows.take()
             continue
+        if walk.is_blank(position):
+            break
         if _zeros(reader, position):
             if not goes_on():
                 break

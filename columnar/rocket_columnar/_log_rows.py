@@ -8,8 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from rocket_columnar import _arrow
-from rocket_columnar._java import decode_utf8
-from rocket_columnar._record import host, parse_properties, tags_code
+from rocket_columnar._record import clean_utf8, host, parse_properties, tags_code
 
 if TYPE_CHECKING:
     from rocket_columnar._arrow import Array, Columns
@@ -31,19 +30,7 @@ _FIXED: Final = {
     "prepared_transaction_offset": (13, np.int64),
 }
 _HOSTS: Final = {"born_host": 9, "store_host": 11}
-_OF_PROPERTIES: Final = frozenset({"keys", "uniq_key", "tags", "tags_code", "properties"})
 _FULL: Final = 32 << 20  # bytes of bodies and properties that make a batch, however few its rows
-_REMEMBERED: Final = 1 << 16
-
-
-class _Hosts(dict[bytes, str]):
-    """Hosts as text by their bytes, forgotten all at once when there are too many."""
-
-    def __missing__(self, raw: bytes) -> str:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        text = self[raw] = host(raw)
-        return text
 
 
 class Topics:
@@ -51,21 +38,21 @@ class Topics:
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
-        self._by_name: dict[str, int] = {}
-        self._array = _arrow.strings([])
+        self._by_name: dict[bytes, int] = {}
+        self._array = _arrow.texts([])
 
     def number(self, raw: bytes) -> int:
         """The number of a topic's bytes; different malformed bytes can be one name."""
         number = self._numbers.get(raw)
         if number is None:
-            name = decode_utf8(raw)
+            name = clean_utf8(raw)
             number = self._numbers[raw] = self._by_name.setdefault(name, len(self._by_name))
         return number
 
     def array(self) -> Array:
         """All names so far."""
         if len(self._array) != len(self._by_name):
-            self._array = _arrow.strings(list(self._by_name))
+            self._array = _arrow.texts(list(self._by_name))
         return self._array
 
 
@@ -75,8 +62,11 @@ class LogRows:
     def __init__(self, names: set[str], topics: Topics) -> None:
         self._names = names
         self._topics = topics
-        self._hosts = _Hosts()
-        self._needs_properties = bool(names & _OF_PROPERTIES)
+        self._wants_topic = "topic" in names
+        self._wants_body = "body" in names
+        self._wants_crc = "crc_ok" in names
+        self._wants_pairs = "properties" in names
+        self._wants_texts = bool(names & {"keys", "uniq_key", "tags", "tags_code"})
         self._clear()
 
     def _clear(self) -> None:
@@ -86,10 +76,10 @@ class LogRows:
         self._topic_numbers: list[int] = []
         self._bodies: list[bytes] = []
         self._crc_ok: list[bool] = []
-        self._texts: list[tuple[str | None, str | None, str | None, int | None]] = []
+        self._texts: list[tuple[bytes | None, bytes | None, bytes | None, int | None]] = []
         self._pair_counts: list[int] = []
-        self._pair_names: list[str] = []
-        self._pair_values: list[str] = []
+        self._pair_names: list[bytes] = []
+        self._pair_values: list[bytes] = []
 
     @property
     def full(self) -> bool:
@@ -98,29 +88,29 @@ class LogRows:
 
     def add(self, window: bytes, record: Record) -> None:
         """One more row, from the window that holds the record."""
+        fixed, body, topic, topic_length, properties, properties_length = record
         self.count += 1
-        fixed = record.fixed
         self._fixed.append(fixed)
-        raw_topic = window[record.topic : record.topic + record.topic_length]
-        if "topic" in self._names:
+        raw_topic = window[topic : topic + topic_length]
+        if self._wants_topic:
             self._topic_numbers.append(self._topics.number(raw_topic))
-        if "body" in self._names or "crc_ok" in self._names:
-            body = window[record.body : record.topic - 1]
-            if "body" in self._names:
-                self._bodies.append(body)
-                self.size += len(body)
-            if "crc_ok" in self._names:
-                self._crc_ok.append(not body or crc32(body) & 0x7FFFFFFF == fixed[2])
-        if self._needs_properties:
-            start = record.properties
-            pairs = parse_properties(window[start : start + record.properties_length])
-            code = tags_code(decode_utf8(raw_topic), pairs, fixed[10])
-            self._texts.append((pairs.get("KEYS"), pairs.get("UNIQ_KEY"), pairs.get("TAGS"), code))
-            if "properties" in self._names:
+        if self._wants_body or self._wants_crc:
+            stored = window[body : topic - 1]
+            if self._wants_body:
+                self._bodies.append(stored)
+                self.size += len(stored)
+            if self._wants_crc:
+                self._crc_ok.append(not stored or crc32(stored) & 0x7FFFFFFF == fixed[2])
+        if self._wants_texts or self._wants_pairs:
+            pairs = parse_properties(window[properties : properties + properties_length])
+            if self._wants_texts:
+                code = tags_code(raw_topic, pairs, fixed[10])
+                self._texts.append((pairs.get(b"KEYS"), pairs.get(b"UNIQ_KEY"), pairs.get(b"TAGS"), code))
+            if self._wants_pairs:
                 self._pair_counts.append(len(pairs))
-                self._pair_names.extend(pairs)
-                self._pair_values.extend(pairs.values())
-                self.size += record.properties_length
+                self._pair_names += pairs
+                self._pair_values += pairs.values()
+            self.size += properties_length
 
     def take(self) -> Columns:
         """The columns of all rows added since the last time, less `file`."""
@@ -131,26 +121,24 @@ class LogRows:
             values = np.array(fields[place], kind)
             columns[name] = _arrow.integers(values & 0xFFFFFFFF if name == "body_crc" else values)
         for name in self._names & _HOSTS.keys():
-            columns[name] = _arrow.strings([self._hosts[raw] for raw in fields[_HOSTS[name]]])
-        if "topic" in self._names:
+            columns[name] = _arrow.texts([host(raw) for raw in fields[_HOSTS[name]]])
+        if self._wants_topic:
             numbers = np.array(self._topic_numbers, np.int32)
             columns["topic"] = _arrow.dictionary(numbers, self._topics.array())
-        if "body" in self._names:
+        if self._wants_body:
             columns["body"] = _arrow.binaries(self._bodies)
-        if "crc_ok" in self._names:
+        if self._wants_crc:
             columns["crc_ok"] = _arrow.booleans(np.array(self._crc_ok, np.bool_))
-        if self._needs_properties:
+        if self._wants_texts:
             keys, uniq_key, tags, codes = zip(*self._texts, strict=True)
-            columns |= {
-                "keys": _arrow.strings(keys),
-                "uniq_key": _arrow.strings(uniq_key),
-                "tags": _arrow.strings(tags),
-                "tags_code": _arrow.integers(
-                    np.array([code or 0 for code in codes], np.int64),
-                    np.array([code is not None for code in codes], np.bool_),
-                ),
-            }
-        if "properties" in self._names:
+            columns["keys"] = _arrow.texts(keys)
+            columns["uniq_key"] = _arrow.texts(uniq_key)
+            columns["tags"] = _arrow.texts(tags)
+            columns["tags_code"] = _arrow.integers(
+                np.array([code or 0 for code in codes], np.int64),
+                np.array([code is not None for code in codes], np.bool_),
+            )
+        if self._wants_pairs:
             columns["properties"] = _arrow.maps(self._pair_counts, self._pair_names, self._pair_values)
         self._clear()
         return columns

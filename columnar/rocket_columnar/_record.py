@@ -7,24 +7,33 @@ from __future__ import annotations
 
 import socket
 import struct
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar._java import decode_utf8, parse_int, string_hash, to_i64
 
-__all__ = ["HEAD", "Bad", "Record", "check", "host", "parse_properties", "tags_code"]
-
-HEAD: Final = 36
-"""Bytes of a record that hold all that is looked at before the lengths: up to and with the physical offset."""
+__all__ = [
+    "Bad",
+    "Record",
+    "check",
+    "check_head",
+    "clean_utf8",
+    "host",
+    "parse_properties",
+    "tags_code",
+]
 
 _HOST_FLAGS: Final = 16 | 32
+_INT: Final = struct.Struct(">i")
+_HEAD: Final = struct.Struct(">ii20xq")
 _FIXED: Final = {
     16 * born | 32 * store: struct.Struct(f">iiiiiqqiq{20 if born else 8}sq{20 if store else 8}siqi")
     for born in (0, 1)
     for store in (0, 1)
 }
-_SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
+_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 _SECONDS: Final = (
     1,
     5,
@@ -63,17 +72,16 @@ def check_head(head: bytes, at: int, room: int, position: int) -> Bad | None:
     `position` is the physical offset at which it lies. Java itself does not compare it with the recorded one;
     a frame found elsewhere is a stale one, or bytes of a body that look like one.
     """
-    total_size, magic = struct.unpack_from(">ii", head, at)
+    total_size, magic, recorded = _HEAD.unpack_from(head, at)
+    if magic == MESSAGE_MAGIC and RECORD_FIXED_V4 <= total_size <= room and recorded == position:
+        return None
     if magic == BLANK_MAGIC:
         return Bad(f"a blank of {total_size:,} bytes", f"one of the {room:,} to the file's end")
     if magic != MESSAGE_MAGIC:
         return Bad(f"magic {magic & 0xFFFFFFFF:08x}", f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}")
     if not RECORD_FIXED_V4 <= total_size <= room:
         return Bad(f"a record of {total_size:,} bytes", f"{RECORD_FIXED_V4} to the file's end, {room:,}")
-    (recorded,) = struct.unpack_from(">q", head, at + 28)
-    if recorded != position:
-        return Bad(f"a record of physical offset {recorded:,}", f"{position:,}, where it lies")
-    return None
+    return Bad(f"a record of physical offset {recorded:,}", f"{position:,}, where it lies")
 
 
 def check(window: bytes, at: int) -> Record | Bad:
@@ -81,10 +89,9 @@ def check(window: bytes, at: int) -> Record | Bad:
 
     Negative lengths of body and properties count as 0, as in Java; a negative topic length does not.
     """
-    (total_size,) = struct.unpack_from(">i", window, at)
+    (total_size,) = _INT.unpack_from(window, at)
     end = at + total_size
-    (sys_flag,) = struct.unpack_from(">i", window, at + HEAD)
-    layout = _FIXED[sys_flag & _HOST_FLAGS]
+    layout = _FIXED[window[at + 39] & _HOST_FLAGS]  # the last byte of sysFlag
     body = at + layout.size
     if body + 3 <= end:
         fixed = layout.unpack_from(window, at)
@@ -99,34 +106,49 @@ def check(window: bytes, at: int) -> Record | Bad:
     return Bad("lengths of body, topic and properties that do not add up", f"{total_size:,} bytes in all")
 
 
-def parse_properties(data: bytes) -> dict[str, str]:
-    """Names and values (LOG-PROP-1): pairs without a name or a value are dropped, of a repeated name the last wins."""
-    pairs: dict[str, str] = {}
-    for part in decode_utf8(data).split("\x02"):
-        separator = part.find("\x01")
-        if 0 < separator < len(part) - 1:
-            pairs[part[:separator]] = part[separator + 1 :]
+def parse_properties(data: bytes) -> dict[bytes, bytes]:
+    """Names and values in UTF-8 (LOG-PROP-1), malformed bytes replaced as Java replaces them.
+
+    Pairs without a name or a value are dropped; of a repeated name the last wins.
+    """
+    pairs: dict[bytes, bytes] = {}
+    for part in clean_utf8(data).split(b"\x02"):
+        name, separator, value = part.partition(b"\x01")
+        if name and separator and value:
+            pairs[name] = value
     return pairs
 
 
-def tags_code(topic: str, properties: dict[str, str], store_timestamp: int) -> int | None:
-    """What a healthy dispatch puts into the consume queue: the delivery time in ms for a scheduled message, else
-    the hash of TAGS, 0 without; None where Java throws, since a delay level is no number (LOG-DSP-1).
-    """  # noqa: D205
-    tags = properties.get("TAGS")
-    delay = properties.get("DELAY") if topic == _SCHEDULE else None
-    if delay is not None:
-        level = parse_int(delay)
+def clean_utf8(data: bytes) -> bytes:
+    """The bytes of the text that Java makes of `data`: the same where it is well formed (UTF8-1)."""
+    return data if data.isascii() else decode_utf8(data).encode()
+
+
+def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> int | None:
+    """What a healthy dispatch puts into the consume queue (LOG-DSP-1).
+
+    The delivery time in ms for a scheduled message; else the hash of TAGS, 0 without; None where Java throws,
+    since a delay level is no number.
+    """
+    if topic == _SCHEDULE and b"DELAY" in pairs:
+        level = parse_int(pairs[b"DELAY"].decode())
         if level is None:
             return None
         if level > 0:
             return to_i64(store_timestamp + 1000 * _SECONDS[min(level, len(_SECONDS)) - 1])
-    return string_hash(tags) if tags else 0
+    tags = pairs.get(b"TAGS")
+    return _tags_hash(tags) if tags else 0
 
 
-def host(raw: bytes) -> str:
+@lru_cache(maxsize=1 << 16)
+def _tags_hash(tags: bytes) -> int:
+    return string_hash(tags.decode())
+
+
+@lru_cache(maxsize=1 << 16)
+def host(raw: bytes) -> bytes:
     """A host of 8 or 20 bytes as `1.2.3.4:port` or `[::1]:port`; the port is an i32."""
     port = int.from_bytes(raw[-4:], signed=True)
     if len(raw) == 8:
-        return f"{socket.inet_ntop(socket.AF_INET, raw[:4])}:{port}"
-    return f"[{socket.inet_ntop(socket.AF_INET6, raw[:16])}]:{port}"
+        return f"{socket.inet_ntop(socket.AF_INET, raw[:4])}:{port}".encode()
+    return f"[{socket.inet_ntop(socket.AF_INET6, raw[:16])}]:{port}".encode()
