@@ -9,7 +9,7 @@ nothing but pytest is imported until the suite is asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from rocket_conformance.plan import Planned
     from rocket_conformance.transport import Transport
+
+_Number = TypeVar("_Number", int, float)
 
 _ADAPTER = "--rocketspec-adapter"
 _DEFAULT_EXAMPLES = 100
@@ -78,9 +80,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         "rocketspec_case",
         [
             pytest.param(item, id=item.id, marks=[getattr(pytest.mark, clause) for clause in item.clauses])
-            for item in plan(select=metafunc.config.getoption("--rocketspec-select"))
+            for item in plan(select=metafunc.config.getoption("--rocketspec-select") or ())
         ],
     )
+
+
+def _number(config: pytest.Config, option: str, kind: type[_Number]) -> _Number:
+    return kind(str(config.getoption(option)))
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +106,7 @@ def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
         pytest.fail(f"{_ADAPTER} is empty", pytrace=False)
     try:
         with open_command(
-            command, case_timeout=float(pytestconfig.getoption("--rocketspec-case-timeout", 10.0))
+            command, case_timeout=_number(pytestconfig, "--rocketspec-case-timeout", float)
         ) as transport:
             yield transport
     except AdapterError as error:
@@ -116,8 +122,8 @@ def rocketspec_check(
     from rocket_conformance.runner import Options, run_planned  # noqa: PLC0415
 
     options = Options(
-        examples=int(pytestconfig.getoption("--rocketspec-examples", _DEFAULT_EXAMPLES)),
-        seed=int(pytestconfig.getoption("--rocketspec-seed", 0)),
+        examples=_number(pytestconfig, "--rocketspec-examples", int),
+        seed=_number(pytestconfig, "--rocketspec-seed", int),
     )
 
     def check(planned: Planned) -> None:

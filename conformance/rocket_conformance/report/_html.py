@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["render_html"]
 
 _SHOWN_OPS = 30
+_MOST_INPUTS = 100
 
 
 def render_html(report: Report, folder: Path | None = None) -> str:
@@ -37,7 +38,10 @@ def render_html(report: Report, folder: Path | None = None) -> str:
     source = files("rocket_conformance.report").joinpath("report.html.j2").read_text(encoding="utf-8")
     counts = family_counts(report)
     known = clauses()
-    failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
+    failed = sorted(
+        (line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"),
+        key=lambda line: (line.divergence[0]["clause"] if line.divergence else "", _distance(line), line.id),
+    )
     return environment.from_string(source).render(
         header=report.header,
         implementation=report.header["implementation"],
@@ -47,13 +51,31 @@ def render_html(report: Report, folder: Path | None = None) -> str:
         totals=Counter(line.verdict for line in report.cases),
         verdicts=[verdict for verdict in VERDICTS if any(verdict in family for family in counts.values())],
         families=counts,
-        failed=[(line, _counterexample(line, folder)) for line in failed],
+        failed=[
+            (line, _counterexample(line, folder) if place < _MOST_INPUTS else [])
+            for place, line in enumerate(failed)
+        ],
+        again=_again(report),
         cases=sorted(report.cases, key=lambda line: line.id),
         broken=Counter(line.divergence[0]["clause"] for line in failed if line.divergence).most_common(),
         clauses={name: clause.summary for name, clause in known.items()},
         failing=FAILING,
         stale=(report.footer or {}).get("stale", []),
     )
+
+
+def _distance(line: CaseLine) -> tuple[bool, bool]:
+    """Sorts the most telling failure of a clause first: its own directed case, then its own property."""
+    own = bool(line.divergence) and line.id.startswith(f"{line.divergence[0]['clause']}/")
+    return not own, "/prop-" in line.id
+
+
+def _again(report: Report) -> str:
+    """What follows the case file on the command line that runs it again."""
+    command: list[str] = report.header["command"]
+    if not command:
+        return ""
+    return " " + ("" if command[0].startswith("--") else "-- ") + " ".join(command)
 
 
 def _tone(report: Report) -> str:

@@ -35,7 +35,7 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     """
     console.print(_table(report))
     failed = [line for line in report.cases if line.verdict in FAILING and not line.baselined]
-    failed.sort(key=lambda line: (not line.divergence, "/prop-" in line.id, line.id))
+    failed.sort(key=lambda line: (not _own(line), "/prop-" in line.id, line.id))
     for line in failed[:_MOST_SHOWN]:
         _print_failure(line, console, folder)
     if len(failed) > _MOST_SHOWN:
@@ -50,6 +50,11 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
     style = {0: "bold green", 1: "bold red", 7: "bold red"}.get(report.exit_code, "bold yellow")
     console.print()
     console.print(Text(conclusion(report), style=style), soft_wrap=True)
+
+
+def _own(line: CaseLine) -> bool:
+    """Whether it breaks the clause that it is named after: those tell the most."""
+    return bool(line.divergence) and line.id.startswith(f"{line.divergence[0]['clause']}/")
 
 
 def _table(report: Report) -> Table:
