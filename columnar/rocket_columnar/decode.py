@@ -239,6 +239,7 @@ def decode(
     limit: int | None = None,
     all_entries: bool = False,
     on_gap: Callable[[Gap], None] = _raise,
+    on_geometry: Callable[[StoreFile, GeometryGuess], None] | None = None,
     batch_rows: int = _BATCH_ROWS,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of `files` as (table, record batch), table by table in the order of `TABLE_KINDS`.
@@ -256,6 +257,7 @@ def decode(
             last that is not all zeros; by default entries 1 .. indexCount - 1, and units up to the last valid
             one of each file.
         on_gap: called for each range of the commit log that is passed over; by default MalformedError.
+        on_geometry: called for each index file with its geometry and how surely it is the one.
         batch_rows: rows of a batch at most.
 
     Raises:
@@ -268,6 +270,9 @@ def decode(
     geometries = {}
     if any(TABLE_KINDS[table] == "index" for table in chosen):
         geometries = resolve_each(files, geometry)
+    if on_geometry is not None:
+        for file, guess in geometries.items():
+            on_geometry(file, guess)
     return _decoded(
         [
             _Decoder(

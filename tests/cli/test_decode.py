@@ -153,6 +153,18 @@ def test_skipped_names_are_said(run: Run, store: Path) -> None:
     assert (code, err) == (0, "rocketspec: index/.DS_Store: skipped, its name is no number\n")
 
 
+def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
+    for name in ("20260101000000000", "20260101000000001"):
+        with put(tmp_path, f"index/{name}", b"").open("r+b") as file:
+            file.truncate(420_000_040)
+    code, out, err = run(tmp_path / "index")
+    assert (code, len(out.splitlines())) == (0, 2)
+    assert err == (
+        f"rocketspec: {tmp_path}/index/{INDEX}: geometry 5000000,20000000 assumed: "
+        "4.9.3's default makes this size; no entries to tell by\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -279,3 +291,35 @@ def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
         "construct",
         "kaitaistruct",
     }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
+@pytest.mark.parametrize("gap", [b"", b"junk"])
+def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) -> None:
+    import os
+    import pty
+
+    records = b"".join(record(96 * number) for number in range(20_000))
+    log = put(tmp_path, f"commitlog/{FIRST}", records + gap)
+    ours, theirs = pty.openpty()
+    script = "import rocketspec.verbs.decode as verb\nverb._PATIENCE = 0.0\nfrom rocketspec.__main__ import main\nmain()"
+    command_line = [sys.executable, "-c", script, "decode", str(log), "-o", str(tmp_path / "out")]
+    with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        seen = b""
+        while chunk := _read(ours):
+            seen += chunk
+    os.close(ours)
+    assert process.returncode == (1 if gap else 0)
+    assert b"commit_log: " in seen
+    assert (b"gap from 1,920,000 to 1,920,004" in seen) == bool(gap)
+
+
+def _read(terminal: int) -> bytes:
+    """What a pseudo-terminal has to say; nothing once its other end is closed."""
+    import os
+
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""

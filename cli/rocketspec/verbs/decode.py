@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path  # noqa: TC003  typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,11 +12,14 @@ import typer
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from rich.progress import Progress
     from rocket_columnar.decode import Gap
+    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
 
 __all__ = ["register"]
 
@@ -29,18 +32,49 @@ def register(app: typer.Typer) -> None:
     app.command("decode")(decode)
 
 
-def _note(text: str) -> None:
-    sys.stderr.write(f"rocketspec: {text}\n")
+class _Terminal:
+    """What goes to stderr: notes, and on a terminal, from the second second on, the rows so far."""
 
-
-class _Progress:
-    """Rows so far on a terminal's stderr, from the second second on."""
-
-    def __init__(self, stack: ExitStack) -> None:
+    def __init__(self, stack: ExitStack, *, shows_progress: bool) -> None:
+        self.gaps = 0
         self._stack = stack
-        self._due = time.monotonic() + _PATIENCE if sys.stderr.isatty() else float("inf")
+        self._due = time.monotonic() + _PATIENCE if shows_progress else float("inf")
         self._bar: Progress | None = None
         self._rows: dict[str, int] = {}
+        self._assumed: set[Geometry] = set()
+
+    def note(self, text: str) -> None:
+        """One line."""
+        if self._bar is None:
+            sys.stderr.write(f"rocketspec: {text}\n")
+        else:
+            self._bar.console.print(f"rocketspec: {text}", markup=False, highlight=False, soft_wrap=True)
+
+    def skipped(self, name: str, reason: str) -> None:
+        """A file that is left out."""
+        self.note(f"{name}: skipped, {reason}")
+
+    def gap(self, gap: Gap) -> None:
+        """A range of the log that is passed over."""
+        self.gaps += 1
+        self.note(str(gap))
+
+    def geometry(self, file: StoreFile, guess: GeometryGuess) -> None:
+        """A geometry; one that is only assumed is said, once."""
+        if guess.how == "assumed" and guess.geometry not in self._assumed:
+            self._assumed.add(guess.geometry)
+            slots, entries = guess.geometry
+            self.note(f"{file.path}: geometry {slots},{entries} assumed: {guess.reason}")
+
+    def counted(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The same batches, their rows counted as they pass."""
+        for table, batch in batches:
+            self._rows[table] = self._rows.get(table, 0) + batch.num_rows
+            if self._bar is None and time.monotonic() >= self._due:
+                self._bar = self._start()
+            if self._bar is not None:
+                self._bar.update(self._bar.task_ids[0], description=f"{table}: {self._rows[table]:,} rows")
+            yield table, batch
 
     def _start(self) -> Progress:
         from rich.console import Console
@@ -50,41 +84,6 @@ class _Progress:
         bar = Progress(*columns, console=Console(stderr=True), transient=True)
         bar.add_task("", total=None)
         return self._stack.enter_context(bar)
-
-    def count(self, table: str, rows: int) -> None:
-        """So many more rows of a table."""
-        self._rows[table] = self._rows.get(table, 0) + rows
-        if self._bar is None and time.monotonic() >= self._due:
-            self._bar = self._start()
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], description=f"{table} {self._rows[table]:,} rows")
-
-
-@contextmanager
-def _watched(
-    batches: Iterator[tuple[str, pa.RecordBatch]],
-) -> Iterator[Iterator[tuple[str, pa.RecordBatch]]]:
-    """The same batches, counted on the terminal as they pass."""
-    with ExitStack() as stack:
-        progress = _Progress(stack)
-
-        def counted() -> Iterator[tuple[str, pa.RecordBatch]]:
-            for table, batch in batches:
-                progress.count(table, batch.num_rows)
-                yield table, batch
-
-        yield counted()
-
-
-def _gaps() -> tuple[list[Gap], Callable[[Gap], None]]:
-    """A list of gaps, and what puts them there and on stderr."""
-    seen: list[Gap] = []
-
-    def on_gap(gap: Gap) -> None:
-        seen.append(gap)
-        _note(str(gap))
-
-    return seen, on_gap
 
 
 def _check_output(output: Path | None, fmt: str, tables: Sequence[str]) -> None:
@@ -152,26 +151,33 @@ def decode(
         if name not in TABLE_KINDS:
             raise UsageError(f"unknown table {name!r}; there are {', '.join(TABLE_KINDS)}")
     given = None if geometry is None else parse_geometry(geometry)
-    files = find_files(path, kind, on_skip=lambda name, reason: _note(f"{name}: skipped, {reason}"))
-    kinds = {file.kind for file in files}
-    tables = (
-        [name for name, of in TABLE_KINDS.items() if name in table]
-        if table
-        else [name for name, of in TABLE_KINDS.items() if of in kinds]
-    )
-    for name in tables:
-        if TABLE_KINDS[name] not in kinds:
-            raise UsageError(f"{path}: no {TABLE_KINDS[name]} files for table {name}")
-    _check_output(output, chosen, tables)
-    gaps, on_gap = _gaps()
-    batches = engine(
-        files, tables=tables, geometry=given, limit=limit, all_entries=all_entries, on_gap=on_gap
-    )
-    with _watched(batches) as watched:
+    # Rows that run over the terminal show progress enough.
+    shows_progress = sys.stderr.isatty() and not (output is None and sys.stdout.isatty())
+    with ExitStack() as stack:
+        terminal = _Terminal(stack, shows_progress=shows_progress)
+        files = find_files(path, kind, on_skip=terminal.skipped)
+        kinds = {file.kind for file in files}
+        tables = [name for name, of in TABLE_KINDS.items() if (name in table if table else of in kinds)]
+        for name in tables:
+            if TABLE_KINDS[name] not in kinds:
+                raise UsageError(f"{path}: no {TABLE_KINDS[name]} files for table {name}")
+        _check_output(output, chosen, tables)
+        batches = engine(
+            files,
+            tables=tables,
+            geometry=given,
+            limit=limit,
+            all_entries=all_entries,
+            on_gap=terminal.gap,
+            on_geometry=terminal.geometry,
+        )
         if output is None:
-            write_stream(watched, sys.stdout.buffer, chosen, name_tables=len(tables) > 1)
+            rows = terminal.counted(batches)
+            write_stream(rows, sys.stdout.buffer, chosen, name_tables=len(tables) > 1)
+            written = {}
         else:
-            for name, file in write(watched, output, chosen, source=path).items():
-                typer.echo(f"{name}: {file}")
-    if gaps:
+            written = write(terminal.counted(batches), output, chosen, source=path)
+    for name, file in written.items():
+        typer.echo(f"{name}: {file}")
+    if terminal.gaps:
         raise typer.Exit(_FINDINGS)
