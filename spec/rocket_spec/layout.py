@@ -44,7 +44,7 @@ CHECKPOINT_SIZE: Final = 4096
 """Length in bytes of the checkpoint file (`MappedFile.OS_PAGE_SIZE`)."""
 
 EXT_END_MARK: Final = -1
-"""The i16 that ends a consume-queue ext file early (`ConsumeQueueExt.END_BLANK_DATA_LENGTH` holds 4 bytes)."""
+"""The i16 that ends a consume-queue ext file early: 2 bytes are written, 4 reserved (CQ-EXT-3)."""
 
 _SIZES: Final = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
 _CODES: Final = {"i8": "b", "i16": "h", "i32": "i", "i64": "q"}
