@@ -69,6 +69,7 @@ class State:
     examples: int = 0
     failing: int = 0
     millis: float = 0.0
+    drawn: bool = False
     worst: tuple[Case, Observation, Judgement] | None = None
 
     def add(self, case: Case, expected: Observation, judgement: Judgement) -> None:
@@ -138,6 +139,7 @@ class Running:
                 job = Job(directory.name, directory, case.ops, case.files)
                 self.in_flight[job.token] = InFlight(state, case, expected, time.monotonic())
                 yield job
+            state.drawn = True
 
     def _is_disputed(self, state: State, case: Case, expected: Observation) -> bool:
         found = disagreement(case, expected)
@@ -171,8 +173,7 @@ class Running:
         for name, state in list(open_states.items()):
             if id(state) in busy or not state.examples:
                 break
-            wanted = self.options.examples if state.planned.is_property else 1
-            if state.examples < wanted and state.verdict not in _GIVE_UP:
+            if not state.drawn:
                 break
             yield open_states.pop(name)
 
@@ -204,7 +205,7 @@ class Running:
             if planned.is_property and judgement.verdict in _SHRUNK:
                 case, expected, judgement = self._shrunk(state.worst)
             if judgement.found:
-                found = attribute(case, judgement.found, self.directory(), directed=not planned.is_property)
+                found = attribute(case, judgement.found, self.directory(), directed=planned.is_directed)
                 divergence = [item.to_json() for item in found]
             document = replay_of(case, expected, judgement, divergence)
             state.detail = judgement.detail

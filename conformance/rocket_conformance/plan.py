@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.properties import PROPERTIES, Property, examples
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from rocket_conformance.protocol import Hello
 
 __all__ = ["Level", "Planned", "level_of", "plan"]
+
+_BIG: Final = 1 << 26
+_BIG_EXAMPLES: Final = 10
+"""A port of fixed geometry gets so few lists of a property when its files are over 64 MiB."""
 
 Level = Literal["must", "observed"]
 
@@ -45,6 +50,11 @@ class Planned:
         return isinstance(self.source, Property)
 
     @property
+    def is_directed(self) -> bool:
+        """Whether it was written for its first clause: no property, and no vector drawn from a seed."""
+        return not self.is_property and "/seeded-" not in self.id
+
+    @property
     def ops(self) -> frozenset[str]:
         """The operations it needs."""
         return self.source.ops if isinstance(self.source, Property) else self.source.op_names
@@ -67,6 +77,8 @@ class Planned:
     def instances(self, *, seed: int, count: int, hello: Hello) -> Iterator[Case]:
         """The case itself, or the lists of the property."""
         if isinstance(self.source, Property):
+            if any(Geometry(*pair).file_size > _BIG for pair in hello.geometries or ()):
+                count = min(count, _BIG_EXAMPLES)
             yield from examples(self.source, seed=seed, count=count, geometries=hello.geometries)
         else:
             yield self.source

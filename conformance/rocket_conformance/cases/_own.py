@@ -1,15 +1,96 @@
-"""Directed cases of our own, beside the golden vectors."""
+"""Directed cases of our own, beside the golden vectors: the default geometry, on sparse files.
+
+They are all that a port of fixed default geometry shares with others, and the only ones of that size that
+a port of any geometry gets.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from struct import pack
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY
+
+from rocket_conformance.cases._case import Case
+from rocket_conformance.images import CHUNK, FileImage
 
 if TYPE_CHECKING:
-    from rocket_conformance.cases._case import Case
+    from rocket_conformance.protocol import Op
 
 __all__ = ["own_cases"]
+
+_FILE: Final = "20260101000000000"
+_NOON: Final = 1_767_268_800_000
+_KEY: Final = "a"  # key hash 97, slot 97
+_HASH: Final = 97
+
+
+def _open(*, load: bool) -> Op:
+    return {
+        "op": "index.open",
+        "file": _FILE,
+        "hash_slot_num": DEFAULT_GEOMETRY.hash_slot_num,
+        "index_num": DEFAULT_GEOMETRY.index_num,
+        "end_phy_offset": "0",
+        "end_timestamp": "0",
+        "load": load,
+    }
+
+
+def _put(phy_offset: int) -> Op:
+    return {
+        "op": "index.put",
+        "key": _KEY,
+        "phy_offset": str(phy_offset),
+        "store_timestamp": str(_NOON + 1000 * phy_offset),
+    }
+
+
+def _select() -> Op:
+    return {"op": "index.select", "key": _KEY, "max_num": 64, "begin": "0", "end": str((1 << 63) - 1)}
+
+
+def _simple(*names: str) -> list[Op]:
+    return [{"op": f"index.{name}"} for name in names]
+
+
+def _nearly_full(missing: int) -> FileImage:
+    """A default file that lacks so many entries to be full; its newest entry is of our key."""
+    count = DEFAULT_GEOMETRY.index_num - missing
+    pieces = {
+        0: pack(">qqqqii", _NOON, _NOON, 0, 0, 1, count),
+        40 + 4 * _HASH: pack(">i", count - 1),
+        DEFAULT_GEOMETRY.entries_offset + INDEX_ENTRY.size * (count - 1): pack(">iqii", _HASH, 7, 0, 0),
+    }
+    chunks: dict[int, bytearray] = {}
+    for start, data in pieces.items():
+        for offset, byte in enumerate(data, start):
+            number, inside = divmod(offset, CHUNK)
+            length = min(CHUNK, DEFAULT_GEOMETRY.file_size - number * CHUNK)
+            chunks.setdefault(number, bytearray(length))[inside] = byte
+    return FileImage(DEFAULT_GEOMETRY.file_size, {number: bytes(chunk) for number, chunk in chunks.items()})
+
+
+def _case(name: str, ops: list[Op], *also: str, **fields: Any) -> Case:
+    return Case(id=name, clauses=(name.partition("/")[0], *also), ops=tuple(ops), **fields)
 
 
 def own_cases() -> list[Case]:
     """All of them, in the order of their clauses."""
-    return []
+    return [
+        _case(
+            "IDX-FILE-1/default-geometry",
+            [_open(load=False), _put(1), _put(2), _select(), *_simple("header", "flush")],
+        ),
+        _case(
+            "IDX-ENT-1/default-geometry-last-entry",
+            [_open(load=True), _put(8), _select(), *_simple("header")],
+            files={_FILE: _nearly_full(1)},
+        ),
+        _case(
+            "IDX-PUT-1/default-geometry-full",
+            [_open(load=True), *_simple("full"), _put(8), *_simple("full"), _put(9), _select()],
+            "IDX-FULL-1",
+            files={_FILE: _nearly_full(1)},
+        ),
+    ]
