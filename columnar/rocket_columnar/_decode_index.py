@@ -81,7 +81,7 @@ def _whole_entries(first: int, end: int, geometry: Geometry) -> tuple[int, int]:
 def _columns(
     entries: NDArray[Any], numbers: NDArray[np.int32], geometry: Geometry, begin: np.int64, names: set[str]
 ) -> Columns:
-    columns = {"entry": numbers}
+    columns: dict[str, NDArray[Any]] = {"entry": numbers}
     for name, kind in (("phy_offset", np.int64), ("prev_entry", np.int32)):
         if name in names:
             columns[name] = entries[name].astype(kind)

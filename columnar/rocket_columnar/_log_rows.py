@@ -121,7 +121,7 @@ class LogRows:
             values = np.array(fields[place], kind)
             columns[name] = _arrow.integers(values & 0xFFFFFFFF if name == "body_crc" else values)
         for name in self._names & _HOSTS.keys():
-            columns[name] = _arrow.texts([host(raw) for raw in fields[_HOSTS[name]]])
+            columns[name] = _arrow.strings([host(raw) for raw in fields[_HOSTS[name]]])
         if self._wants_topic:
             numbers = np.array(self._topic_numbers, np.int32)
             columns["topic"] = _arrow.dictionary(numbers, self._topics.array())

@@ -146,9 +146,9 @@ def _tags_hash(tags: bytes) -> int:
 
 
 @lru_cache(maxsize=1 << 16)
-def host(raw: bytes) -> bytes:
+def host(raw: bytes) -> str:
     """A host of 8 or 20 bytes as `1.2.3.4:port` or `[::1]:port`; the port is an i32."""
     port = int.from_bytes(raw[-4:], signed=True)
     if len(raw) == 8:
-        return f"{socket.inet_ntop(socket.AF_INET, raw[:4])}:{port}".encode()
-    return f"[{socket.inet_ntop(socket.AF_INET6, raw[:16])}]:{port}".encode()
+        return f"{socket.inet_ntop(socket.AF_INET, raw[:4])}:{port}"
+    return f"[{socket.inet_ntop(socket.AF_INET6, raw[:16])}]:{port}"
