@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+from importlib.metadata import version
+from typing import Annotated, NoReturn
 
 import typer
 from rocket_spec.errors import FormatError, UsageError
@@ -22,11 +23,26 @@ app = typer.Typer(
     help="Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 register_all(app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rocketspec {version('rocketspec')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version_asked: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The options before the verb."""
 
 
 def _fail(message: str, code: int) -> NoReturn:
