@@ -59,9 +59,9 @@ class _Walk:
     def record(self, position: int) -> Record | Bad:
         """The record at `position`, whose bytes are then in the window, or why there is none."""
         room = self.reader.size - position
-        at = self.load(position, min(room, RECORD_FIXED_V4))
-        if room < RECORD_FIXED_V4 and self.window[at + 4 : at + 8] != _MAGICS[1]:
+        if room < RECORD_FIXED_V4:
             return Bad(f"{room} bytes", f"a record of at least {RECORD_FIXED_V4}, or a blank")
+        at = self.load(position, RECORD_FIXED_V4)
         bad = check_head(self.window, at, room, self.base_offset + position)
         if bad is not None:
             return bad

@@ -168,10 +168,11 @@ def test_negative_lengths_count_as_none(tmp_path: Path) -> None:
     assert (row["size"], row["body"], row["properties"]) == (92, b"", [])
 
 
-def test_blank_ends_a_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [8, 9, 35, 36, 90, 91, 5000])
+def test_blank_ends_a_file(tmp_path: Path, room: int) -> None:
     first = run(10, 20)
-    size = sum(map(len, first)) + 50
-    log(tmp_path, *first, blank(50))
+    size = sum(map(len, first)) + room
+    log(tmp_path, *first, blank(room))
     log(tmp_path, *run(30, start=size), bytes(300), name=f"{size:020}")
     assert [len(row["body"]) for row in rows(tmp_path / "commitlog")] == [10, 20, 30]
 
