@@ -1,0 +1,174 @@
+"""The verb `inspect`: files, bytes, plots, and one clear line for each bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import pytest
+from rocketspec import __main__ as command
+from store_bytes import BEGIN as T
+from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST = "00000000000000000000"
+INDEX = "20260101000000000"
+ENTRIES = [Entry(8 + 7 * number % 50, 100 * number, number) for number in range(80)]
+
+
+class Outcome(NamedTuple):
+    """What a run of the command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Run(Protocol):
+    """Runs `rocketspec inspect` with these arguments."""
+
+    def __call__(self, *arguments: object) -> Outcome: ...
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["rocketspec", "inspect", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            command.main()
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        code = caught.value.code
+        return Outcome(code if isinstance(code, int) else 0, out, err)
+
+    return call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    root = tmp_path / "store"
+    put(root, f"index/{INDEX}", index_file(11, 100, ENTRIES))
+    put(root, f"consumequeue/T/0/{FIRST}", unit(0, 100, -7) + unit(100, 100, -7) + bytes(40))
+    put(root, f"consumequeue_ext/T/0/{FIRST}", ext_unit(7, T, b"ab") + bytes(20))
+    put(root, f"commitlog/{FIRST}", record(0) + bytes(100))
+    put(root, "checkpoint", checkpoint(T, T, 0))
+    return root
+
+
+def test_an_index_file(run: Run, store: Path) -> None:
+    code, out, err = run(store / "index" / INDEX)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"{INDEX}: index file, 2,084 bytes"
+    assert lines[1].startswith("geometry: 11 slots, 100 entries (inferred from size and content")
+    assert any("begin_timestamp" in line and "2023-11-14T22:13:20.000Z" in line for line in lines)
+    assert any(line.split()[:5] == ["entries", "80", "of", "99,", "80.8"] for line in lines)
+
+
+def test_an_index_file_as_json(run: Run, store: Path) -> None:
+    found = json.loads(run(store / "index" / INDEX, "--json").out)
+    assert (found["file"], found["kind"], found["size"]) == (INDEX, "index", 2084)
+    geometry = found["geometry"]
+    assert (geometry["hash_slot_num"], geometry["index_num"], geometry["how"]) == (11, 100, "inferred")
+    assert found["header"] == {
+        "begin_timestamp": T,
+        "end_timestamp": T + 79_000,
+        "begin_phy_offset": 0,
+        "end_phy_offset": 7900,
+        "hash_slot_count": found["used_slots"],
+        "index_count": 81,
+    }
+    assert sum(one["length"] * one["chains"] for one in found["chains"]) == found["entries"] == 80
+    assert (found["begin_timestamp"], found["end_timestamp"]) == (T, T + 79_000)
+    assert found["oddities"] == []
+
+
+def test_a_given_geometry(run: Run, store: Path) -> None:
+    found = json.loads(run(store / "index" / INDEX, "--json", "--geometry", "11,100").out)
+    assert found["geometry"]["how"] == "given"
+
+
+def test_a_file_with_too_few_entries_is_told_by_its_siblings(run: Run, store: Path) -> None:
+    alone = put(store, "lone/20260101000000001", index_file(11, 100, []))
+    assert run(alone, "--kind", "index").code == 2
+    beside = put(store, "index/20260101000000001", index_file(11, 100, []))
+    assert "geometry: 11 slots, 100 entries" in run(beside).out
+
+
+def test_other_kinds(run: Run, store: Path) -> None:
+    for name, kind, part in (
+        (f"consumequeue/T/0/{FIRST}", "queue", "written_units"),
+        (f"consumequeue_ext/T/0/{FIRST}", "ext", "used_bytes"),
+        (f"commitlog/{FIRST}", "log", "records"),
+        ("checkpoint", "checkpoint", "2023-11-14T22:13:20.000Z"),
+    ):
+        code, out, err = run(store / name)
+        assert (code, err) == (0, "")
+        assert part in out
+        found = json.loads(run(store / name, "--json").out)
+        assert (found["file"], found["kind"]) == (name.rsplit("/", maxsplit=1)[-1], kind)
+
+
+def test_a_byte(run: Run, store: Path) -> None:
+    offset = 40 + 4 * 11 + 20 * 3 + 5  # in entry 3's physical offset
+    code, out, _ = run(store / "index" / INDEX, "--at", offset)
+    assert code == 0
+    assert "in index entry 3, bytes 144 to 163" in out
+    assert "field phy_offset (phyOffset, i64), its byte 1 of 8" in out
+    assert "clause   IDX-ENT-1: " in out
+    assert "> 148  phy_offset  200" in out
+    found = json.loads(run(store / "index" / INDEX, "--at", hex(offset), "--json").out)
+    assert (found["structure"], found["number"], found["field"]) == ("index entry", 3, "phy_offset")
+    assert (found["offset"], found["byte"], found["fields"][1]["value"]) == (offset, 0, 200)
+    assert "in commit-log record 0" in run(store / "commitlog" / FIRST, "--at", 4).out
+    assert "padding" in run(store / "checkpoint", "--at", "1,000").out
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_a_plot(run: Run, store: Path, tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"plot.{suffix}"
+    assert f"plot: {target}" in run(store / "index" / INDEX, "--plot", target).out
+    data = target.read_bytes()
+    assert data.startswith(b"<?xml" if suffix == "svg" else b"\x89PNG")
+    run(store / "index" / INDEX, "--plot", target)
+    assert target.read_bytes() == data
+
+
+def test_a_plot_of_a_file_without_entries_and_of_wild_times(run: Run, tmp_path: Path) -> None:
+    empty = put(tmp_path, "store/index/1", index_file(1, 2, []))
+    assert run(empty, "--geometry", "1,2", "--plot", tmp_path / "empty.svg").code == 0
+    wild = bytearray(index_file(1, 3, [Entry(1, 2, 0x7FFFFFFF)]))
+    wild[:8] = (1 << 62).to_bytes(8, "big")
+    path = put(tmp_path, "store/index/2", bytes(wild))
+    assert run(path, "--geometry", "1,3", "--plot", tmp_path / "wild.svg").code == 0
+
+
+def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
+    index = store / "index" / INDEX
+    cases: list[tuple[int, tuple[object, ...], str]] = [
+        (3, (tmp_path / "none",), "no such file"),
+        (2, (store,), "a directory; inspect takes one file"),
+        (2, (put(tmp_path, "text", b"hello\n"),), "--kind"),
+        (2, (put(tmp_path, "empty", b""),), "an empty file"),
+        (3, (put(tmp_path, "short", b"x" * 39), "--kind", "index"), "39 bytes"),
+        (3, (put(tmp_path, "units", bytes(21)), "--kind", "queue"), "CQ-FILE-1"),
+        (2, (index, "--kind", "nonsense"), "nonsense"),
+        (2, (index, "--geometry", "3,4"), "3,4"),
+        (2, (index, "--at", "2084"), "no byte 2,084 in a file of 2,084 bytes"),
+        (2, (index, "--at", "x"), "--at x"),
+        (2, (index, "--plot", tmp_path / "plot.txt"), ".svg"),
+        (2, (index, "--plot", store / "plot.svg"), "only read"),
+        (2, (store / "checkpoint", "--plot", tmp_path / "plot.svg"), "not an index file"),
+        (3, (index, "--plot", tmp_path / "none" / "plot.svg"), "no such file"),
+    ]
+    for code, arguments, part in cases:
+        outcome = run(*arguments)
+        assert (outcome.code, outcome.out) == (code, ""), outcome
+        assert outcome.err.count("\n") == 1, outcome.err
+        assert outcome.err.startswith("rocketspec: ")
+        assert part in outcome.err

@@ -1,0 +1,207 @@
+"""The verb `query`: tables, JSON, exit codes, and one clear line for each bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import pytest
+from rocket_columnar.index_file import IndexFile
+from rocket_spec.errors import UsageError
+from rocketspec import __main__ as command
+from rocketspec.verbs.query import parse_time
+from store_bytes import BEGIN as T
+from store_bytes import put, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = ("--topic", "AaTopic", "--key", "Aa", "--geometry", "16,200")
+
+
+class Outcome(NamedTuple):
+    """What a run of the command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Run(Protocol):
+    """Runs `rocketspec query` with these arguments."""
+
+    def __call__(self, *arguments: object) -> Outcome: ...
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["rocketspec", "query", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            command.main()
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        code = caught.value.code
+        return Outcome(code if isinstance(code, int) else 0, out, err)
+
+    return call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Two messages of two keys with one hash, and a third of another key."""
+    root = tmp_path / "store"
+    keys = (
+        ("AaTopic", "Aa", "\u8ba2\u5355"),
+        ("BBTopic", "BB", "[red]\x1b[31mred"),
+        ("AaTopic", "x", "body"),
+    )
+    records: list[bytes] = []
+    with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
+        for number, (topic, key, body) in enumerate(keys):
+            offset = sum(map(len, records))
+            properties = f"KEYS\1{key}\2TAGS\1TagA\2".encode()
+            time = T + 1000 * number
+            records.append(
+                record(
+                    offset,
+                    topic=topic.encode(),
+                    body=body.encode(),
+                    properties=properties,
+                    store_timestamp=time,
+                )
+            )
+            assert index.put(f"{topic}#{key}", offset, time)
+    put(root, f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
+    return root
+
+
+def test_messages_as_a_table(run: Run, store: Path) -> None:
+    code, out, err = run(store, *KEY)
+    assert (code, err) == (0, "")
+    assert all(len(line) <= 80 for line in out.splitlines()[:-1])
+    assert "2023-11-14T22:13:20.000Z" in out
+    assert "\u8ba2\u5355" in out
+    assert "\x1b" not in out
+    assert "[red]" in out
+    assert "2 messages; * marks 1 other key with the same hash (--exact)" in out
+
+
+def test_exact_and_max(run: Run, store: Path) -> None:
+    code, out, _ = run(store, *KEY, "--exact")
+    assert code == 0
+    assert "1 message; index written up to 2023-11-14T22:13:22.000Z" in out
+    assert "there are more" in run(store, *KEY, "--max", 1).out
+
+
+def test_json(run: Run, store: Path) -> None:
+    code, out, _ = run(store, *KEY, "--exact", "--json")
+    assert code == 0
+    (line,) = out.splitlines()
+    answer = json.loads(line)
+    assert list(answer) == [
+        "offsets",
+        "messages",
+        "last_update_timestamp",
+        "last_update_phy_offset",
+        "truncated",
+    ]
+    (message,) = answer["messages"]
+    assert (answer["offsets"], answer["truncated"]) == ([0], False)
+    assert (message["body"], message["keys"], message["properties"]) == (
+        "6K6i5Y2V", "Aa", {"KEYS": "Aa", "TAGS": "TagA"},
+    )  # fmt: skip
+    assert message["store_timestamp"] == T
+
+
+def test_nothing_found(run: Run, store: Path) -> None:
+    code, out, err = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200")
+    assert (code, err) == (1, "")
+    assert out == "nothing found: no hit (--explain tells why)\n"
+    code, out, _ = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200", "--json")
+    assert code == 1
+    assert json.loads(out)["offsets"] == []
+
+
+def test_explain(run: Run, store: Path) -> None:
+    code, out, _ = run(store, *KEY, "--end", "2023-11-14T22:13:19Z", "--explain")
+    assert code == 1
+    assert "AaTopic#Aa has key hash 10606476" in out
+    assert "nothing found:\n- 2 index entries have key hash 10606476" in out
+    assert "has the same hash, but is another key: topic BBTopic, keys BB" in out
+    code, out, _ = run(store, *KEY, "--explain", "--json")
+    assert code == 0
+    walk = json.loads(out)["explain"]
+    assert (walk["key_hash"], walk["found"], walk["reasons"]) == (10606476, 2, [])
+    assert [step["verdict"] for step in walk["files"][0]["steps"]] == ["hit", "hit"]
+
+
+def test_a_cycle_is_one_line_and_explain_shows_it(run: Run, store: Path) -> None:
+    path = store / "index" / "20260101000000000"
+    data = bytearray(path.read_bytes())
+    entry_1 = 40 + 4 * 16 + 20
+    data[entry_1 + 16 : entry_1 + 20] = (2).to_bytes(4, "big")
+    data[entry_1] = data[entry_1 + 20] = 1  # other hashes, in the same slot
+    path.write_bytes(data)
+    code, out, err = run(store, *KEY)
+    assert (code, out) == (3, "")
+    assert err.count("\n") == 1
+    assert "IDX-SEL-6" in err
+    code, out, _ = run(store, *KEY, "--explain")
+    assert code == 1
+    assert "a cycle" in out
+
+
+def test_skipped_names_are_told_on_stderr(run: Run, store: Path) -> None:
+    put(store, "index/note.txt", b"x")
+    assert run(store, *KEY).err == "rocketspec: index/note.txt: skipped, its name is no number\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("-5", -5),
+        ("1700000000000", T),
+        ("20260131", 20260131),
+        ("2023-11-14T22:13:20Z", T),
+        ("2023-11-15T06:13:20.5+08:00", T + 500),
+        ("1969-12-31T23:59:59.999Z", -1),
+    ],
+)
+def test_times(text: str, value: int) -> None:
+    assert parse_time(text, "--begin") == value
+
+
+@pytest.mark.parametrize(
+    "text", ["2023-11-14", "2023-11-14T22:13:20", "now", "", "9223372036854775808", "1e3"]
+)
+def test_times_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError, match="--begin"):
+        parse_time(text, "--begin")
+
+
+def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
+    text = put(
+        tmp_path, "text/index/20260101000000000", b"not an index file, whatever its name may say\n" * 9
+    )
+    cases: list[tuple[int, tuple[object, ...], str]] = [
+        (3, (tmp_path / "none",), "no such file"),
+        (2, (tmp_path,), "not a store"),
+        (2, (store / "index",), "a query takes the store"),
+        (2, (store / "commitlog" / f"{0:020}",), "a file"),
+        (2, (store, "--geometry", "1"), "SLOTS,ENTRIES"),
+        (2, (store, "--geometry", "5,5"), "5,5"),
+        (2, (store, "--begin", "2026-01-01"), "without a zone"),
+        (2, (store, "--max", "-1"), "--max -1"),
+        (3, (text.parents[1],), str(text)),
+    ]
+    for code, arguments, part in cases:
+        outcome = run(*arguments, "--topic", "T", "--key", "k")
+        assert (outcome.code, outcome.out) == (code, ""), outcome
+        assert outcome.err.count("\n") == 1, outcome.err
+        assert outcome.err.startswith("rocketspec: ")
+        assert part in outcome.err
