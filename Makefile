@@ -1,7 +1,8 @@
 # Each target sets up what it needs in .venv on its own: Python 3.11 or later and make are enough for
 # `conform`; `test` also uses a JDK 17, Maven and Node.js where they are there.
 
-PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell command -v $(name) 2>/dev/null)))
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -50,9 +51,7 @@ clean:
 	rm -rf $(VENV) build out dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/python.stamp:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed and was not found"; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or later is needed; $(PYTHON) is older (say PYTHON=...)"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed and was not found (say PYTHON=...)"; exit 1; }
 	@echo "setting up $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
