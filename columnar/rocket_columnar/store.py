@@ -144,10 +144,10 @@ def _is_regular(entry: os.DirEntry[str]) -> bool:
 class _Finder:
     """One search: the user's path, the root that names are relative to, and where skipped names go."""
 
-    def __init__(self, path: Path, root: Path, on_skip: Callable[[str, str], None]) -> None:
+    def __init__(self, path: Path, root: Path, skipped: list[tuple[str, str]]) -> None:
         self.path = path
         self.root = root
-        self.on_skip = on_skip
+        self.skipped = skipped
         self._whole = Path(os.path.abspath(path))  # noqa: PTH100
 
     def name(self, path: Path) -> str:
@@ -165,7 +165,7 @@ class _Finder:
                 continue
             number = parse_long(entry.name)
             if number is None:
-                self.on_skip(self.name(path), "its name is no number")
+                self.skipped.append((self.name(path), "its name is no number"))
                 continue
             base = 0 if kind == "index" else number
             found.append((base, StoreFile(kind, path, self.name(path), topic, queue_id, base)))
@@ -217,7 +217,7 @@ class _Finder:
             path = self.path / entry.name
             kind = "checkpoint" if entry.name == "checkpoint" else _detect(path)
             if kind is None:
-                self.on_skip(self.name(path), f"of no known kind (say {_CHOICES})")
+                self.skipped.append((self.name(path), f"of no known kind (say {_CHOICES})"))
             else:
                 yield _single(path, kind)
 
@@ -290,26 +290,34 @@ def find_files(
     path = Path(path)
     if kind is not None and kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}; say {_CHOICES}")
-    wanted = kind
     mode = path.stat().st_mode
     if not stat.S_ISDIR(mode):
         require_regular(path, mode)
-        return [_from_file(path, wanted)]
+        return [_from_file(path, kind)]
+    skipped: list[tuple[str, str]] = []
+    files = _in_directory(path, kind, skipped)
+    if not files:
+        place = _place(path, is_file=False)
+        what = "store" if kind is None and place is None else _NAMES[kind or cast("_Place", place).kind]
+        others = f" among {len(skipped):,} files" if skipped else ""
+        hint = "" if kind or place else f" (or say {_CHOICES})"
+        raise UsageError(f"{path}: holds no {what}{others}{hint}")
+    for name, reason in skipped:
+        on_skip(name, reason)
+    return files
+
+
+def _in_directory(path: Path, kind: Kind | None, skipped: list[tuple[str, str]]) -> list[StoreFile]:
+    """The files of a directory; `skipped` gets what is left out."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     place = _place(path, is_file=False)
     if _is_store(path) and (place is None or place.topic is None):
-        files = list(_Finder(path, whole, on_skip).store())
-        files = [file for file in files if wanted in (None, file.kind)]
-    elif place is not None and wanted in (None, place.kind):
-        files = list(_Finder(path, place.root, on_skip).placed(place))
-    elif wanted == "checkpoint":
+        files = _Finder(path, whole, skipped).store()
+        return [file for file in files if kind in (None, file.kind)]
+    if place is not None and kind in (None, place.kind):
+        return list(_Finder(path, place.root, skipped).placed(place))
+    if kind == "checkpoint":
         raise UsageError(f"{path}: a directory; a checkpoint is one file")
-    elif wanted is not None:
-        files = list(_Finder(path, whole, on_skip).files(path, wanted))
-    else:
-        files = list(_Finder(path, whole, on_skip).unplaced())
-        files.sort(key=lambda file: KINDS.index(file.kind))
-    if not files:
-        what = "store" if wanted is None and place is None else _NAMES[wanted or cast("_Place", place).kind]
-        raise UsageError(f"{path}: holds no {what}" + ("" if wanted or place else f" (or say {_CHOICES})"))
-    return files
+    if kind is not None:
+        return list(_Finder(path, whole, skipped).files(path, kind))
+    return sorted(_Finder(path, whole, skipped).unplaced(), key=lambda file: KINDS.index(file.kind))

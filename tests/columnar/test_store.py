@@ -214,6 +214,18 @@ def test_unknown_kind_names_the_choices(whole: Path) -> None:
         find_files(whole, "idx")
 
 
+def test_directory_of_other_files_is_one_error_and_no_notes(tmp_path: Path) -> None:
+    for number in range(3):
+        put(tmp_path, f"page-{number}.html", b"<html>")
+    skipped: list[str] = []
+    with pytest.raises(UsageError) as caught:
+        find_files(tmp_path, on_skip=lambda name, _: skipped.append(name))
+    assert str(caught.value) == (
+        f"{tmp_path}: holds no store among 3 files (or say --kind index|queue|ext|log|checkpoint)"
+    )
+    assert skipped == []
+
+
 @pytest.mark.parametrize(
     ("folder", "kind", "message"),
     [
