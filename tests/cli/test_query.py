@@ -87,7 +87,7 @@ def test_messages_as_a_table(run: Run, store: Path) -> None:
     assert "\u8ba2\u5355" in out
     assert "\x1b" not in out
     assert "[red]" in out
-    assert "2 messages; * marks 1 other key with the same hash (--exact)" in out
+    assert "2 messages; * marks 1 of other keys with the same hash (--exact drops them)" in out
 
 
 def test_exact_and_max(run: Run, store: Path) -> None:

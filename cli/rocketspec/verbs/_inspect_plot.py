@@ -99,15 +99,15 @@ def _draw_chains(axes: Axes, filled: Occupancy) -> None:
 def _draw_slots(axes: Axes, geometry: Geometry, filled: Occupancy) -> None:
     slots = geometry.hash_slot_num
     mean = filled.used_slots / slots
-    axes.set_title(f"Use of the slots: {100 * mean:.1f} % of all")
+    axes.set_title(f"Use of the slots: {100 * mean:.3g} % of all")
     count = len(filled.slot_shares)
     edges = [slots * number // count for number in range(count + 1)]
     axes.stairs(filled.slot_shares, edges, fill=True, color=_FILL)
     axes.axhline(mean, color=_MARK, linewidth=1)
     axes.set_xlim(0, slots)
-    axes.set_ylim(0, min(1.0, 1.25 * max([*filled.slot_shares, 0.01])) if count > 1 else 1)
+    axes.set_ylim(0, min(1.0, 1.25 * (max(filled.slot_shares, default=0) or 1)))
     axes.xaxis.set_major_formatter(_THOUSANDS)
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(axis="y", color=_GRID)
     axes.set_xlabel("slot")
     axes.set_ylabel("used")

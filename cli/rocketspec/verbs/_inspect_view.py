@@ -99,7 +99,7 @@ def _index_lines(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> It
                 f"of {filled.capacity:,}{_percent(filled.entries, filled.capacity)}",
             ),
             ("used slots", f"{filled.used_slots:,}", f"of {slots:,}{_percent(filled.used_slots, slots)}"),
-            ("load", f"{filled.entries / slots:.2f}", "entries a slot"),
+            ("load", f"{filled.entries / slots:.3g}", "entries a slot"),
             ("longest chain", f"{max((length for length, _ in filled.chains), default=0):,}", "entries"),
         )
     )
@@ -120,7 +120,10 @@ def _index_lines(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> It
 
 
 def _percent(part: int, whole: int) -> str:
-    return f", {100 * part / whole:.1f} %" if whole else ""
+    if not whole:
+        return ""
+    share = 100 * part / whole
+    return ", under 0.1 %" if 0 < share < 0.1 else f", {share:.1f} %"
 
 
 def _header_rows(filled: Occupancy) -> Iterator[tuple[str, str, str]]:

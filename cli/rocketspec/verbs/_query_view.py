@@ -112,7 +112,7 @@ def _summary(answer: Answer, topic: str, key: str) -> str:
     parts = [_count(len(answer.messages), "message")]
     others = sum(not _is_asked(row, topic, key) for row in answer.messages)
     if others:
-        parts.append(f"* marks {_count(others, 'other key', 'other keys')} with the same hash (--exact)")
+        parts.append(f"* marks {others:,} of other keys with the same hash (--exact drops them)")
     if answer.truncated:
         parts.append("there are more (a broker sends at most --max, and never over 64)")
     parts.append(f"index written up to {iso(answer.last_update_timestamp)}")
