@@ -23,6 +23,8 @@ from rocket_reference.consume_queue_ext import (
     is_ext_address,
     offset_of,
 )
+from rocket_reference.consume_queue_ext_store import ConsumeQueueExt
+from rocket_reference.consume_queue_store import ConsumeQueue, QueueBounds
 from rocket_reference.dispatch import (
     DELAY_LEVELS,
     DispatchRequest,
@@ -34,21 +36,33 @@ from rocket_reference.errors import JavaError, UnspecifiedError
 from rocket_reference.index_bytes import IndexEntry, index_entries, index_header, index_slots
 from rocket_reference.index_file import IndexFile, file_size, key_hash, open_index_file
 from rocket_reference.index_header import IndexHeader
+from rocket_reference.index_service import IndexService, OffsetResult, index_keys
+from rocket_reference.mapped_file import MappedFile
+from rocket_reference.mapped_file_queue import MappedFileQueue
 from rocket_reference.properties import parse_properties, properties_text
 from rocket_reference.record_bytes import body_checksum, encode_blank, encode_record, host_text
+from rocket_reference.store_checkpoint import StoreCheckpoint
 
 __all__ = [
     "DELAY_LEVELS",
     "PRE_BLANK",
     "Checkpoint",
+    "ConsumeQueue",
+    "ConsumeQueueExt",
     "DispatchRequest",
     "ExtUnit",
     "IndexEntry",
     "IndexFile",
     "IndexHeader",
+    "IndexService",
     "JavaError",
+    "MappedFile",
+    "MappedFileQueue",
+    "OffsetResult",
+    "QueueBounds",
     "QueueUnit",
     "Record",
+    "StoreCheckpoint",
     "UnspecifiedError",
     "address_of",
     "base_offset",
@@ -68,6 +82,7 @@ __all__ = [
     "host_text",
     "index_entries",
     "index_header",
+    "index_keys",
     "index_slots",
     "is_ext_address",
     "java",

@@ -21,7 +21,15 @@ from rocket_reference.java import parse_long
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["MappedBuffer", "ReadableBuffer", "WritableBuffer", "check_file_name", "map_file"]
+__all__ = [
+    "MappedBuffer",
+    "ReadableBuffer",
+    "WritableBuffer",
+    "check_file_name",
+    "map_file",
+    "map_view",
+    "release_view",
+]
 
 WritableBuffer: TypeAlias = bytearray | memoryview | mmap.mmap
 ReadableBuffer: TypeAlias = bytes | WritableBuffer
@@ -78,10 +86,23 @@ class MappedBuffer:
 
 @contextmanager
 def map_file(path: str | os.PathLike[str], size: int) -> Generator[memoryview]:
+    """`map_view` for as long as the block lasts.
+
+    Raises:
+        JavaError: as `map_view`.
+    """
+    view = map_view(path, size)
+    try:
+        yield view
+    finally:
+        release_view(view)
+
+
+def map_view(path: str | os.PathLike[str], size: int) -> memoryview:
     """The first `size` bytes of a file, writable; as `FileChannel.map(READ_WRITE, 0, size)`.
 
     A missing file is made, missing directories too; a shorter file is extended with zeros, a longer one
-    keeps its length. The view and the mapping are released when the block ends.
+    keeps its length. `release_view` unmaps it.
 
     Raises:
         JavaError: IllegalArgumentException when size is negative (the file is made all the same, empty);
@@ -96,16 +117,17 @@ def map_file(path: str | os.PathLike[str], size: int) -> Generator[memoryview]:
     except OSError as error:
         raise JavaError("FileNotFoundException", str(error)) from error
     try:
-        view = _map(descriptor, size)
+        return _map(descriptor, size)
     finally:
         os.close(descriptor)
-    try:
-        yield view
-    finally:
-        mapping = view.obj
-        view.release()
-        if isinstance(mapping, mmap.mmap):
-            mapping.close()
+
+
+def release_view(view: memoryview) -> None:
+    """Unmaps what `map_view` mapped: `MappedFile.clean`. No other view of it may be left."""
+    mapping = view.obj
+    view.release()
+    if isinstance(mapping, mmap.mmap):
+        mapping.close()
 
 
 def _map(descriptor: int, size: int) -> memoryview:
