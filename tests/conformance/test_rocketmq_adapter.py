@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from child_adapter import Adapter, Json, held_files
 from rocket_conformance import rocketmq_jar
 from rocket_conformance.rocketmq_jar import JarSet, JarUnavailableError, command, resolve
 from rocket_spec.errors import UsageError
@@ -21,44 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 FILE = "20260101000000000"
-Json = dict[str, Any]
-
-
-class Adapter:
-    """The adapter as a child process."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        self.process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-
-    def tell(self, message: Json, end: bytes = b"\n") -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message).encode() + end)
-        self.process.stdin.flush()
-
-    def hear(self) -> Json:
-        assert self.process.stdout is not None
-        answer: Json = json.loads(self.process.stdout.readline())
-        return answer
-
-    def hello(self) -> Json:
-        self.tell({"cmd": "hello", "protocol": 1, "suite": "test"})
-        return self.hear()
-
-    def case(self, directory: Path, *ops: Json) -> Json:
-        self.tell({"cmd": "case", "id": "c", "dir": str(directory), "ops": ops})
-        return self.hear()
-
-    def results(self, directory: Path, *ops: Json) -> list[Json]:
-        results: list[Json] = self.case(directory, *ops)["results"]
-        return results
-
-    def stop(self) -> int:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-        return self.process.returncode
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +79,15 @@ def test_hello(arguments: list[str]) -> None:
     assert hello["features"] == ["lone_surrogates"]
     assert hello["max_in_flight"] == 16
     index = ("open", "put", "select", "time_matched", "header", "full", "flush", "close")
-    assert set(hello["ops"]) == {"key.hash", *(f"index.{name}" for name in index)}
+    queue = (
+        *("open", "put", "get", "bounds", "recover", "truncate"),
+        *("correct_min", "delete_expired", "last_offset"),
+    )
+    assert set(hello["ops"]) == {
+        *("key.hash", "tags.code"),
+        *(f"index.{name}" for name in index),
+        *(f"queue.{name}" for name in queue),
+    }
 
 
 @pytest.mark.java
@@ -157,7 +128,7 @@ def test_carriage_returns_are_accepted(adapter: Adapter, tmp_path: Path) -> None
 
 @pytest.mark.java
 def test_unknown_operation_is_unsupported(adapter: Adapter, tmp_path: Path) -> None:
-    assert adapter.results(tmp_path, {"op": "service.open"}, {"op": "key.hash", "key": "a"}) == [
+    assert adapter.results(tmp_path, {"op": "index.guess"}, {"op": "key.hash", "key": "a"}) == [
         {"unsupported": True},
         {"hash": 97},
     ]
@@ -326,16 +297,6 @@ def test_zero_slots_are_rejected(adapter: Adapter, tmp_path: Path) -> None:
 
 
 # --- release ------------------------------------------------------------------------------------------
-
-
-def held_files(pid: int, directory: Path) -> list[str]:
-    """Files below `directory` that the process has mapped or open; none where the system has no /proc."""
-    process = Path("/proc", str(pid))
-    if not process.is_dir():
-        return []
-    mapped = [line.split()[-1] for line in (process / "maps").read_text().splitlines()]
-    opened = [str(path.readlink()) for path in (process / "fd").iterdir() if path.is_symlink()]
-    return [path for path in mapped + opened if path.startswith(str(directory))]
 
 
 @pytest.mark.java

@@ -57,6 +57,16 @@ final class Fields {
         return units == null ? string(name) : fromHex(units.getAsString());
     }
 
+    /** As {@link #utf16}, but null where the field is null or missing. */
+    String utf16OrNull(final String name) {
+        final JsonElement units = this.object.get(name + "_utf16");
+        if (units != null && !units.isJsonNull()) {
+            return fromHex(units.getAsString());
+        }
+        final JsonElement value = this.object.get(name);
+        return value == null || value.isJsonNull() ? null : value.getAsString();
+    }
+
     private static String fromHex(final String hex) {
         if (hex.length() % 4 != 0) {
             throw new IllegalArgumentException("not whole UTF-16 units: " + hex);

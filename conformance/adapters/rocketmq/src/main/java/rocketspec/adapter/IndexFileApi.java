@@ -1,6 +1,5 @@
 package rocketspec.adapter;
 
-import java.io.IOException;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -16,7 +15,8 @@ import java.util.List;
  * Handles on the real IndexFile and IndexHeader, whatever the version on the class path.
  *
  * <p>Nothing here is compiled against RocketMQ: the package differs in 3.x, and {@code selectPhyOffset} lost its
- * unused {@code lock} argument in 5.x, as IndexFile did its channel. The handles are constants, so the compiled code calls straight through.
+ * unused {@code lock} argument in 5.x, as IndexFile did its channel. The handles are constants, so the compiled code
+ * calls straight through.
  */
 final class IndexFileApi {
     /** IndexFile(String, int, int, long, long) as Object. */
@@ -44,9 +44,6 @@ final class IndexFileApi {
     private static final Class<?> INDEX_FILE;
     private static final MethodHandle BUFFER;
     private static final MethodHandle CHANNEL;
-    /** sun.misc.Unsafe.invokeCleaner: unmaps at once, the same in every version of the store. */
-    private static final MethodHandle UNMAP;
-    private static final MethodHandle ALLOCATE;
 
     static {
         try {
@@ -73,13 +70,6 @@ final class IndexFileApi {
             END_PHY_OFFSET = method(header, "getEndPhyOffset", long.class);
             HASH_SLOT_COUNT = method(header, "getHashSlotCount", Number.class);
             INDEX_COUNT = method(header, "getIndexCount", int.class);
-
-            final Class<?> unsafe = Class.forName("sun.misc.Unsafe");
-            final Field instance = unsafe.getDeclaredField("theUnsafe");
-            instance.setAccessible(true);
-            UNMAP = lookup.unreflect(unsafe.getMethod("invokeCleaner", ByteBuffer.class)).bindTo(instance.get(null));
-            ALLOCATE =
-                lookup.unreflect(unsafe.getMethod("allocateInstance", Class.class)).bindTo(instance.get(null));
         } catch (final ReflectiveOperationException drift) {
             throw new ExceptionInInitializerError(drift);
         }
@@ -93,22 +83,15 @@ final class IndexFileApi {
     }
 
     /** An IndexFile without a file, for methods that use none of its fields. */
-    static Object withoutFile() throws Throwable {
-        return ALLOCATE.invoke(INDEX_FILE);
+    static Object withoutFile() {
+        return Jvm.allocate(INDEX_FILE);
     }
 
     /** Unmaps and closes. Nothing is flushed or deleted: the bytes are those that the puts left in the mapping. */
     static void close(final Object indexFile) throws Throwable {
         final ByteBuffer buffer = (ByteBuffer) BUFFER.invokeExact(indexFile);
         final FileChannel channel = (FileChannel) CHANNEL.invokeExact(indexFile);
-        if (buffer.capacity() > 0) {
-            UNMAP.invoke(buffer);
-        }
-        try {
-            channel.close();
-        } catch (final IOException unflushed) {
-            System.err.println("closing an index file: " + unflushed);
-        }
+        MappedFiles.close(buffer, channel);
     }
 
     /** The field fileChannel, or since 5.x mappedFile.getFileChannel(). */

@@ -66,7 +66,7 @@ final class IndexOps implements OpFamily {
         try {
             opened = (Object) IndexFileApi.NEW.invokeExact(file, slots, entries, endPhyOffset, endTimestamp);
         } catch (final IndexOutOfBoundsException outside) {
-            releaseHalfMade();
+            Jvm.collectHalfMade();
             throw Rejected.by(outside);
         } catch (final Throwable thrown) {
             throw Rejected.by(thrown);
@@ -80,15 +80,6 @@ final class IndexOps implements OpFamily {
             }
         }
         this.open = opened;
-    }
-
-    /**
-     * Frees the file of an object whose constructor failed at the seeds, outside the mapping: nobody has it, so that
-     * only collection can. The cleaner works in its own thread and is given a moment.
-     */
-    private static void releaseHalfMade() throws InterruptedException {
-        System.gc();
-        Thread.sleep(20);
     }
 
     private void put(final Fields fields, final JsonText result) throws Throwable {

@@ -37,6 +37,12 @@ final class JsonText {
         return this;
     }
 
+    /** A string or null. */
+    JsonText text(final String name, final String value) {
+        this.builder.append('"').append(name).append("\":");
+        return value == null ? raw("null") : string(value);
+    }
+
     JsonText string(final String value) {
         this.builder.append('"');
         for (int i = 0; i < value.length(); i++) {

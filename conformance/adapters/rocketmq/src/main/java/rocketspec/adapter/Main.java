@@ -37,8 +37,9 @@ public final class Main {
             new InputStreamReader(new FileInputStream(FileDescriptor.in), StandardCharsets.UTF_8), BUFFER_BYTES);
 
         IndexFileApi.check();
-        // A further family of operations (service, queue, log) is one more class in this list.
-        final CaseRunner runner = new CaseRunner(List.of(new HashOps(), new IndexOps()));
+        // A further family of operations is one more class in this list.
+        final CaseRunner runner =
+            new CaseRunner(List.of(new HashOps(), new IndexOps(), new TagsOps(), new QueueOps()));
 
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             if (line.isEmpty()) {

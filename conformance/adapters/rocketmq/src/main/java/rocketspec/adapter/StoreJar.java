@@ -30,6 +30,18 @@ final class StoreJar {
         throw new ClassNotFoundException(name + " of rocketmq-store is not on the class path");
     }
 
+    /** The first of these classes that there is: some moved between packages. */
+    static Class<?> findAny(final String... names) throws ClassNotFoundException {
+        for (final String name : names) {
+            try {
+                return find(name);
+            } catch (final ClassNotFoundException next) {
+                continue;
+            }
+        }
+        throw new ClassNotFoundException(String.join(", ", names) + " of rocketmq-store are not on the class path");
+    }
+
     /** The version as Maven wrote it into the jar, else as the jar's file name has it, else "unknown". */
     static String version() {
         for (final String group : GROUPS) {
