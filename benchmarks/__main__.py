@@ -34,8 +34,9 @@ HEAD: Final = """\
 Measured on {date} by `{command}`, which writes this page.
 
 Each race runs its contenders in turn (rounds to warm up: {warm_ups}, rounds that count: {rounds}), so that what disturbs
-the machine disturbs each of them. Figures are millions a second, one thread each, files in the page cache; the ratio is
-the first contender's median over this one's. Ratios compare; absolute figures belong to this machine.
+the machine disturbs each of them. Figures are millions a second, one thread each, files in the page cache. A ratio sets
+the first contender's round against this one's next to it; given is the median of these ratios. Ratios compare; absolute
+figures belong to this machine.
 
 {machine}
 
@@ -93,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = _arguments(sys.argv[1:] if arguments is None else arguments)
     geometry = geometry_for(given.entries)
     started = time.perf_counter()
+    facts = machine.describe()
     with ExitStack() as stack:
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketspec-bench-", dir=given.scratch))
@@ -133,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         date=datetime.now(UTC).date(),
         warm_ups=given.warm_ups,
         rounds=given.rounds,
-        machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
+        machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
         entries=given.entries,
         slots=geometry.hash_slot_num,
         index_num=geometry.index_num,

@@ -35,12 +35,21 @@ def _java() -> str:
     return match[1] if match else "of an unknown version"
 
 
+def _load() -> str:
+    """Processes that wanted a core in the last minute: well below the cores, or the figures are disturbed."""
+    try:
+        return f"{os.getloadavg()[0]:.1f}"
+    except OSError:
+        return "unknown"
+
+
 def describe() -> dict[str, str]:
     """CPU, memory, and versions of what took part."""
     packages = ("numpy", "numba", "pyarrow", "kaitaistruct", "construct")
     return {
         "CPU": f"{_cpu()}, {os.cpu_count()} cores",
         "Memory": _memory(),
+        "Load average before the run": _load(),
         "System": f"{platform.system()} {platform.machine()}",
         "Python": platform.python_version(),
         "Packages": ", ".join(f"{name} {version(name)}" for name in packages),

@@ -127,11 +127,12 @@ def test_rounds_alternate_and_warm_ups_do_not_count() -> None:
     assert [result.median for result in results] == [30.0, 12.0]
 
 
-def test_ratios_are_those_of_the_medians() -> None:
+def test_ratios_are_taken_round_by_round() -> None:
     timing, report = module("timing"), module("report")
     first = timing.Result(timing.Contender("engine", 4_000_000, float), [2.0, 1.0, 4.0])
-    second = timing.Result(timing.Contender("other", 1_000_000, float, "slice"), [2.0])
+    second = timing.Result(timing.Contender("other", 1_000_000, float, "slice"), [2.0, 2.0, 16.0])
+    # 2, 4 and 1 M/s against 0.5, 0.5 and 0.0625: 4, 8 and 16 times.
     assert report.table([first, second], "entries").splitlines()[2:] == [
-        "| engine | 4,000,000 | 2.00 | 1.00 - 4.00 | 1.00 |  |",
-        "| other | 1,000,000 | 0.500 | 0.500 - 0.500 | 4.00 | slice |",
+        "| engine | 4,000,000 | 2.00 | 1.00 - 4.00 | 1.00 | 1.00 - 1.00 |  |",
+        "| other | 1,000,000 | 0.500 | 0.062 - 0.500 | 8.00 | 4.00 - 16 | slice |",
     ]
