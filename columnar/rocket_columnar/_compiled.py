@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["hash_units", "select_chains"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
-_jit = cast("Callable[[_Function], _Function]", njit(cache=True))
+
+
+def _jit(function: _Function) -> _Function:
+    """Numba's compilation, cached on disk, with the type kept."""
+    return cast("_Function", njit(cache=True)(function))
+
 
 _SWAP = sys.byteorder == "little"
 
@@ -56,7 +61,7 @@ def _wrapped(value: int) -> int:
 
 
 @_jit
-def select_chains(  # noqa: C901, PLR0917 - one walk; a compiled loop takes plain positional values
+def select_chains(  # noqa: C901 - one walk; a compiled loop takes plain positional values
     words: NDArray[np.uint32],
     hashes: NDArray[np.int32],
     slots: int,

@@ -68,7 +68,7 @@ def hash_keys(keys: Sequence[str] | Any) -> NDArray[np.int32]:
     """
     if isinstance(keys, (list, tuple)):
         return _hash_units(*_units_of_list(keys))
-    chunks = keys.chunks if hasattr(keys, "chunks") else [keys]
+    chunks: list[Any] = getattr(keys, "chunks", [keys])
     hashes = [_hash_arrow(chunk) for chunk in chunks]
     return np.concatenate(hashes) if hashes else np.empty(0, np.int32)
 

@@ -208,7 +208,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (["store/checkpoint", "--kind", "queue"], 3, None),
     ],
 )
-def test_bad_input_is_one_line(  # noqa: PLR0917
+def test_bad_input_is_one_line(
     run: Run,
     store: Path,
     monkeypatch: pytest.MonkeyPatch,
