@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from struct import unpack
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -53,6 +53,7 @@ class OpFacts:
         opened: the operation that opened it, or None.
         slot_value: the raw value of the key's slot; None without a key or slot.
         seconds: of a put, whole seconds since begin before any limit; None otherwise.
+        wrapped: of a put, whether the subtraction that gives them wraps.
         steps: of a select, the entries that 4.9.3 reads.
         stop: of a select, why it ends.
     """
@@ -63,6 +64,7 @@ class OpFacts:
     opened: Op | None
     slot_value: int | None = None
     seconds: int | None = None
+    wrapped: bool = False
     steps: tuple[Step, ...] = ()
     stop: Stop | None = None
 
@@ -106,10 +108,11 @@ class _Watch:
             if not index.full():
                 self.facts.writer[file, header.index_count] = len(self.facts.ops)
                 self.puts[file] = puts + 1
-            seconds = div(to_i64(from_text(op["store_timestamp"]) - header.begin_timestamp), 1000)
-            return OpFacts(file, header, puts, self.opened, slot_value, seconds)
+            gap = from_text(op["store_timestamp"]) - header.begin_timestamp
+            seconds = div(to_i64(gap), 1000)
+            return replace(base, slot_value=slot_value, seconds=seconds, wrapped=gap != to_i64(gap))
         steps, stop = self._walk(op, index, file, slot_value)
-        return OpFacts(file, header, puts, self.opened, slot_value, None, tuple(steps), stop)
+        return replace(base, slot_value=slot_value, steps=tuple(steps), stop=stop)
 
     def _read(self, file: str, position: int, length: int) -> bytes | None:
         if position < 0:

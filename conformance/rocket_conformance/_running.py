@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Options", "Running", "State"]
 
 _SEVERITY: Final[tuple[Verdict, ...]] = (
-    "disputed", "crash", "timeout", "errored", "unstable", "diverged", "unsupported", "skipped", "pass",
+    "disputed", "crash", "timeout", "diverged", "errored", "unstable", "unsupported", "skipped", "pass",
 )  # fmt: skip
 _GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"})
 _SHRUNK: Final[frozenset[Verdict]] = frozenset({"diverged", "errored", "crash"})

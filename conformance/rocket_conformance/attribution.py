@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rocket_reference import key_hash
 from rocket_reference.java import I32_MAX, I32_MIN, string_hash
 
 from rocket_conformance._facts import Facts, OpFacts, gather
@@ -229,9 +230,13 @@ def _longer(op: Op, extra: list[str], facts: OpFacts) -> str:
 
 def _shorter(op: Op, expected: list[str], actual: list[str], facts: OpFacts) -> str:
     """Hits are missing, or others lie among them."""
-    edges = {from_text(op["begin"]), from_text(op["end"])}
-    at_edge = {str(step.phy_offset) for step in facts.steps if step.time_read in edges}
+    begin, end = from_text(op["begin"]), from_text(op["end"])
+    at_edge = {str(step.phy_offset) for step in facts.steps if step.time_read in {begin, end}}
     missing = [offset for offset in expected if offset not in actual]
+    if expected[: len(actual)] == actual:
+        early = _ended_early(op, len(actual) - len(op.get("initial", ())), facts)
+        if early is not None:
+            return early
     if missing and all(offset in at_edge for offset in missing):
         return "IDX-SEL-4"
     if facts.stop == "max_num" and expected[: len(actual)] == actual:
@@ -242,6 +247,24 @@ def _shorter(op: Op, expected: list[str], actual: list[str], facts: OpFacts) -> 
         if len(facts.steps) == 1:
             return "IDX-SEL-4"
     return "IDX-SEL-2"
+
+
+def _ended_early(op: Op, found: int, facts: OpFacts) -> str | None:
+    """The clause by which a walk may have ended after `found` hits, judged by what it passed then."""
+    begin, end, hash_ = from_text(op["begin"]), from_text(op["end"]), key_hash(key_of(op))
+    hits = [
+        place
+        for place, step in enumerate(facts.steps)
+        if step.key_hash == hash_ and begin <= step.time_read <= end
+    ]
+    if not 0 <= found < len(hits) or facts.header is None:
+        return None
+    last, missed = (hits[found - 1] if found else 0), hits[found]
+    if any(step.time_read == begin for step in facts.steps[last:missed]):
+        return "IDX-SEL-7"
+    if any(step.entry == facts.header.index_count for step in facts.steps[last + 1 : missed + 1]):
+        return "IDX-SEL-6"
+    return None
 
 
 # --- bytes --------------------------------------------------------------------------------------------
@@ -300,6 +323,8 @@ def _of_time_diff(put: OpFacts) -> str:
         return "IDX-PUT-2"
     if header.begin_timestamp <= 0:
         return "IDX-PUT-3"
+    if put.wrapped:
+        return "IDX-PUT-2"
     if not 0 <= seconds <= I32_MAX:
         return "IDX-PUT-4"
     return "IDX-PUT-8" if header.index_count <= 1 else "IDX-PUT-2"

@@ -21,8 +21,16 @@ DifferenceKind = Literal["wrong value", "wrong bytes", "wrongly accepted", "wron
 MOST_DIFFERENCES: Final = 20
 """So many differences of a case are listed; a wrong hash would list every entry."""
 
-_HEADER_FIRST: Final = ("begin_timestamp", "begin_phy_offset")
-"""Header fields that later entries are computed from; the others follow from the entries."""
+_FIELD_RANKS: Final = {
+    "size": 1,
+    "header.begin_timestamp": 2,
+    "header.begin_phy_offset": 2,
+    "entry": 3,
+    "slot": 4,
+}
+_RESULT_RANKS: Final = {"index.header": 5, "index.full": 5, "index.select": 6, "index.time_matched": 6}
+_LAST_RANK: Final = 7
+"""Ranks of fields of files and of results; a result that is not named has 0, other header fields the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +65,17 @@ def same_results(expected: Sequence[Result], actual: Sequence[Result]) -> bool:
 
 
 def differences(case: Case, expected: Observation, actual: Observation) -> list[Difference]:
-    """All that differs, at most 20: results in order, then the files' fields, causes before effects."""
+    """All that differs, at most 20, causes before effects.
+
+    What writes comes first: results of opens and puts, then entries and slots. What only reads, selects and
+    headers, follows from those. Within each, the order is that of the operations and of the file.
+    """
     if same_results(expected.results, actual.results) and expected.files == actual.files:
         return []
     found = [*_result_differences(expected.results, actual.results)]
     for path in sorted(expected.files.keys() | actual.files.keys()):
         found += _file_differences(path, case.ops, expected.files.get(path), actual.files.get(path))
+    found.sort(key=lambda difference: _cause(difference, case.ops))
     return found[:MOST_DIFFERENCES]
 
 
@@ -106,7 +119,7 @@ def _file_differences(
             str(int.from_bytes(image.at(start, length), "big", signed=True)) for image in (expected, actual)
         )
         fields[name] = Difference(None, name, path, start, "wrong bytes", want_value, got_value)
-    return found + sorted(fields.values(), key=_cause)
+    return [*found, *fields.values()]
 
 
 def _geometry_of(path: str, ops: Sequence[Op]) -> Geometry:
@@ -133,9 +146,11 @@ def _locate(offset: int, geometry: Geometry) -> tuple[str, int, int]:
     raise AssertionError(f"no field at byte {offset}")  # the layout tables leave no gaps
 
 
-def _cause(difference: Difference) -> tuple[int, int]:
-    """Sorts causes before effects: what entries are computed from, entries, slots, the rest of the header."""
-    name, offset = difference.field, difference.offset or 0
-    if name.startswith("header."):
-        return (0 if name.removeprefix("header.") in _HEADER_FIRST else 3), offset
-    return (1 if name.startswith("entry") else 2), offset
+def _cause(difference: Difference, ops: Sequence[Op]) -> tuple[int, str, int]:
+    """Sorts causes before effects; the header's begin, which entries are computed from, before the entries."""
+    if difference.op is not None:
+        rank = _RESULT_RANKS.get(ops[difference.op]["op"], 0)
+        return rank, "", difference.op
+    kind = difference.field.partition("[")[0]
+    rank = _FIELD_RANKS.get(kind, _LAST_RANK)
+    return rank, difference.file or "", difference.offset or 0

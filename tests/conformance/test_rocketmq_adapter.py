@@ -84,9 +84,10 @@ def test_hello(arguments: list[str]) -> None:
         *("correct_min", "delete_expired", "last_offset"),
     )
     assert set(hello["ops"]) == {
-        *("key.hash", "tags.code"),
+        *("key.hash", "tags.code", "log.dispatch", "checkpoint.read", "checkpoint.write"),
         *(f"index.{name}" for name in index),
         *(f"queue.{name}" for name in queue),
+        *(f"service.{name}" for name in ("open", "build", "query", "delete_expired", "settle")),
     }
 
 

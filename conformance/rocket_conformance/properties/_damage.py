@@ -21,42 +21,69 @@ _KEYS: Final = ("plain", "colliding", "cjk", "emoji")
 
 
 def _header(rng: Random, count: int) -> bytes:
-    begin = rng.choice((NOON, NOON, 1, 0, -1, I64_MAX - 5_000))
+    begin = rng.choice((NOON, NOON, NOON, 1, 0, -1, I64_MAX - 5_000))
     end = rng.choice((begin, begin + 1_000, begin - 1, 0))
     return pack(">qqqqii", begin, min(end, I64_MAX), 0, rng.randrange(5_000), rng.randrange(-1, 9), count)
 
 
+def _any_entry(rng: Random, entry: int, count: int) -> int:
+    """An entry number as damage may leave it: itself, ahead, outside, or nothing."""
+    value = rng.choice(
+        (entry, rng.randrange(max(1, min(count, 64))), 0, -1, count, count + 1, I32_MAX, entry + 1)
+    )
+    return max(_I32_MIN, min(value, I32_MAX))
+
+
+class _File:
+    """An index file with healthy chains, into which damage is laid."""
+
+    def __init__(self, rng: Random, geometry: tuple[int, int], keys: list[str], count: int) -> None:
+        self.rng = rng
+        self.slots, self.entries = geometry
+        self.count = count
+        self.data = bytearray(40 + 4 * self.slots + 20 * self.entries)
+        self.data[:40] = _header(rng, count)
+        self.filled = range(1, max(1, min(count, self.entries)))
+        heads = [0] * self.slots
+        for entry in self.filled:
+            hash_ = key_hash(rng.choice(keys))
+            slot = hash_ % self.slots
+            pack_into(">iqii", self.data, self.entry_at(entry), hash_, entry * 100, entry // 2, heads[slot])
+            heads[slot] = entry
+        pack_into(f">{self.slots}i", self.data, 40, *heads)
+
+    def entry_at(self, entry: int) -> int:
+        return 40 + 4 * self.slots + 20 * entry
+
+    def damage(self) -> None:
+        """Spoils one field."""
+        rng = self.rng
+        entry = rng.choice(self.filled) if self.filled else 0
+        where = rng.choice(("time_diff", "previous", "previous", "slot", "hash"))
+        if where == "slot":
+            slot = rng.randrange(self.slots)
+            pack_into(">i", self.data, 40 + 4 * slot, _any_entry(rng, self.count - 1, self.count))
+        elif entry >= self.entries:
+            return
+        elif where == "time_diff":
+            pack_into(">i", self.data, self.entry_at(entry) + 12, rng.choice((-1, -1, _I32_MIN, I32_MAX)))
+        elif where == "previous":
+            pack_into(">i", self.data, self.entry_at(entry) + 16, _any_entry(rng, entry, self.count))
+        else:
+            pack_into(">i", self.data, self.entry_at(entry), rng.randrange(-5, I32_MAX))
+
+
 def _chains(rng: Random, geometry: tuple[int, int], keys: list[str], count: int) -> bytearray:
-    """A file whose slots and entries hold anything: healthy chains, loops, pointers ahead and outside."""
-    slots, entries = geometry
-    data = bytearray(40 + 4 * slots + 20 * entries)
-    data[:40] = _header(rng, count)
-    top = max(1, min(count, entries))
-    hashes = [key_hash(key) for key in keys]
-    for slot in range(slots):
-        if rng.random() < 0.8:
-            value = rng.choice((rng.randrange(top + 1), count, count + 1, count - 1, 0, -1, I32_MAX, entries))
-            pack_into(">i", data, 40 + 4 * slot, max(_I32_MIN, min(value, I32_MAX)))
-    for entry in range(entries):
-        previous = rng.choice(
-            (entry - 1, entry - 1, entry, rng.randrange(top + 1), 0, -1, count, count + 1, I32_MAX, entry + 1)
-        )
-        time_diff = rng.choice((0, 1, 2, 5, entry, -1, I32_MAX, _I32_MIN))
-        pack_into(
-            ">iqii",
-            data,
-            40 + 4 * slots + 20 * entry,
-            rng.choice(hashes) if rng.random() < 0.8 else rng.randrange(I32_MAX),
-            entry * 100,
-            time_diff,
-            max(_I32_MIN, min(previous, I32_MAX)),
-        )
-    return data
+    """A file with healthy chains and one to five spoilt fields."""
+    file = _File(rng, geometry, keys, count)
+    for _ in range(rng.randrange(1, 6)):
+        file.damage()
+    return file.data
 
 
 def damaged_chains(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
     """A list over a file whose chains are damaged and whose header is in order."""
-    geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((2, 4, 12, 40)))
+    geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((2, 6, 12, 40)))
     keys = draw_keys(rng, _KEYS)
     count = rng.choice((1, 2, geometry[1] // 2 + 1, geometry[1] - 1, geometry[1]))
     data = _chains(rng, _small(geometry), keys, max(1, count))

@@ -73,7 +73,15 @@ class Profile:
 class _Builder:
     """Grows one list, and remembers its puts so that windows can lie at their edges."""
 
-    def __init__(self, rng: Random, profile: Profile, geometry: tuple[int, int], keys: Sequence[str]) -> None:
+    def __init__(
+        self,
+        rng: Random,
+        profile: Profile,
+        geometry: tuple[int, int],
+        keys: Sequence[str],
+        *,
+        from_file: bool,
+    ) -> None:
         self.rng = rng
         self.profile = profile
         self.geometry = geometry
@@ -82,7 +90,7 @@ class _Builder:
         self.length = self._length()
         self.times = times(rng, rng.choice(profile.times), self.length)
         self.put_count = 0
-        self.shown_times: list[int] = []
+        self.shown_times: list[int] = [NOON + 1000 * seconds for seconds in range(5)] if from_file else []
         self.begin = 0
 
     def _length(self) -> int:
@@ -193,7 +201,7 @@ def draw_list(
     """
     if geometry is None:
         geometry = (rng.choice(profile.slots), rng.choice(profile.entries))
-    builder = _Builder(rng, profile, geometry, keys or draw_keys(rng, profile.keys))
+    builder = _Builder(rng, profile, geometry, keys or draw_keys(rng, profile.keys), from_file=bool(files))
     builder.open(load=bool(files) and rng.random() < 0.9)
     moves = rng.choices(list(profile.weights), weights=list(profile.weights.values()), k=builder.length)
     for move in moves:

@@ -14,6 +14,8 @@ import java.util.concurrent.ConcurrentSkipListMap;
 final class BareStore {
     private static final String NAME = "store.DefaultMessageStore";
 
+    private static Object brokerConfig;
+
     private final Object store;
     private final Object config;
 
@@ -23,6 +25,7 @@ final class BareStore {
         this.config = StoreJar.find("store.config.MessageStoreConfig").getDeclaredConstructor().newInstance();
         set("messageStoreConfig", this.config);
         set("runningFlags", make("store.RunningFlags"));
+        brokerIdentity();
         stateMachine();
     }
 
@@ -65,6 +68,17 @@ final class BareStore {
 
     private static Object make(final String name) throws ReflectiveOperationException {
         return StoreJar.find(name).getDeclaredConstructor().newInstance();
+    }
+
+    /** Since 5.0.0 the store's threads ask for its broker's identity; making one looks up the host's name. */
+    private void brokerIdentity() throws ReflectiveOperationException {
+        if (findOrNull("common.BrokerIdentity") == null) {
+            return;
+        }
+        if (brokerConfig == null) {
+            brokerConfig = make("common.BrokerConfig");
+        }
+        set("brokerConfig", brokerConfig);
     }
 
     /** Since 5.3.2 a repeated put asks how far the store has started. */

@@ -38,8 +38,8 @@ public final class Main {
 
         IndexFileApi.check();
         // A further family of operations is one more class in this list.
-        final CaseRunner runner =
-            new CaseRunner(List.of(new HashOps(), new IndexOps(), new TagsOps(), new QueueOps()));
+        final CaseRunner runner = new CaseRunner(List.of(new HashOps(), new IndexOps(), new TagsOps(), new QueueOps(),
+            new ServiceOps(), new LogOps(), new CheckpointOps()));
 
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             if (line.isEmpty()) {

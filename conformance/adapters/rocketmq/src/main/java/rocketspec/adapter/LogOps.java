@@ -1,0 +1,87 @@
+package rocketspec.adapter;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.Set;
+
+/** {@code log.dispatch}: CommitLog.checkMessageAndReturnSize over the bytes of a file. */
+final class LogOps implements OpFamily {
+    private final Object commitLog;
+    private final Call check;
+    /** Whether check takes checkDupInfo, false here, as its third argument: since 5.0.0. */
+    private final boolean checksDuplication;
+    private final DispatchRequestApi requests;
+    private File directory;
+
+    LogOps() {
+        Object log = null;
+        Call found = null;
+        boolean third = false;
+        DispatchRequestApi api = null;
+        try {
+            api = new DispatchRequestApi();
+            final Class<?> type = StoreJar.find("store.CommitLog");
+            try {
+                found = Call.method(type, "checkMessageAndReturnSize", ByteBuffer.class, boolean.class);
+            } catch (final NoSuchMethodException since5) {
+                found = Call.method(type, "checkMessageAndReturnSize", ByteBuffer.class, boolean.class, boolean.class);
+                third = true;
+            }
+            final BareStore store = new BareStore();
+            store.parseDelayLevels();
+            // The constructor maps nothing and starts nothing; without it 5.x lacks a buffer, and swallows that.
+            log = Call.constructor(type, BareStore.type()).run(null, store.store());
+        } catch (final Throwable drift) {
+            System.err.println("no log.dispatch: " + drift);
+            log = null;
+        }
+        this.commitLog = log;
+        this.check = found;
+        this.checksDuplication = third;
+        this.requests = api;
+    }
+
+    @Override
+    public List<String> ops() {
+        return this.commitLog == null ? List.of() : List.of("log.dispatch");
+    }
+
+    @Override
+    public void start(final File caseDirectory, final Set<CaseFile> caseFiles) {
+        this.directory = caseDirectory;
+    }
+
+    @Override
+    public void run(final String op, final Fields fields, final JsonText result) throws Throwable {
+        final boolean checkCrc = fields.flag("check_crc");
+        final ByteBuffer buffer = ByteBuffer.wrap(read(fields.string("file")));
+        result.raw("{\"requests\":[");
+        String separator = "";
+        boolean more = true;
+        while (more && buffer.hasRemaining()) {
+            final Object request = this.checksDuplication
+                ? this.check.run(this.commitLog, buffer, checkCrc, false)
+                : this.check.run(this.commitLog, buffer, checkCrc);
+            result.raw(separator);
+            this.requests.write(request, result);
+            separator = ",";
+            more = this.requests.success(request) && this.requests.msgSize(request) > 0;
+        }
+        result.raw("]}");
+    }
+
+    private byte[] read(final String file) throws Throwable {
+        try {
+            return Files.readAllBytes(new File(this.directory, file).toPath());
+        } catch (final IOException unreadable) {
+            throw Rejected.by(unreadable);
+        }
+    }
+
+    @Override
+    public void release() {
+    }
+}

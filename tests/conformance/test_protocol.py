@@ -1,0 +1,186 @@
+"""Values, messages and their checks; the JSON Schemas say what the code does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rocket_conformance.cases import directed_cases
+from rocket_conformance.properties import PROPERTIES, examples
+from rocket_conformance.protocol import (
+    OPERATIONS,
+    ProtocolError,
+    case_message,
+    decode_line,
+    encode_line,
+    from_i64,
+    hello_message,
+    key_fields,
+    key_of,
+    parse_answer,
+    parse_hello,
+    to_i64,
+)
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.schemas import SCHEMAS, check_message, load_schema, problems
+
+HELLO: dict[str, Any] = {"protocol": 1, "name": "x", "ops": ["key.hash"]}
+PUT = {"op": "index.put", "key": "k", "phy_offset": "0", "store_timestamp": "0"}
+SELECT = {"op": "index.select", "key": "k", "max_num": 1, "begin": "0", "end": "0"}
+
+
+@pytest.mark.parametrize("value", [0, 1, -1, (1 << 63) - 1, -(1 << 63)])
+def test_64_bit_integers_travel_as_decimal_strings(value: int) -> None:
+    assert from_i64(value) == str(value)
+    assert to_i64(str(value)) == value
+
+
+@pytest.mark.parametrize("text", [7, None, "", "+5", "007", "-0", " 1", "1.0", "0x1", str(1 << 63), "٢"])
+def test_anything_else_is_no_64_bit_integer(text: object) -> None:
+    with pytest.raises(ValueError, match=r"decimal|64 bits"):
+        to_i64(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "fields"),
+    [
+        ("T#k", {"key": "T#k"}),
+        ("", {"key": ""}),
+        ("T#\U0001f680", {"key": "T#\U0001f680"}),
+        ("a\ud800", {"key_utf16": "0061d800"}),
+        ("\udc00", {"key_utf16": "dc00"}),
+    ],
+)
+def test_a_key_with_a_lone_surrogate_travels_in_hex(key: str, fields: dict[str, str]) -> None:
+    assert key_fields(key) == fields
+    assert key_of({"op": "key.hash", **fields}) == key
+
+
+def test_a_line_is_ascii_and_ends_with_a_line_feed() -> None:
+    line = encode_line({"key": "主\U0001f680"})
+    assert line == b'{"key":"\\u4e3b\\ud83d\\ude80"}\n'
+    assert decode_line(line.replace(b"\n", b"\r\n")) == {"key": "主\U0001f680"}
+
+
+@pytest.mark.parametrize("line", [b"", b"hello", b"[]", b"7", b'{"a":', b'{"a":"\xff"}', b"[" * 100_000])
+def test_a_line_that_is_no_object_is_a_protocol_error(line: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        decode_line(line)
+
+
+def test_hello_of_an_adapter() -> None:
+    hello = parse_hello(
+        {**HELLO, "geometry": [[7, 12]], "features": ["lone_surrogates"], "max_in_flight": 5_000}
+    )
+    assert hello.ops == {"key.hash"}
+    assert hello.geometries == ((7, 12),)
+    assert hello.max_in_flight == 1024
+    assert parse_hello(HELLO).geometries is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"protocol": 2},
+        {"protocol": None},
+        {"name": ""},
+        {"name": 7},
+        {"ops": "key.hash"},
+        {"ops": [1]},
+        {"features": "x"},
+        {"max_in_flight": 0},
+        {"max_in_flight": "1"},
+        {"geometry": [7, 12]},
+        {"geometry": [[7]]},
+        {"geometry": "all"},
+    ],
+)
+def test_a_hello_that_breaks_the_protocol(change: dict[str, Any]) -> None:
+    with pytest.raises(ProtocolError):
+        parse_hello({**HELLO, **change})
+
+
+def test_an_answer_keeps_what_the_protocol_knows() -> None:
+    answer = parse_answer(
+        {"results": [{"put": True, "note": 1}, {"offsets": ["-1"]}, {"rejected": "why"}], "more": 1},
+        [PUT, SELECT, PUT],
+    )
+    assert answer.results == ({"put": True}, {"offsets": ["-1"]}, {"rejected": "why"})
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        None,
+        [],
+        [{}],
+        [{"put": 1}],
+        [{"put": "true"}],
+        ["put"],
+        [{"put": True}, {"put": True}],
+    ],
+)
+def test_an_answer_of_the_wrong_form(results: object) -> None:
+    with pytest.raises(ProtocolError):
+        parse_answer({"results": results}, [PUT])
+
+
+def test_an_i64_as_a_number_is_named() -> None:
+    with pytest.raises(ProtocolError, match=r"result 0 \(index\.select\): offsets: 5 is no string"):
+        parse_answer({"results": [{"offsets": [5]}]}, [SELECT])
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_schemas_are_schemas(name: str) -> None:
+    import jsonschema
+
+    jsonschema.Draft202012Validator.check_schema(load_schema(name))
+
+
+def test_schema_of_the_suite_names_each_operation_with_its_fields() -> None:
+    definitions = load_schema("suite_message")["$defs"]
+    assert {item["$ref"] for item in definitions["op"]["oneOf"]} == {f"#/$defs/{name}" for name in OPERATIONS}
+    for name, operation in OPERATIONS.items():
+        keys = {field for field, kind in operation.fields.items() if kind == "key"}
+        schema = definitions[name]
+        assert schema["properties"]["op"] == {"const": name}
+        assert set(schema["properties"]) == {"op", *operation.fields, *operation.optional} | {
+            f"{key}_utf16" for key in keys
+        }
+        assert set(schema["required"]) == {"op", *operation.fields} - keys
+
+
+def test_schema_of_adapters_names_each_result_field() -> None:
+    properties = load_schema("adapter_message")["$defs"]["result"]["properties"]
+    fields = {field for operation in OPERATIONS.values() for field in operation.result}
+    assert set(properties) == fields | {"rejected", "errored", "unsupported", "skipped"}
+
+
+def test_messages_of_both_sides_follow_the_schemas(tmp_path: Any) -> None:
+    adapter = ReferenceAdapter()
+    check_message("suite", hello_message("0"))
+    check_message("adapter", adapter.handle(hello_message("0")))
+    cases = [*directed_cases()[::40]]
+    cases += [case for item in PROPERTIES for case in examples(item, seed=1, count=1)]
+    for number, case in enumerate(cases):
+        if case.files:
+            continue
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        message = case_message(str(number), str(directory), case.ops)
+        check_message("suite", message)
+        check_message("adapter", adapter.handle(message))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"id": 7, "results": []},
+        {"id": "1", "results": [{"offsets": [1]}]},
+        {"id": "1", "results": [{"hash": "1"}]},
+        {"protocol": 2, "name": "x", "ops": []},
+        {},
+    ],
+)
+def test_schema_of_adapters_refuses(message: dict[str, Any]) -> None:
+    assert problems("adapter_message", message)
