@@ -1,4 +1,4 @@
-"""Makes the vectors: runs every directed and seeded operation list on the real 4.9.3 index file.
+"""Makes the vectors: runs every directed and seeded operation list on the real 4.9.3 classes.
 
     python golden/generator/vectors/make.py [--check] [FILE...]
 
@@ -27,6 +27,12 @@ from generator.vectors.directed import (  # noqa: E402
     selecting,
     wrapping,
 )
+from generator.vectors.directed.store import (  # noqa: E402
+    queue_puts,
+    queue_restarts,
+    queue_units,
+    tags,
+)
 from generator.vectors.running import adapter_command, run  # noqa: E402
 from generator.vectors.writing import differing_ids, read, write  # noqa: E402
 
@@ -46,6 +52,10 @@ FILES: Final[dict[str, Callable[[], Iterator[Vector]]]] = {
     "select.json": selecting.vectors,
     "time.json": matching.vectors,
     "seeded.json.zst": seeded.vectors,
+    "store/tags.json": tags.vectors,
+    "store/queue_units.json": queue_units.vectors,
+    "store/queue_puts.json": queue_puts.vectors,
+    "store/queue_restarts.json": queue_restarts.vectors,
 }
 
 
@@ -68,6 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.check:
             problems += [f"{name}: {case_id}" for case_id in differing_ids(read(TARGET / name), cases)]
         else:
+            (TARGET / name).parent.mkdir(exist_ok=True)
             write(TARGET / name, cases)
         print(f"{name}: {len(cases)} vectors")
     for clause, count in sorted(clauses.items()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -73,7 +74,9 @@ def _ask(adapter: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[str,
 def _lay(directory: Path, files: Mapping[str, bytes]) -> None:
     directory.mkdir()
     for name, data in files.items():
-        (directory / name).write_bytes(data)
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 def _result(vector: Vector, result: dict[str, Any]) -> dict[str, Any]:
@@ -86,12 +89,15 @@ def _result(vector: Vector, result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _case(vector: Vector, results: list[dict[str, Any]], directory: Path, producer: str) -> dict[str, Any]:
-    opened = [op for op in vector.ops if op["op"] == "index.open"]
-    left = {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in sorted(directory.rglob("*"))
-        if path.is_file()
-    }
+    opened = [op for op in vector.ops if op["op"] in ("index.open", "service.open")]
+    left = _without_clock(
+        {
+            path.relative_to(directory).as_posix(): path.read_bytes()
+            for path in sorted(directory.rglob("*"))
+            if path.is_file()
+        },
+        vector.files,
+    )
     return {
         "rocketspec_case": 1,
         "id": vector.id,
@@ -110,6 +116,19 @@ def _case(vector: Vector, results: list[dict[str, Any]], directory: Path, produc
         "producer": producer,
         "seed": vector.seed,
     }
+
+
+def _without_clock(left: Mapping[str, bytes], laid: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files that are left, those that the clock named under `index/new-1` and so on, in their order."""
+    named: dict[str, bytes] = {}
+    new = 0
+    for name, data in left.items():
+        if name not in laid and re.fullmatch(r"index/[0-9]{17}", name):
+            new += 1
+            named[f"index/new-{new}"] = data
+        else:
+            named[name] = data
+    return named
 
 
 def _pack(data: bytes) -> str:
