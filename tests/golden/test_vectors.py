@@ -406,6 +406,21 @@ def test_queue_vectors(tmp_path: Path) -> None:
     assert reference_disagrees(tmp_path, "tags", "queue_units", "queue_puts", "queue_restarts") == []
 
 
+def test_service_vectors(tmp_path: Path) -> None:
+    """IDX-SVC: files, builds, queries, expiry and flush of the index service."""
+    assert reference_disagrees(tmp_path, "service_files", "service_queries") == []
+
+
+def test_dispatch_vectors(tmp_path: Path) -> None:
+    """LOG, CQ-TAGS-2, UTF8: the requests of commit logs."""
+    assert reference_disagrees(tmp_path, "dispatch") == []
+
+
+def test_checkpoint_vectors(tmp_path: Path) -> None:
+    """CKP."""
+    assert reference_disagrees(tmp_path, "checkpoint") == []
+
+
 # --- the whole store: form and coverage ---------------------------------------------------------------
 
 

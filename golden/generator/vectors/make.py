@@ -28,9 +28,13 @@ from generator.vectors.directed import (  # noqa: E402
     wrapping,
 )
 from generator.vectors.directed.store import (  # noqa: E402
+    checkpoints,
+    dispatching,
     queue_puts,
     queue_restarts,
     queue_units,
+    service_files,
+    service_queries,
     tags,
 )
 from generator.vectors.running import adapter_command, run  # noqa: E402
@@ -56,6 +60,10 @@ FILES: Final[dict[str, Callable[[], Iterator[Vector]]]] = {
     "store/queue_units.json": queue_units.vectors,
     "store/queue_puts.json": queue_puts.vectors,
     "store/queue_restarts.json": queue_restarts.vectors,
+    "store/service_files.json": service_files.vectors,
+    "store/service_queries.json": service_queries.vectors,
+    "store/dispatch.json": dispatching.vectors,
+    "store/checkpoint.json": checkpoints.vectors,
 }
 
 

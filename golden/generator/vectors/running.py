@@ -90,14 +90,13 @@ def _result(vector: Vector, result: dict[str, Any]) -> dict[str, Any]:
 
 def _case(vector: Vector, results: list[dict[str, Any]], directory: Path, producer: str) -> dict[str, Any]:
     opened = [op for op in vector.ops if op["op"] in ("index.open", "service.open")]
-    left = _without_clock(
-        {
-            path.relative_to(directory).as_posix(): path.read_bytes()
-            for path in sorted(directory.rglob("*"))
-            if path.is_file()
-        },
-        vector.files,
-    )
+    left = {
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+    if any(op["op"] == "service.build" for op in vector.ops):
+        left = _without_clock(left, vector.files)
     return {
         "rocketspec_case": 1,
         "id": vector.id,
