@@ -51,7 +51,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _os_error(error: OSError) -> str:
-    reason = (error.strerror or str(error)).lower()
+    reason = error.strerror.lower() if error.strerror else str(error)
     return f"{error.filename}: {reason}" if error.filename is not None else reason
 
 
