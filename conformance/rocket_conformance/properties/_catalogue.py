@@ -73,12 +73,11 @@ def _property(
 ) -> Property:
     moves = {"hash": "key.hash"}
     ops = {moves.get(move, f"index.{move}") for move in profile.weights if move != "reopen"}
-    if draw is _key_hashes:
-        ops = {"key.hash"}
-    else:
-        ops.add("index.open")
+    ops.add("index.open")
     if "reopen" in profile.weights:
         ops |= {"index.flush", "index.close"}
+    if draw is _key_hashes:
+        ops = {"key.hash"}
     features = frozenset({"lone_surrogates"}) if "lone" in profile.keys else frozenset[str]()
     clause = name.partition("/")[0]
     return Property(name, (clause, *also), frozenset(ops), profile, draw, features, any_geometry)
@@ -134,7 +133,7 @@ PROPERTIES: Final = (
     _property("IDX-PUT-6/prop-lists", _MIXED),
     _property(
         "IDX-PUT-10/prop-odd-geometry",
-        replace(_MIXED, slots=(0, 1, 2), entries=(0, 1, 2)),
+        replace(_MIXED, slots=(0, 0, 1, 2), entries=(0, 1, 2, 3, 8)),
         _plain,
         "IDX-SEL-10",
         any_geometry=True,

@@ -1,0 +1,3 @@
+module rocketspec-adapter
+
+go 1.21

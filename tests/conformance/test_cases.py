@@ -1,0 +1,175 @@
+"""The cases themselves: where they come from, that they are whole, that the reference agrees with the jar."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from rocket_conformance.cases import Case, case_from_json, case_to_json, directed_cases
+from rocket_conformance.expect import expect, specified
+from rocket_conformance.judge import disagreement
+from rocket_conformance.properties import MOST_OPERATIONS, PROPERTIES, Property, examples
+from rocket_conformance.protocol import OPERATIONS
+from rocket_conformance.reference_adapter import UnspecifiedOperationError
+from rocket_spec.clauses import clauses
+from rocket_spec.errors import MalformedError
+
+IDS = [case.id for case in directed_cases()] + [item.id for item in PROPERTIES]
+FAMILIES = ("IDX-",)
+
+
+def test_ids_are_clause_and_slug_and_occur_once() -> None:
+    assert [name for name, count in Counter(IDS).items() if count > 1] == []
+    for name in IDS:
+        assert re.fullmatch(r"[A-Z]+(-[A-Z]+)*-[1-9][0-9]*/[a-z0-9]+(-[a-z0-9]+)*", name), name
+
+
+def test_cases_are_named_after_their_first_clause_and_know_their_clauses() -> None:
+    known = clauses()
+    for item in (*directed_cases(), *PROPERTIES):
+        assert item.clauses[0] == item.id.partition("/")[0]
+        assert all(clause in known for clause in item.clauses), item.id
+
+
+def test_every_index_clause_with_case_evidence_has_directed_cases() -> None:
+    wanted = {
+        clause.id
+        for clause in clauses().values()
+        if clause.evidence == "case" and clause.id.startswith(FAMILIES)
+    }
+    named = {name.partition("/")[0] for name in IDS if "/prop-" not in name and "/seeded-" not in name}
+    assert sorted(wanted - named) == []
+
+
+def test_no_case_is_named_after_a_clause_without_case_evidence() -> None:
+    evidence = {clause.id: clause.evidence for clause in clauses().values()}
+    assert [name for name in IDS if evidence[name.partition("/")[0]] != "case"] == []
+
+
+def test_the_reference_agrees_with_the_real_jar_on_every_vector(tmp_path: Path) -> None:
+    vectors = [case for case in directed_cases() if case.expected is not None]
+    assert len(vectors) > 300
+    wrong = {case.id: disagreement(case, expect(case, tmp_path / "case")) for case in vectors}
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_most_cases_send_few_files_of_the_default_size() -> None:
+    big = [
+        case.id
+        for case in directed_cases()
+        if any(op["op"] == "index.open" and op["hash_slot_num"] == 5_000_000 for op in case.ops)
+    ]
+    assert len(big) == 3
+
+
+@pytest.mark.parametrize("item", PROPERTIES, ids=lambda item: item.id)
+def test_lists_are_the_same_for_the_same_seed(item: Property) -> None:
+    first = list(examples(item, seed=7, count=5))
+    assert first == list(examples(item, seed=7, count=5))
+    assert first != list(examples(item, seed=8, count=5))
+
+
+@pytest.mark.parametrize("item", PROPERTIES, ids=lambda item: item.id)
+def test_lists_use_what_the_property_declares(item: Property) -> None:
+    for case in examples(item, seed=3, count=40):
+        assert 0 < len(case.ops) <= MOST_OPERATIONS
+        assert case.op_names <= item.ops
+        assert item.ops <= OPERATIONS.keys()
+        lone = any("key_utf16" in op for op in case.ops)
+        assert not lone or "lone_surrogates" in item.features
+
+
+def test_some_lists_are_as_long_as_may_be() -> None:
+    lengths = [len(case.ops) for item in PROPERTIES for case in examples(item, seed=0, count=60)]
+    assert max(lengths) >= MOST_OPERATIONS - 3
+    assert min(lengths) <= 6
+
+
+def test_lists_reach_what_they_are_made_for(tmp_path: Path) -> None:
+    seen: Counter[str] = Counter()
+    for item in PROPERTIES:
+        for drawn in examples(item, seed=0, count=30):
+            case, expected = specified(drawn, tmp_path / "case")
+            for op, result in zip(case.ops, expected.results, strict=True):
+                outcome = "rejected" if "rejected" in result else str(bool(next(iter(result.values()), None)))
+                seen[f"{op['op']} {outcome}"] += 1
+    for outcome in (
+        "index.put True",
+        "index.put False",
+        "index.put rejected",
+        "index.select True",
+        "index.select False",
+        "index.select rejected",
+        "index.full True",
+        "index.full False",
+        "index.time_matched True",
+        "index.time_matched False",
+    ):
+        assert seen[outcome] > 20, outcome
+
+
+def test_an_operation_on_which_4_9_3_never_ends_is_not_sent(tmp_path: Path) -> None:
+    from struct import pack
+
+    from rocket_conformance.images import image_of
+
+    # Two entries that lead to each other; neither is of the key, so no maximum ends the walk.
+    header = pack(">qqqqii", 1000, 1000, 0, 0, 1, 3)
+    entries = bytes(20) + pack(">iqii", 5, 0, 0, 2) + pack(">iqii", 5, 0, 0, 1)
+    name = "20260101000000000"
+    opening = {
+        "op": "index.open",
+        "file": name,
+        "hash_slot_num": 1,
+        "index_num": 3,
+        "end_phy_offset": "0",
+        "end_timestamp": "0",
+        "load": True,
+    }
+    select = {"op": "index.select", "key": "a", "max_num": 64, "begin": "0", "end": "9223372036854775807"}
+    full = {"op": "index.full"}
+    case = Case(
+        id="IDX-SEL-6/x",
+        clauses=("IDX-SEL-6",),
+        ops=(opening, select, full),
+        files={name: image_of(header + pack(">i", 2) + entries)},
+    )
+    with pytest.raises(UnspecifiedOperationError):
+        expect(case, tmp_path / "case")
+    sent, expected = specified(case, tmp_path / "case")
+    assert sent.ops == (opening, full)
+    assert expected.results == ({}, {"full": True})
+
+
+def test_a_case_comes_back_from_its_json(tmp_path: Path) -> None:
+    case = next(case for case in directed_cases() if case.files)
+    expected = expect(case, tmp_path / "case")
+    again = case_from_json(case_to_json(case, expected))
+    assert (again.id, again.clauses, again.ops, dict(again.files)) == (
+        case.id,
+        case.clauses,
+        case.ops,
+        dict(case.files),
+    )
+    assert again.expected == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        [],
+        {},
+        {"rocketspec_case": 2},
+        {"rocketspec_case": 1},
+        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [{"op": "index.explode"}]},
+        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [{"op": "index.put", "key": "k"}]},
+        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [], "files": {"x": {"zstd_base64": "AAAA"}}},
+        {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [], "files": {"x": {"zstd_base64": "!"}}},
+    ],
+)
+def test_json_that_is_no_case(value: object) -> None:
+    with pytest.raises(MalformedError):
+        case_from_json(value, file="x.json")

@@ -1,0 +1,54 @@
+"""Images of files: sparse ones too, and where two differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rocket_conformance.images import CHUNK, FileImage, image_from_base64, image_of, read_image
+
+SIZES = [0, 1, 40, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 40 * CHUNK + 7]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_image_comes_back_from_disk_and_from_base64(tmp_path: Path, size: int) -> None:
+    data = bytearray(size)
+    for offset in (0, 36, CHUNK, size - 1):
+        if 0 <= offset < size:
+            data[offset] = 7
+    image = image_of(bytes(data))
+    image.write(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == data
+    assert read_image(tmp_path / "file") == image
+    assert image_from_base64(image.to_base64()) == image
+    assert b"".join(image.pieces()) == data
+
+
+def test_a_default_index_file_costs_little(tmp_path: Path) -> None:
+    image = FileImage(420_000_040, {0: bytes(36) + b"\0\0\0\1" + bytes(CHUNK - 40)})
+    image.write(tmp_path / "file")
+    again = read_image(tmp_path / "file")
+    assert again == image
+    assert len(again.chunks) == 1
+    assert len(image.to_base64()) < 100_000
+
+
+def test_bytes_at_an_offset_cross_chunks_and_end_with_the_file() -> None:
+    data = bytes(range(256)) * 1024
+    image = image_of(data)
+    assert image.at(CHUNK - 3, 6) == data[CHUNK - 3 : CHUNK + 3]
+    assert image.at(len(data) - 2, 10) == data[-2:]
+    assert image.at(len(data), 10) == b""
+
+
+def test_differing_bytes_are_those_that_differ() -> None:
+    one, two = bytearray(3 * CHUNK), bytearray(3 * CHUNK + 5)
+    for offset in (0, CHUNK - 1, CHUNK, 2 * CHUNK + 17):
+        two[offset] = 1
+    two[-1] = 9
+    assert list(image_of(bytes(one)).differing_bytes(image_of(bytes(two)))) == [
+        0,
+        CHUNK - 1,
+        CHUNK,
+        2 * CHUNK + 17,
+    ]

@@ -1,0 +1,106 @@
+"""The suite inside an implementer's own pytest run."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+AdapterMaker = Callable[[str], list[str]]
+WRONG = "def handle(count, message):\n    send({'id': message['id'], 'results': [{'hash': 1}] * len(message['ops'])})"
+GOOD = "def handle(count, message):\n    send(answer(message))"
+
+
+def pytest_run(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--pyargs",
+        "rocket_conformance.suite",
+        "-p",
+        "no:cacheprovider",
+    ]
+    return subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, encoding="utf-8", check=False, cwd=cwd
+    )
+
+
+def test_case_ids_are_test_ids_and_clauses_are_markers(adapter: AdapterMaker, tmp_path: Path) -> None:
+    command = shlex.join(adapter(GOOD))
+    run = pytest_run(tmp_path, "-v", "--strict-markers", "-m", "IDX-HASH-2", "--rocketspec-adapter", command)
+    assert run.returncode == 0, run.stdout
+    assert "test_case[IDX-HASH-2/" in run.stdout
+    assert "test_case[IDX-HASH-1/prop-key-hash] PASSED" in run.stdout
+    assert "IDX-PUT" not in run.stdout
+
+
+def test_a_failure_shows_the_clause_and_the_shrunk_input(adapter: AdapterMaker, tmp_path: Path) -> None:
+    run = pytest_run(
+        tmp_path,
+        "--rocketspec-adapter",
+        shlex.join(adapter(WRONG)),
+        "--rocketspec-select",
+        "IDX-HASH-1/prop-key-hash",
+        "--rocketspec-examples",
+        "20",
+    )
+    assert run.returncode == 1, run.stdout
+    assert "IDX-HASH-1: operation 0, hash: wrong value, expected " in run.stdout
+    assert "IDX-HASH-1 (MUST; IndexFile." in run.stdout
+    assert "0 key.hash key=" in run.stdout
+    assert "1 key.hash" not in run.stdout
+
+
+def test_what_an_adapter_does_not_declare_is_skipped(adapter: AdapterMaker, tmp_path: Path) -> None:
+    run = pytest_run(
+        tmp_path,
+        "-rs",
+        "--rocketspec-adapter",
+        shlex.join(adapter(GOOD)),
+        "--rocketspec-select",
+        "IDX-HDR-1/*",
+    )
+    assert run.returncode == 0
+    assert "not applicable: not declared: index." in run.stdout
+    assert "passed" not in run.stdout
+
+
+def test_workers_of_xdist_collect_alike(adapter: AdapterMaker, tmp_path: Path) -> None:
+    run = pytest_run(
+        tmp_path,
+        "-n",
+        "2",
+        "--rocketspec-adapter",
+        shlex.join(adapter(GOOD)),
+        "--rocketspec-select",
+        "IDX-HASH-1/*",
+    )
+    assert run.returncode == 0, run.stdout
+    assert "passed" in run.stdout
+
+
+def test_without_the_option_it_is_one_skip_that_says_so(tmp_path: Path) -> None:
+    run = pytest_run(tmp_path, "-rs", "--strict-markers")
+    assert run.returncode == 0
+    assert 'give --rocketspec-adapter "COMMAND"' in run.stdout
+    assert "1 skipped" in run.stdout
+
+
+def test_an_adapter_that_does_not_start_is_one_line(tmp_path: Path) -> None:
+    run = pytest_run(
+        tmp_path, "--rocketspec-adapter", "./no-such-adapter", "--rocketspec-select", "IDX-HASH-2/*"
+    )
+    assert run.returncode == 1
+    assert "the adapter did not start: ./no-such-adapter: no such file" in run.stdout
+
+
+def test_the_plugin_imports_nothing_of_ours_until_it_is_asked() -> None:
+    code = (
+        "import sys, rocket_conformance.pytest_plugin; "
+        "print([name for name in sys.modules if name.startswith(('rocket', 'hypothesis', 'jsonschema', 'numpy'))])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "['rocket_conformance', 'rocket_conformance.pytest_plugin']"

@@ -1,0 +1,337 @@
+"""Whole runs: verdicts, exit codes, the baseline, the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from rocket_conformance.baseline import Baseline, read_baseline
+from rocket_conformance.protocol import OPERATIONS
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.report import Report, conclusion, read_report, write_renderings
+from rocket_conformance.runner import Options, run
+from rocket_conformance.schemas import problems
+from rocket_conformance.session import open_handler
+from rocket_conformance.verdicts import Verdict, exit_code
+from rocket_spec.errors import MalformedError, UsageError
+
+SMALL = ("IDX-HDR-4/*", "IDX-HASH-1/*")
+
+
+class Adapter(ReferenceAdapter):
+    """The reference, with its hello and its results changed."""
+
+    def __init__(self, hello: Mapping[str, Any] | None = None, **results: Any) -> None:
+        super().__init__()
+        self.hello = hello or {}
+        self.results = results
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        answer = super().handle(message)
+        if answer is not None and message["cmd"] == "hello":
+            return {**answer, **self.hello}
+        if answer is not None and self.results:
+            for place, op in enumerate(message["ops"]):
+                changed = self.results.get(op["op"].replace(".", "_"))
+                if changed is not None:
+                    answer["results"][place] = changed
+        return answer
+
+
+def run_on(adapter: Adapter, folder: Path | None = None, **options: Any) -> Report:
+    options.setdefault("select", SMALL)
+    options.setdefault("examples", 5)
+    with open_handler(adapter) as transport:
+        return run(transport, Options(**options), report=folder)
+
+
+def test_a_conformant_implementation_is_exit_0() -> None:
+    report = run_on(Adapter())
+    assert report.exit_code == 0
+    total = len(report.cases)
+    assert conclusion(report) == f"conformant for index ({total} of {total} cases applicable)"
+
+
+def test_a_divergence_is_exit_1_and_named() -> None:
+    report = run_on(Adapter(key_hash={"hash": 1}))
+    assert report.exit_code == 1
+    assert "not conformant" in conclusion(report)
+    assert "IDX-HASH-1" in conclusion(report)
+
+
+def test_an_adapter_that_declares_nothing_is_exit_5() -> None:
+    report = run_on(Adapter({"ops": []}))
+    assert report.exit_code == 5
+    assert {line.verdict for line in report.cases} == {"not_applicable"}
+    assert conclusion(report).startswith("no verdict: nothing ran (0 of")
+
+
+def test_an_adapter_that_skips_everything_is_exit_5() -> None:
+    results = {name.replace(".", "_"): {"skipped": "later"} for name in OPERATIONS}
+    report = run_on(Adapter(**results))
+    assert report.exit_code == 5
+    assert {line.verdict for line in report.cases} == {"skipped"}
+
+
+@pytest.mark.parametrize("result", [{"skipped": "later"}, {"unsupported": True}])
+def test_something_left_out_is_exit_4(result: dict[str, Any]) -> None:
+    report = run_on(Adapter(index_header=result))
+    assert report.exit_code == 4
+    assert f" {next(iter(result))}" in conclusion(report)
+
+
+def test_an_errored_operation_is_never_a_pass() -> None:
+    report = run_on(Adapter(key_hash={"errored": "no database"}))
+    assert report.exit_code == 1
+    assert {line.verdict for line in report.cases if line.id.startswith("IDX-HASH-1/prop-key")} == {"errored"}
+    assert any("no database" in line.detail for line in report.cases)
+
+
+def test_rejecting_what_is_accepted_is_a_divergence() -> None:
+    report = run_on(Adapter(index_put={"rejected": "full"}), select=["IDX-PUT-6/chain"])
+    assert report.exit_code == 1
+    assert report.cases[0].divergence[0]["kind"] == "wrongly rejected"
+
+
+def test_accepting_what_is_rejected_is_a_divergence() -> None:
+    report = run_on(Adapter(index_put={"put": True}), select=["IDX-PUT-10/*"])
+    assert report.exit_code == 1
+    kinds = {item["kind"] for line in report.cases for item in line.divergence}
+    assert "wrongly accepted" in kinds
+
+
+def test_an_exception_of_an_adapter_in_this_process_is_errored() -> None:
+    class Broken(Adapter):
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            if message["cmd"] == "case":
+                raise ZeroDivisionError("oh")
+            return super().handle(message)
+
+    report = run_on(Broken(), select=["IDX-HASH-1/*"])
+    assert report.exit_code == 1
+    assert {line.verdict for line in report.cases} == {"errored"}
+    assert "ZeroDivisionError: oh" in report.cases[0].detail
+
+
+def test_a_part_of_a_family_is_named_as_such() -> None:
+    report = run_on(Adapter({"ops": ["key.hash"]}))
+    assert report.exit_code == 0
+    assert conclusion(report).startswith("conformant in part, for key.hash only (")
+
+
+@pytest.mark.parametrize("require", [["index"], ["queue"]])
+def test_require_turns_missing_operations_into_exit_4(require: list[str]) -> None:
+    report = run_on(Adapter({"ops": ["key.hash"]}), require=require)
+    assert report.exit_code == 4
+    assert "required and not declared" in conclusion(report)
+
+
+def test_a_missing_feature_is_not_applicable() -> None:
+    report = run_on(Adapter({"features": []}), select=["IDX-HASH-1/prop-*"])
+    verdicts = {line.id: line.verdict for line in report.cases}
+    assert verdicts["IDX-HASH-1/prop-lone-surrogates"] == "not_applicable"
+    assert verdicts["IDX-HASH-1/prop-key-hash"] == "pass"
+
+
+def test_a_fixed_geometry_gets_the_cases_of_that_geometry() -> None:
+    geometry = [7, 12]
+    seen: set[tuple[int, int]] = set()
+
+    class Fixed(Adapter):
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            for op in message.get("ops", ()):
+                if op["op"] == "index.open":
+                    seen.add((op["hash_slot_num"], op["index_num"]))
+            return super().handle(message)
+
+    report = run_on(Fixed({"geometry": [geometry]}), select=["IDX-PUT-*"], examples=3)
+    assert report.exit_code == 0
+    assert seen == {(7, 12)}
+    assert {"pass", "not_applicable"} == {line.verdict for line in report.cases}
+
+
+def test_the_default_geometry_runs_on_sparse_files() -> None:
+    report = run_on(Adapter(), select=["*/default-geometry*"])
+    assert [line.verdict for line in report.cases] == ["pass"] * 3
+
+
+def test_select_that_matches_nothing_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no case matches IDX-XYZ-1/"):
+        run_on(Adapter(), select=["IDX-XYZ-1/*"])
+
+
+def test_level_must_leaves_out_observed_clauses() -> None:
+    everything = run_on(Adapter(), select=["IDX-FILE-*", "IDX-PUT-9/*"], examples=1)
+    must = run_on(Adapter(), select=["IDX-FILE-*", "IDX-PUT-9/*"], examples=1, level="must")
+    assert {line.level for line in everything.cases} == {"MUST", "OBSERVED"}
+    assert {line.level for line in must.cases} == {"MUST"}
+    assert 0 < len(must.cases) < len(everything.cases)
+
+
+# --- the oracle ---------------------------------------------------------------------------------------
+
+
+def test_where_the_real_jar_disagrees_the_case_is_disputed() -> None:
+    with open_handler(Adapter()) as transport, open_handler(Adapter(index_full={"full": True})) as oracle:
+        report = run(transport, Options(select=["IDX-FULL-1/*", "IDX-HASH-2/*"], examples=3), oracle=oracle)
+    assert report.exit_code == 7
+    disputed = {line.id for line in report.cases if line.verdict == "disputed"}
+    assert disputed
+    assert all(name.startswith("IDX-FULL-1/") for name in disputed)
+    assert {line.verdict for line in report.cases if line.id.startswith("IDX-HASH-2/")} == {"pass"}
+    assert "the suite's own error" in conclusion(report)
+
+
+def test_a_disputed_case_is_not_held_against_the_implementation() -> None:
+    wrong = {"full": True}
+    with (
+        open_handler(Adapter(index_full=wrong)) as transport,
+        open_handler(Adapter(index_full=wrong)) as oracle,
+    ):
+        report = run(transport, Options(select=["IDX-FULL-1/*"]), oracle=oracle)
+    assert {line.verdict for line in report.cases} == {"disputed", "pass"}
+
+
+# --- the baseline -------------------------------------------------------------------------------------
+
+
+def baseline(folder: Path, text: str) -> Baseline:
+    path = folder / "known.txt"
+    path.write_text(text, encoding="utf-8")
+    return read_baseline(path)
+
+
+def test_known_failures_are_excused(tmp_path: Path) -> None:
+    known = baseline(tmp_path, "# ours\n\nIDX-FULL-1/*  diverged  https://example.org/1\n")
+    always = Adapter(index_full={"full": True})
+    failing = run_on(always, select=["IDX-FULL-1/*"])
+    ids = [line.id for line in failing.cases if line.verdict == "diverged"]
+    report = run_on(always, select=ids, baseline=known)
+    assert report.exit_code == 0
+    assert all(line.baselined for line in report.cases)
+    assert f"{len(ids)} known failures aside" in conclusion(report)
+
+
+def test_a_known_failure_that_passes_makes_the_baseline_stale(tmp_path: Path) -> None:
+    report = run_on(
+        Adapter(), select=["IDX-FULL-1/*"], baseline=baseline(tmp_path, "IDX-FULL-1/* diverged x")
+    )
+    assert report.exit_code == 6
+    assert "stale" in conclusion(report)
+
+
+def test_a_line_that_matches_no_case_makes_the_baseline_stale(tmp_path: Path) -> None:
+    report = run_on(Adapter(), select=["IDX-FULL-1/*"], baseline=baseline(tmp_path, "IDX-PUT-1/* crash x"))
+    assert report.exit_code == 6
+
+
+def test_a_known_failure_that_fails_otherwise_is_exit_1(tmp_path: Path) -> None:
+    report = run_on(
+        Adapter(index_full={"errored": "x"}),
+        select=["IDX-FULL-1/*"],
+        baseline=baseline(tmp_path, "IDX-FULL-1/* diverged x"),
+    )
+    assert report.exit_code == 1
+
+
+@pytest.mark.parametrize("line", ["IDX-FULL-1/*", "IDX-FULL-1/* diverged", "IDX-FULL-1/* pass because"])
+def test_a_line_that_is_none_is_a_usage_error(tmp_path: Path, line: str) -> None:
+    with pytest.raises(UsageError, match=r"known\.txt:1"):
+        baseline(tmp_path, line)
+
+
+@pytest.mark.parametrize(
+    ("counts", "failed", "flags", "code"),
+    [
+        ({"pass": 1}, 0, {}, 0),
+        ({"pass": 1, "not_applicable": 9}, 0, {}, 0),
+        ({"pass": 1, "crash": 1}, 1, {}, 1),
+        ({"pass": 1, "diverged": 1, "disputed": 1}, 1, {}, 7),
+        ({"pass": 1, "diverged": 1}, 1, {"stale": True}, 1),
+        ({"pass": 1}, 0, {"stale": True}, 6),
+        ({"skipped": 1}, 0, {}, 5),
+        ({}, 0, {"missing_required": True}, 5),
+        ({"pass": 1, "skipped": 1}, 0, {}, 4),
+        ({"pass": 1, "unsupported": 1}, 0, {}, 4),
+        ({"pass": 1}, 0, {"cut_short": True}, 4),
+        ({"pass": 1}, 0, {"missing_required": True}, 4),
+    ],
+)
+def test_exit_codes(counts: dict[Verdict, int], failed: int, flags: dict[str, bool], code: int) -> None:
+    assert exit_code(counts, failed=failed, **flags) == code
+
+
+# --- the report ---------------------------------------------------------------------------------------
+
+
+def test_every_line_of_a_report_follows_its_schema(tmp_path: Path) -> None:
+    report = run_on(Adapter({"features": []}, index_header={"skipped": "x"}, key_hash={"hash": 1}), tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text("utf-8").splitlines()]
+    assert [found for line in lines for found in problems("report_line", line)] == []
+    assert [line["type"] for line in lines] == ["header", *["case"] * len(report.cases), "footer"]
+    assert len({line["id"] for line in lines[1:-1]}) == len(report.cases)
+    for line in lines[1:-1]:
+        if line["replay"] is not None:
+            assert problems("case", json.loads((tmp_path / line["replay"]).read_bytes())) == []
+    again = read_report(tmp_path / "report.jsonl")
+    assert again.exit_code == report.exit_code == 1
+    assert {line.id: line.verdict for line in again.cases} == {line.id: line.verdict for line in report.cases}
+
+
+@pytest.mark.parametrize("cut", ["footer", "middle"])
+def test_a_report_without_a_footer_was_cut_off(tmp_path: Path, cut: str) -> None:
+    run_on(Adapter(), tmp_path)
+    path = tmp_path / "report.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]) if cut == "footer" else b"".join(lines[:-2]) + lines[-2][:40])
+    report = read_report(path)
+    assert report.footer is None
+    assert report.exit_code == 130
+    assert conclusion(report).startswith("cut off: no verdict")
+    write_renderings(report, tmp_path)
+    assert "cut off" in (tmp_path / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("text", ["", "{}\n{}\n", "hello\nworld\n"])
+def test_a_file_that_is_no_report(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "report.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(MalformedError):
+        read_report(path)
+
+
+def test_an_interrupted_run_leaves_what_it_knew(tmp_path: Path) -> None:
+    class Interrupting(Adapter):
+        count = 0
+
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            self.count += 1
+            if self.count == 10:
+                raise KeyboardInterrupt
+            return super().handle(message)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_on(Interrupting(), tmp_path, select=["IDX-HASH-*"])
+    report = read_report(tmp_path / "report.jsonl")
+    assert report.footer is None
+    assert 0 < len(report.cases) < 10
+
+
+def test_renderings_name_each_failure(tmp_path: Path) -> None:
+    report = run_on(Adapter(key_hash={"hash": 1}), tmp_path)
+    write_renderings(report, tmp_path)
+    failed = [line for line in report.cases if line.verdict == "diverged"]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    summary = (tmp_path / "report.md").read_text("utf-8")
+    junit = ET.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - our own file
+    assert failed
+    assert "http" not in page.replace("https://", "").replace("http://", "") or "src=" not in page
+    for line in failed:
+        assert line.id in page
+        assert line.id in summary
+    assert len(junit.findall(".//failure")) == len(failed)
+    assert len(junit.findall(".//testcase")) == len(report.cases)
