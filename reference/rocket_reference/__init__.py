@@ -40,6 +40,7 @@ from rocket_reference.index_service import IndexService, OffsetResult, index_key
 from rocket_reference.mapped_file import MappedFile
 from rocket_reference.mapped_file_queue import MappedFileQueue
 from rocket_reference.properties import parse_properties, properties_text
+from rocket_reference.queue_table import QueueTable, RunningFlags, is_lmq
 from rocket_reference.record_bytes import body_checksum, encode_blank, encode_record, host_text
 from rocket_reference.store_checkpoint import StoreCheckpoint
 
@@ -60,8 +61,10 @@ __all__ = [
     "MappedFileQueue",
     "OffsetResult",
     "QueueBounds",
+    "QueueTable",
     "QueueUnit",
     "Record",
+    "RunningFlags",
     "StoreCheckpoint",
     "UnspecifiedError",
     "address_of",
@@ -85,6 +88,7 @@ __all__ = [
     "index_keys",
     "index_slots",
     "is_ext_address",
+    "is_lmq",
     "java",
     "key_hash",
     "offset_of",

@@ -9,7 +9,6 @@ goes into the consume queue's unit, as its tags code.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import MalformedError
@@ -27,7 +26,7 @@ from rocket_reference.consume_queue_ext import (
 from rocket_reference.errors import JavaError
 from rocket_reference.java import I64_MIN, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
-from rocket_reference.mapped_file_queue import MappedFileQueue
+from rocket_reference.mapped_file_queue import MappedFileQueue, queue_directory
 
 if TYPE_CHECKING:
     import os
@@ -68,7 +67,7 @@ class ConsumeQueueExt:
         *,
         clock: Callable[[], int] = wall_clock,
     ) -> None:
-        self.files = MappedFileQueue(Path(root) / topic / str(queue_id), mapped_file_size, clock=clock)
+        self.files = MappedFileQueue(queue_directory(root, topic, queue_id), mapped_file_size, clock=clock)
 
     def load(self) -> bool:
         """As `MappedFileQueue.load`. Source: load 252-256."""

@@ -17,7 +17,6 @@ Files shrink and grow only by the write position. Bytes behind it stay, and a la
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference._cursor import Cursor
@@ -26,11 +25,12 @@ from rocket_reference.consume_queue_ext import is_ext_address
 from rocket_reference.errors import JavaError, UnspecifiedError
 from rocket_reference.java import div, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
-from rocket_reference.mapped_file_queue import MappedFileQueue
+from rocket_reference.mapped_file_queue import MappedFileQueue, queue_directory
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from rocket_reference._mapping import ReadableBuffer
     from rocket_reference.consume_queue_ext_store import ConsumeQueueExt
@@ -88,7 +88,7 @@ class ConsumeQueue:
     ) -> None:
         self.topic = topic
         self.queue_id = queue_id
-        self.files = MappedFileQueue(Path(root) / topic / str(queue_id), mapped_file_size, clock=clock)
+        self.files = MappedFileQueue(queue_directory(root, topic, queue_id), mapped_file_size, clock=clock)
         self.ext = ext
         self.max_physic_offset = -1
         self.min_logic_offset = 0

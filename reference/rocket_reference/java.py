@@ -30,9 +30,11 @@ __all__ = [
     "decode_utf8",
     "div",
     "encode_utf8",
+    "is_blank",
     "parse_int",
     "parse_long",
     "rem",
+    "split",
     "split_one_space",
     "string_hash",
     "to_i16",
@@ -46,6 +48,9 @@ I32_MAX: Final = (1 << 31) - 1
 I64_MIN: Final = -(1 << 63)
 I64_MAX: Final = (1 << 63) - 1
 
+_CONTROL_SPACES: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f"
+_NON_BREAKING: Final = "\xa0\u2007\u202f"
+_SEPARATORS: Final = frozenset({"Zs", "Zl", "Zp"})
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -115,17 +120,34 @@ def string_hash(text: str) -> int:
     return to_i32(total)
 
 
-def split_one_space(text: str) -> list[str]:
-    """`text.split(" ")`: empty parts are kept, except at the end; a text without a space is its only part.
+def split(text: str, separator: str) -> list[str]:
+    """`text.split(separator)`, the separator a plain char: empty parts are kept, except at the end.
 
-    So "" gives [""], " " gives [], " a  b " gives ["", "a", "", "b"].
+    A text without the separator is its only part. With a space, "" gives [""], " " gives [],
+    " a  b " gives ["", "a", "", "b"].
     """
-    parts = text.split(" ")
+    parts = text.split(separator)
     if len(parts) == 1:
         return parts
     while parts and not parts[-1]:
         parts.pop()
     return parts
+
+
+def split_one_space(text: str) -> list[str]:
+    """`text.split(" ")`: as `split`."""
+    return split(text, " ")
+
+
+def is_blank(text: str | None) -> bool:
+    """`StringUtils.isBlank(text)` of commons-lang3: nothing in it but what `Character.isWhitespace` takes.
+
+    That is the Unicode separators but the non-breaking ones, and nine control characters.
+    """
+    return all(
+        char in _CONTROL_SPACES or (unicodedata.category(char) in _SEPARATORS and char not in _NON_BREAKING)
+        for char in text or ""
+    )
 
 
 def parse_int(text: str) -> int:

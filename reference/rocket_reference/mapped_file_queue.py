@@ -10,6 +10,7 @@ written to its end, so that every load must be followed by a recover that finds 
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +21,9 @@ from rocket_reference.java import div, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
-__all__ = ["IO_EXCEPTIONS", "MappedFileQueue", "by_name"]
+__all__ = ["IO_EXCEPTIONS", "MappedFileQueue", "by_name", "queue_directory"]
 
 IO_EXCEPTIONS = frozenset({"IOException", "FileNotFoundException"})
 """Names of the errors that `catch (IOException e)` catches."""
@@ -32,6 +32,11 @@ IO_EXCEPTIONS = frozenset({"IOException", "FileNotFoundException"})
 def by_name(path: Path) -> bytes:
     """Sort key of `Comparator.comparing(File::getName)`: UTF-16 units, not code points."""
     return path.name.encode("utf-16-be", "surrogatepass")
+
+
+def queue_directory(root: str | os.PathLike[str], topic: str, queue_id: int) -> Path:
+    """`root/TOPIC/QUEUE_ID` (CQ-FILE-3), joined as text: a topic with a slash in front stays below `root`."""
+    return Path(f"{os.fspath(root)}/{topic}/{queue_id}")
 
 
 class MappedFileQueue:
