@@ -26,9 +26,12 @@ __all__ = [
     "constant",
     "dictionary",
     "empty",
+    "gathered",
     "integers",
+    "map_of",
     "maps",
     "strings",
+    "taken",
     "texts",
 ]
 
@@ -84,6 +87,25 @@ def strings(values: Sequence[str | None]) -> Array:
     return texts([None if value is None else value.encode() for value in values])
 
 
+def gathered(
+    offsets: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    *,
+    valid: NDArray[np.bool_] | None = None,
+    text: bool = False,
+) -> Array:
+    """Byte strings, or texts, from their bytes in a row and where each begins; nothing is copied."""
+    mask = None if valid is None or valid.all() else _buffer(np.packbits(valid, bitorder="little"))
+    kind = pa.string() if text else pa.binary()
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [mask, _buffer(offsets), _buffer(data)])
+
+
+def taken(values: Array, indices: NDArray[np.int32]) -> Array:
+    """The value of each index."""
+    whole: Array = values.take(integers(indices))
+    return whole
+
+
 def dictionary(indices: NDArray[np.int32], values: Array) -> Array:
     """Strings by their number in `values`; null where the number is negative."""
     return pa.DictionaryArray.from_arrays(integers(indices, indices >= 0), values)
@@ -96,8 +118,14 @@ def constant(values: Array, index: int, count: int) -> Array:
 
 def maps(counts: Sequence[int], keys: Sequence[bytes], items: Sequence[bytes]) -> Array:
     """Maps of text to text, both in UTF-8: `counts` pairs each, taken from `keys` and `items` in turn."""
-    offsets = integers(_offsets(counts, len(counts)))
-    pairs: Array = pa.MapArray.from_arrays(offsets, texts(keys), texts(items))  # type: ignore[call-overload]
+    return map_of(np.fromiter(counts, np.int32, len(counts)), texts(keys), texts(items))
+
+
+def map_of(counts: NDArray[np.int32], keys: Array, items: Array) -> Array:
+    """Maps of `counts` pairs each, taken from `keys` and `items` in turn."""
+    offsets = np.zeros(len(counts) + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    pairs: Array = pa.MapArray.from_arrays(integers(offsets), keys, items)  # type: ignore[call-overload]
     return pairs
 
 

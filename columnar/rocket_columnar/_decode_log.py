@@ -12,20 +12,24 @@ from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar._gap import Gap
-from rocket_columnar._log_rows import LogRows
+from rocket_columnar._log_rows import LogRows, Topics
 from rocket_columnar._record import Bad, Record, check, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rocket_columnar._arrow import Columns
-    from rocket_columnar._log_rows import Topics
     from rocket_columnar._read import Reader
+    from rocket_columnar._scan_log import LogScan
 
-__all__ = ["log_columns"]
+__all__ = ["COMPILED_FROM", "LogState", "log_columns"]
+
+COMPILED_FROM: Final = 100_000
+"""Records of a log from which compiled loops serve; below, their start-up would cost more than they save."""
 
 _WINDOW: Final = 4 << 20
 _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
+_SAMPLE: Final = 1 << 10  # records that tell how many there may be
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
 _MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGIC))
@@ -91,17 +95,50 @@ def _zeros(reader: Reader, position: int) -> bool:
     return reader.first_nonzero(position, reader.size) is None
 
 
-def log_columns(
+class LogState:
+    """What the files of one decode share: the topics, and the compiled scan once it is worth its start.
+
+    Attributes:
+        names: the columns wanted.
+        batch_rows: rows of a batch at most.
+        topics: the dictionary of topics.
+        room: bytes that the disk holds of the files up to the present one.
+    """
+
+    def __init__(self, names: set[str], batch_rows: int) -> None:
+        self.names = names
+        self.batch_rows = batch_rows
+        self.topics = Topics()
+        self.room = 0
+        self._rows = 0
+        self._bytes = 0
+        self._scan: LogScan | None = None
+
+    def seen(self, size: int) -> None:
+        """One more record, of so many bytes."""
+        self._rows += 1
+        self._bytes += size
+
+    def scan(self) -> LogScan | None:
+        """The compiled scan, where so many records are to be expected that it pays."""
+        if self._scan is None and self._rows >= min(COMPILED_FROM, _SAMPLE):
+            expected = self._rows + (self.room - self._bytes) * self._rows // max(self._bytes, 1)
+            if expected >= COMPILED_FROM:
+                from rocket_columnar._scan_log import LogScan
+
+                self._scan = LogScan(self.names, self.topics, self.batch_rows)
+        return self._scan
+
+
+def log_columns(  # noqa: C901 - one walk, from record to record
     reader: Reader,
     base_offset: int,
-    names: set[str],
-    batch_rows: int,
+    state: LogState,
     *,
-    topics: Topics,
     on_gap: Callable[[Gap], None],
     goes_on: Callable[[], bool],
 ) -> Iterator[tuple[int, Columns]]:
-    """The rows of `commit_log`, less `file`, of the columns in `names`.
+    """The rows of `commit_log`, less `file`, of the columns in the state's `names`.
 
     A record verifies when its magic, its lengths and its physical offset are right; the body's CRC is a column of
     its own. `goes_on` tells whether a later file of the log holds records: zeros at the end of this one are then
@@ -111,14 +148,24 @@ def log_columns(
         raise MalformedError(
             file=reader.name, found="an empty file", expected="a commit log", clause="LOG-FILE-1"
         )
-    batch_rows = min(batch_rows, _ROWS)
+    batch_rows = min(state.batch_rows, _ROWS)
+    state.room += reader.allocated
     walk = _Walk(reader, base_offset)
-    rows = LogRows(names, topics)
+    rows = LogRows(state.names, state.topics)
     position = 0
     while position < reader.size:
+        scan = state.scan()
+        if scan is not None:
+            if rows.count:
+                yield rows.count, rows.take()
+            count, position, columns = scan.run(reader, base_offset, position)
+            if count:
+                yield count, columns
+                continue
         record = walk.record(position)
         if isinstance(record, Record):
             rows.add(walk.window, record)
+            state.seen(record.fixed[0])
             position += record.fixed[0]
             if rows.count >= batch_rows or rows.full:
                 yield rows.count, rows.take()

@@ -34,11 +34,16 @@ def require_regular(path: os.PathLike[str] | str, mode: int) -> None:
 
 
 class Reader:
-    """One open file: its name for messages, its size in bytes when it was opened, and positioned reads."""
+    """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
+
+    `allocated` is how many bytes of it the disk holds at most, holes left out.
+    """
 
     def __init__(self, name: str, descriptor: int) -> None:
         self.name = name
-        self.size = os.fstat(descriptor).st_size
+        status = os.fstat(descriptor)
+        self.size = status.st_size
+        self.allocated = min(self.size, 512 * getattr(status, "st_blocks", 1 << 54))
         self._file = os.fdopen(descriptor, "rb", buffering=0)
 
     def close(self) -> None:
@@ -48,6 +53,12 @@ class Reader:
     def read(self, offset: int, length: int) -> NDArray[np.uint8]:
         """Exactly `length` bytes from `offset`; MalformedError where the file has fewer (any more)."""
         buffer = np.empty(length, np.uint8)
+        self.read_into(offset, buffer)
+        return buffer
+
+    def read_into(self, offset: int, buffer: NDArray[np.uint8]) -> None:
+        """As `read`, into a buffer that is there."""
+        length = len(buffer)
         view = buffer.data
         self._file.seek(offset)
         done = 0
@@ -61,7 +72,6 @@ class Reader:
                     expected=f"{length - done:,} more bytes",
                 )
             done += count
-        return buffer
 
     def extents(self, begin: int = 0) -> Iterator[tuple[int, int]]:
         """The ranges (begin, end) from `begin` on that may hold data; the holes between them read as zeros."""

@@ -15,6 +15,7 @@ from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 from rocket_columnar._java import decode_utf8, parse_int, string_hash, to_i64
 
 __all__ = [
+    "DELAY_SECONDS",
     "Bad",
     "Record",
     "check",
@@ -34,7 +35,7 @@ _FIXED: Final = {
     for store in (0, 1)
 }
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
-_SECONDS: Final = (
+DELAY_SECONDS: Final = (
     1,
     5,
     10,
@@ -135,7 +136,7 @@ def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> 
         if level is None:
             return None
         if level > 0:
-            return to_i64(store_timestamp + 1000 * _SECONDS[min(level, len(_SECONDS)) - 1])
+            return to_i64(store_timestamp + 1000 * DELAY_SECONDS[min(level, len(DELAY_SECONDS)) - 1])
     tags = pairs.get(b"TAGS")
     return _tags_hash(tags) if tags else 0
 

@@ -11,10 +11,9 @@ from rocket_spec.tables import TABLES
 
 from rocket_columnar import _arrow
 from rocket_columnar._decode_index import entry_columns, header_columns
-from rocket_columnar._decode_log import log_columns
+from rocket_columnar._decode_log import LogState, log_columns
 from rocket_columnar._decode_queue import checkpoint_columns, ext_columns, queue_columns
 from rocket_columnar._gap import Gap
-from rocket_columnar._log_rows import Topics
 from rocket_columnar._read import Reader, open_reader
 from rocket_columnar.geometry import resolve_each
 from rocket_columnar.schema import SCHEMAS
@@ -116,7 +115,7 @@ class _Decoder:
         self.batch_rows = batch_rows
         self.names = _Numbers(file.name for file in self.files)
         self.topic_names = _Numbers(file.topic for file in self.files)
-        self.log_topics = Topics()
+        self.log = LogState(self.wanted, batch_rows)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches of all files."""
@@ -166,9 +165,7 @@ class _Decoder:
             yield from log_columns(
                 reader,
                 file.base_offset,
-                self.wanted,
-                self.batch_rows,
-                topics=self.log_topics,
+                self.log,
                 on_gap=self.on_gap,
                 goes_on=lambda: any(_begins(later) for later in self.files[number + 1 :]),
             )

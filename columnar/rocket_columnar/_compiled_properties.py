@@ -1,0 +1,220 @@
+"""Compiled loops over the properties of records: keys, unique key, tags code, and all pairs.
+
+Imported only where a log is large. Text that is not well-formed UTF-8, and delay levels that are more than
+plain digits, are left to Python: a loop ends at such a row, and is called again for those behind it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["dispatch_texts", "pairs"]
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
+
+
+def _jit(function: _Function) -> _Function:
+    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
+    return cast("_Function", njit(cache=True, nogil=True)(function))
+
+
+_KEYS: Final = np.frombuffer(b"KEYS", np.uint8)
+_UNIQ_KEY: Final = np.frombuffer(b"UNIQ_KEY", np.uint8)
+_TAGS: Final = np.frombuffer(b"TAGS", np.uint8)
+_DELAY: Final = np.frombuffer(b"DELAY", np.uint8)
+
+
+@_jit
+def _is(window: NDArray[np.uint8], at: int, length: int, name: NDArray[np.uint8]) -> Any:
+    if length != len(name):
+        return False
+    for j in range(length):  # noqa: SIM110 - a compiled loop
+        if window[at + j] != name[j]:
+            return False
+    return True
+
+
+@_jit
+def _well_formed(  # noqa: C901 - the standard's table
+    window: NDArray[np.uint8], at: int, end: int
+) -> Any:
+    """Whether the bytes are UTF-8 by the standard's table: no overlong form, no surrogate, none past U+10FFFF."""
+    while at < end:
+        lead = _long(window[at])
+        at += 1
+        if lead < 0x80:
+            continue
+        if lead < 0xC2 or lead > 0xF4:
+            return False
+        low, high, more = 0x80, 0xBF, 1
+        if lead >= 0xF0:
+            more = 3
+            if lead == 0xF0:
+                low = 0x90
+            if lead == 0xF4:
+                high = 0x8F
+        elif lead >= 0xE0:
+            more = 2
+            if lead == 0xE0:
+                low = 0xA0
+            if lead == 0xED:
+                high = 0x9F
+        if at + more > end or not low <= _long(window[at]) <= high:
+            return False
+        for j in range(1, more):
+            if window[at + j] & 0xC0 != 0x80:
+                return False
+        at += more
+    return True
+
+
+@_jit
+def _text_hash(window: NDArray[np.uint8], at: int, end: int) -> Any:
+    """`String.hashCode` of well-formed UTF-8."""
+    code = _long(0)
+    while at < end:
+        lead = _long(window[at])
+        if lead < 0x80:
+            code = (code * 31 + lead) & 0xFFFFFFFF
+            at += 1
+            continue
+        more = 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
+        point = lead & (0x3F >> more)
+        for j in range(1, more + 1):
+            point = point << 6 | _long(window[at + j]) & 0x3F
+        at += more + 1
+        if point >= 0x10000:
+            code = (code * 31 + (0xD7C0 + (point >> 10))) & 0xFFFFFFFF
+            point = 0xDC00 | point & 0x3FF
+        code = (code * 31 + point) & 0xFFFFFFFF
+    return ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+
+
+@_jit
+def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
+    window: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    lengths: NDArray[np.int32],
+    scheduled: NDArray[np.bool_],
+    store_timestamps: NDArray[np.int64],
+    seconds: NDArray[np.int64],
+    first: int,
+    places: NDArray[np.int32],
+    sizes: NDArray[np.int32],
+    codes: NDArray[np.int64],
+) -> int:
+    """Places of KEYS, UNIQ_KEY and TAGS (rows 0 to 2 of `places`; size -1 for none) and the tags code of each row.
+
+    `scheduled` marks the rows of the topic of delayed messages. Starts at row `first`; returns the row at which
+    Python has to take over, or the number of rows.
+    """
+    for i in range(first, len(starts)):
+        at = _long(starts[i])
+        begin, end = at, at + _long(lengths[i])
+        sizes[0, i] = sizes[1, i] = sizes[2, i] = -1
+        delay, delay_end = _long(0), _long(0)
+        high = np.uint8(0)
+        while at < end:
+            name = at
+            separator = _long(-1)
+            while at < end and window[at] != 2:
+                high |= window[at]
+                if separator < 0 and window[at] == 1:
+                    separator = at
+                at += 1
+            length = separator - name
+            if length > 0 and separator + 1 < at:
+                which = -1
+                if _is(window, name, length, _KEYS):
+                    which = 0
+                elif _is(window, name, length, _UNIQ_KEY):
+                    which = 1
+                elif _is(window, name, length, _TAGS):
+                    which = 2
+                elif _is(window, name, length, _DELAY):
+                    delay, delay_end = separator + 1, at
+                if which >= 0:
+                    places[which, i] = separator + 1
+                    sizes[which, i] = at - separator - 1
+            at += 1
+        if high & 0x80 and not _well_formed(window, begin, end):
+            return i
+        level = _long(0)
+        if scheduled[i] and delay_end > delay:
+            if delay_end - delay > 9:
+                return i
+            for j in range(delay, delay_end):
+                digit = _long(window[j]) - 48
+                if not 0 <= digit <= 9:
+                    return i
+                level = level * 10 + digit
+        if level > 0:
+            codes[i] = store_timestamps[i] + 1000 * seconds[min(level, len(seconds)) - 1]
+        elif sizes[2, i] > 0:
+            codes[i] = _text_hash(window, _long(places[2, i]), _long(places[2, i]) + sizes[2, i])
+        else:
+            codes[i] = 0
+    return len(starts)
+
+
+@_jit
+def pairs(  # noqa: C901 - one pass over the bytes
+    window: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    lengths: NDArray[np.int32],
+    first: int,
+    counts: NDArray[np.int32],
+    places: NDArray[np.int32],
+    sizes: NDArray[np.int32],
+    used: int,
+) -> tuple[int, int]:
+    """Places and sizes of all names (row 0) and values (row 1) from record `first` on, behind the `used` ones.
+
+    A name keeps the place where it came first, and its last value, as in a Python dict. Returns the record at
+    which Python has to take over, or their number, and how many pairs there are now.
+    """
+    for i in range(first, len(starts)):
+        at = _long(starts[i])
+        begin, end = at, at + _long(lengths[i])
+        start = used
+        high = np.uint8(0)
+        while at < end:
+            name = at
+            separator = _long(-1)
+            while at < end and window[at] != 2:
+                high |= window[at]
+                if separator < 0 and window[at] == 1:
+                    separator = at
+                at += 1
+            length = separator - name
+            if length > 0 and separator + 1 < at:
+                number = start
+                while number < used:
+                    if sizes[0, number] == length:
+                        known = _long(places[0, number])
+                        same = 0
+                        while same < length and window[known + same] == window[name + same]:
+                            same += 1
+                        if same == length:
+                            break
+                    number += 1
+                if number == used:
+                    places[0, number] = name
+                    sizes[0, number] = length
+                    used += 1
+                places[1, number] = separator + 1
+                sizes[1, number] = at - separator - 1
+            at += 1
+        if high & 0x80 and not _well_formed(window, begin, end):
+            return i, start
+        counts[i] = used - start
+    return len(starts), used
