@@ -1,0 +1,55 @@
+"""Consume-queue ext units by their address, queue by queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rocket_spec.errors import MalformedError
+
+from rocket_columnar._audit_dispatch import values
+from rocket_columnar.decode import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["ExtUnits"]
+
+
+class ExtUnits:
+    """The ext units of a store; those of a queue are read when first asked for."""
+
+    def __init__(self, files: Sequence[StoreFile]) -> None:
+        self._files = [file for file in files if file.kind == "ext"]
+
+    def of(self, topic: str, queue_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Addresses, tags codes and store timestamps of a queue's ext units, in the order of their addresses."""
+        parts: list[list[NDArray[np.int64]]] = [[np.empty(0, np.int64)] for _ in range(3)]
+        columns = ["address", "tags_code", "store_timestamp"]
+        for file in self._files:
+            if (file.topic, file.queue_id) != (topic, queue_id):
+                continue
+            try:
+                for _, batch in decode([file], tables=["consume_queue_ext"], columns=columns):
+                    for part, name in zip(parts, columns, strict=True):
+                        part.append(values(batch.column(name)))
+            except MalformedError:
+                continue  # addresses into it will not be found
+        addresses, tags, times = (np.concatenate(part) for part in parts)
+        return addresses, tags, times
+
+    def tags_codes(
+        self, topic: str, queue_id: int, addresses: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """For each address whether a unit lies there, and its tags code (0 where none does)."""
+        known, tags, _ = self.of(topic, queue_id)
+        if not known.size:
+            return np.zeros(addresses.shape, np.bool_), np.zeros(addresses.shape, np.int64)
+        at = np.searchsorted(known, addresses)
+        at[at == known.size] = 0
+        found = known[at] == addresses
+        return found, np.where(found, tags[at], 0)

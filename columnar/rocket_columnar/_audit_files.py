@@ -1,0 +1,152 @@
+"""Names, sizes and headers of index files and consume queues: what an audit sees without their content."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
+
+from rocket_columnar._audit_finding import Finding, finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_columnar.index_file import IndexHeader
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["check_index_files", "check_queue_files", "empty_file", "usual_size"]
+
+
+def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
+    """The length that most files have; of several equally frequent ones a whole number of units, then the larger."""
+    counts = Counter(sizes)
+    return max(counts, key=lambda size: (counts[size], size % unit == 0, size))
+
+
+def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
+    sizes = []
+    for file in files:
+        try:
+            sizes.append((file, file.path.stat().st_size))
+        except FileNotFoundError:  # expired meanwhile
+            continue
+    return sizes
+
+
+def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
+    """One length for all consume-queue files of a store (CQ-FILE-1), and each where the one before it ends (CQ-FILE-2)."""
+    sizes = _sizes(files)
+    if not sizes:
+        return
+    usual = usual_size([size for _, size in sizes], unit=QUEUE_UNIT.size)
+    ends: dict[tuple[str | None, int | None], int] = {}
+    for file, size in sizes:
+        if size != usual or size % QUEUE_UNIT.size:
+            report(
+                finding(
+                    "queue.size",
+                    file.name,
+                    min(size, usual),
+                    f"found {size:,} bytes, expected {usual:,} as the other queues' files have: a broker refuses to start",
+                )
+            )
+        end = ends.get((file.topic, file.queue_id))
+        ends[file.topic, file.queue_id] = file.base_offset + usual
+        if end is not None and file.base_offset != end:
+            first, stop = end // QUEUE_UNIT.size, file.base_offset // QUEUE_UNIT.size
+            report(
+                finding(
+                    "queue.gap",
+                    file.name,
+                    0,
+                    f"found a file that begins at logical offset {stop:,}, expected one at {first:,}, where the one "
+                    "before it ends: consumers cannot read across",
+                )
+            )
+
+
+def check_index_files(
+    headers: Sequence[tuple[StoreFile, IndexHeader]],
+    log_end: int | None,
+    report: Callable[[Finding], None],
+    *,
+    quick: bool,
+) -> list[StoreFile]:
+    """Sizes, order and headers of the index files.
+
+    Args:
+        headers: the files in name order.
+        log_end: physical offset behind the log's last record; None without a log.
+        report: takes findings.
+        quick: whether nothing else will look at counts.
+
+    Returns:
+        The files of the usual size.
+    """
+    sizes = dict(_sizes([file for file, _ in headers]))
+    if not sizes:
+        return []
+    usual = usual_size(list(sizes.values()))
+    for file, size in sizes.items():
+        if size != usual:
+            what = (
+                "a broker reads zeros for what is missing, in silence"
+                if size < usual
+                else "nothing reads the rest"
+            )
+            text = f"found {size:,} bytes, expected {usual:,} as its siblings have; {what}"
+            report(finding("index.size", file.name, min(size, usual), text))
+    _check_order(headers, report)
+    for number, (file, header) in enumerate(headers):
+        if log_end is not None and header.index_count > 1 and header.end_phy_offset >= log_end:
+            report(
+                finding(
+                    "index.ahead_of_log",
+                    file.name,
+                    INDEX_HEADER.offset_of("end_phy_offset"),
+                    f"found an end physical offset of {header.end_phy_offset:,}, but the log ends at {log_end:,}: "
+                    "new messages before that offset are not indexed, in silence",
+                )
+            )
+        if not quick:
+            continue
+        room = (usual - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
+        if not 0 <= header.index_count <= max(room, 1):
+            text = f"found an index count of {header.index_count:,}, expected at most {room:,}, for which there is room"
+            report(finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text))
+        elif header.index_count <= 1:
+            report(empty_file(file, last=number == len(headers) - 1))
+    return [file for file, size in sizes.items() if size == usual]
+
+
+def empty_file(file: StoreFile, *, last: bool) -> Finding:
+    """An index file without entries; as the last one it is where the next put goes, and no more than worth a note."""
+    text = "found a file without entries"
+    if last:
+        text += ": the next put goes into it"
+        return finding(
+            "index.empty", file.name, None, text, severity="note", cure="none needed: the broker fills it"
+        )
+    return finding("index.empty", file.name, None, text + ": it only costs room and time")
+
+
+def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Callable[[Finding], None]) -> None:
+    """Files by name against files by content: both ends must be out of order, since one may be damaged."""
+    filled = [(file, header) for file, header in headers if header.index_count > 1]
+    for (before, first), (file, second) in pairwise(filled):
+        if (
+            second.begin_phy_offset < first.begin_phy_offset
+            and second.end_phy_offset <= first.end_phy_offset
+            and second.end_timestamp <= first.end_timestamp
+        ):
+            report(
+                finding(
+                    "index.name_order",
+                    file.name,
+                    None,
+                    f"found physical offsets {second.begin_phy_offset:,} to {second.end_phy_offset:,}, older than those of "
+                    f"{before.name}, whose name sorts before: queries stop too early, and puts go into the wrong file",
+                )
+            )

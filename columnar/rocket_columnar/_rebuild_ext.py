@@ -1,0 +1,40 @@
+"""Ext addresses of units: the store's own ext units, found again by what they say of their message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocket_columnar._audit_ext import ExtUnits
+
+__all__ = ["Addresses"]
+
+
+class Addresses:
+    """The ext units of one queue, taken in order.
+
+    Bit maps depend on the consumers of their day, so ext units cannot be made again; where they are there, each
+    belongs to the next message of the queue that has its store timestamp and tags code. Units that no message
+    takes are orphans of repeated puts.
+    """
+
+    def __init__(self, ext: ExtUnits, topic: str, queue_id: int) -> None:
+        self._addresses, self._tags, self._times = ext.of(topic, queue_id)
+        self._next = 0
+
+    def take(self, tags_code: NDArray[np.int64], store_timestamp: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What goes into the units' tags codes: addresses, or the tags code itself where no ext unit is left."""
+        if self._next >= self._addresses.size:
+            return tags_code
+        taken = tags_code.copy()
+        for number, (tags, time) in enumerate(zip(tags_code.tolist(), store_timestamp.tolist(), strict=True)):
+            rest = slice(self._next, None)
+            hits = np.flatnonzero((self._tags[rest] == tags) & (self._times[rest] == time))
+            if hits.size:
+                taken[number] = self._addresses[self._next + int(hits[0])]
+                self._next += int(hits[0]) + 1
+        return taken
