@@ -3,6 +3,7 @@
 from rocket_reference import java
 from rocket_reference.checkpoint_file import Checkpoint, checkpoint, read_checkpoint, write_checkpoint
 from rocket_reference.commit_log import Record, record, records
+from rocket_reference.commit_log_store import CommitLogFiles
 from rocket_reference.consume_queue import (
     PRE_BLANK,
     QueueUnit,
@@ -39,15 +40,19 @@ from rocket_reference.index_header import IndexHeader
 from rocket_reference.index_service import IndexService, OffsetResult, index_keys
 from rocket_reference.mapped_file import MappedFile
 from rocket_reference.mapped_file_queue import MappedFileQueue
+from rocket_reference.message_decoder import Message, next_message
 from rocket_reference.properties import parse_properties, properties_text
 from rocket_reference.queue_table import QueueTable, RunningFlags, is_lmq
 from rocket_reference.record_bytes import body_checksum, encode_blank, encode_record, host_text
+from rocket_reference.reput import Reput
 from rocket_reference.store_checkpoint import StoreCheckpoint
+from rocket_reference.store_start import Store, StoreConfig
 
 __all__ = [
     "DELAY_LEVELS",
     "PRE_BLANK",
     "Checkpoint",
+    "CommitLogFiles",
     "ConsumeQueue",
     "ConsumeQueueExt",
     "DispatchRequest",
@@ -59,13 +64,17 @@ __all__ = [
     "JavaError",
     "MappedFile",
     "MappedFileQueue",
+    "Message",
     "OffsetResult",
     "QueueBounds",
     "QueueTable",
     "QueueUnit",
     "Record",
+    "Reput",
     "RunningFlags",
+    "Store",
     "StoreCheckpoint",
+    "StoreConfig",
     "UnspecifiedError",
     "address_of",
     "base_offset",
@@ -91,6 +100,7 @@ __all__ = [
     "is_lmq",
     "java",
     "key_hash",
+    "next_message",
     "offset_of",
     "open_index_file",
     "parse_properties",

@@ -23,10 +23,10 @@ class Cursor:
 
     __slots__ = ("_data", "limit", "position")
 
-    def __init__(self, data: ReadableBuffer, position: int = 0) -> None:
+    def __init__(self, data: ReadableBuffer, position: int = 0, limit: int | None = None) -> None:
         self._data = data
         self.position = position
-        self.limit = len(data)
+        self.limit = len(data) if limit is None else limit
 
     def get_byte(self) -> int:
         """`get()`, signed."""

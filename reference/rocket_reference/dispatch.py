@@ -43,6 +43,7 @@ __all__ = [
     "dispatch_request",
     "dispatch_requests",
     "dispatch_tags_code",
+    "next_request",
 ]
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"  # TopicValidator.RMQ_SYS_SCHEDULE_TOPIC
@@ -103,6 +104,20 @@ def dispatch_request(
             not been read yet.
     """
     cursor = Cursor(data, position)
+    return next_request(cursor, check_crc=check_crc, read_body=read_body, delay_levels=delay_levels)
+
+
+def next_request(
+    cursor: Cursor,
+    *,
+    check_crc: bool = False,
+    read_body: bool = True,
+    delay_levels: Sequence[int] = DELAY_LEVELS,
+) -> DispatchRequest:
+    """`dispatch_request` where a buffer stands, which then stands behind what could be read.
+
+    That is the length of the record's parts, also where its total size says another.
+    """
     try:
         total_size = cursor.get_int()
         magic = cursor.get_int()

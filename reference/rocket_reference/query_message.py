@@ -1,0 +1,185 @@
+"""The query by key: what the store sends for the offsets that the index finds, and what a client keeps.
+
+Read beside `DefaultMessageStore.queryMessage` 973-1036, `QueryMessageProcessor.queryMessage` 71-124 and the
+client's `MQAdminImpl.queryMessage` 270-430 of 4.9.3.
+
+Theory of operation. The broker asks the index up to three times. A round whose offsets yield no message
+moves the window's end to the store time of the lowest one, if that can be decoded. What is sent is not
+checked against the key: an equal hash is enough. The client throws out what has another key or topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from rocket_reference._cursor import Cursor
+from rocket_reference.errors import JavaError
+from rocket_reference.java import split_one_space
+from rocket_reference.message_decoder import Message, next_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rocket_reference.commit_log_store import CommitLogFiles
+    from rocket_reference.index_service import IndexService
+
+__all__ = [
+    "DEFAULT_QUERY_MAX_NUM",
+    "MessageResult",
+    "SentMessage",
+    "decode_messages",
+    "keep_for_client",
+    "query_message",
+]
+
+DEFAULT_QUERY_MAX_NUM: Final = 32
+"""What a query by unique key is forced to ask for (`MessageStoreConfig.defaultQueryMaxNum`)."""
+
+_INT: Final = Struct(">i")
+_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A message as it is sent: where the index says it lies, and its bytes, as long as its first int says."""
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MessageResult:
+    """What a query by key answers. The last-update values are 0 when the index found nothing (ms, bytes).
+
+    Source: QueryMessageResult 24-79.
+    """
+
+    messages: list[SentMessage]
+    last_update_timestamp: int
+    last_update_phy_offset: int
+
+
+def query_message(
+    index: IndexService, log: CommitLogFiles, topic: str, key: str, max_num: int, begin: int, end: int
+) -> MessageResult:
+    """The messages that the index finds under a key, by ascending offset, repeats kept.
+
+    Args:
+        index: where to look.
+        log: where the messages lie.
+        topic: the messages' topic.
+        key: one of their keys, or their unique key.
+        max_num: how many offsets at most; 64 in any case. `DEFAULT_QUERY_MAX_NUM` for a unique key.
+        begin: start of the window, ms since the epoch, inclusive.
+        end: end of the window, inclusive.
+
+    Raises:
+        JavaError: IllegalArgumentException for a negative max_num.
+        UnspecifiedError: as `IndexService.query`.
+
+    Source: DefaultMessageStore.queryMessage 973-1036.
+    """
+    messages: list[SentMessage] = []
+    last_update_timestamp = last_update_phy_offset = 0
+    last_time = end
+    for _ in range(_ROUNDS):
+        found = index.query(topic, key, max_num, begin, last_time)
+        if not found.offsets:
+            break
+        last_update_timestamp = found.last_update_timestamp
+        last_update_phy_offset = found.last_update_phy_offset
+        for place, offset in enumerate(sorted(found.offsets)):
+            try:
+                message = _look(log, offset)
+                if place == 0:
+                    last_time = message_time(message)
+                data = _sent(log, offset)
+            except JavaError:
+                continue  # caught and logged: this one is left out
+            if data is not None:
+                messages.append(SentMessage(offset, data))
+        if any(message.data for message in messages) or last_time < begin:
+            break
+    return MessageResult(messages, last_update_timestamp, last_update_phy_offset)
+
+
+def message_time(message: Message | None) -> int:
+    """Store time of the lowest hit, ms.
+
+    Raises:
+        JavaError: NullPointerException when it does not decode; the hit is then left out.
+    """
+    if message is None:
+        raise JavaError("NullPointerException", "the lowest hit does not decode")
+    return message.store_timestamp
+
+
+def _look(log: CommitLogFiles, offset: int) -> Message | None:
+    """Source: DefaultMessageStore.lookMessageByOffset 786-799, 1227-1238."""
+    data = log.message_at(offset)
+    return None if data is None else next_message(Cursor(data))
+
+
+def _sent(log: CommitLogFiles, offset: int) -> bytes | None:
+    """The bytes to send for an offset: from there as many as the first int says, up to the file's end.
+
+    Not up to what is written: a buffer's limit can be moved up to its capacity.
+
+    Raises:
+        JavaError: IndexOutOfBoundsException for less than an int written; IllegalArgumentException for a
+            length below 0 or beyond the file.
+
+    Source: DefaultMessageStore.queryMessage 1011-1017.
+    """
+    found = log.find(offset, first_on_not_found=False)
+    if found is None:
+        return None
+    mapped_file, position = found
+    head = mapped_file.select(position, _INT.size)
+    if head is None:
+        return None
+    if len(head) < _INT.size:
+        raise JavaError("IndexOutOfBoundsException", f"{len(head)} bytes")
+    size: int = _INT.unpack(head)[0]
+    if not 0 <= size <= mapped_file.file_size - position:
+        raise JavaError("IllegalArgumentException", f"limit {size}")
+    return bytes(mapped_file.view[position : position + size])
+
+
+def decode_messages(messages: Iterable[SentMessage]) -> list[Message]:
+    """What a client decodes of an answer: up to the first that makes no message.
+
+    The answer is one run of bytes, and each message begins where the parts of the one before end.
+
+    Source: MessageDecoder.decodes 442-455.
+    """
+    cursor = Cursor(b"".join(message.data for message in messages))
+    decoded: list[Message] = []
+    while cursor.position < cursor.limit:
+        message = next_message(cursor, uncompress=True)
+        if message is None:
+            break
+        decoded.append(message)
+    return decoded
+
+
+def keep_for_client(
+    messages: Iterable[Message], topic: str, key: str, *, by_unique_key: bool = False
+) -> list[Message]:
+    """What a client keeps: those of the topic that have the key among their keys.
+
+    By unique key instead those with that id, and of them only the one stored first; the topic is not
+    looked at.
+
+    Source: MQAdminImpl.queryMessage 361-410.
+    """
+    if by_unique_key:
+        same = [message for message in messages if message.msg_id == key]
+        return [min(same, key=lambda message: message.store_timestamp)] if same else []
+    return [
+        message
+        for message in messages
+        if message.keys is not None and key in split_one_space(message.keys) and message.topic == topic
+    ]
