@@ -28,7 +28,8 @@ def test_ids_are_clause_and_slug_and_occur_once() -> None:
 
 def test_cases_are_named_after_their_first_clause_and_know_their_clauses() -> None:
     known = clauses()
-    for item in (*directed_cases(), *PROPERTIES):
+    everything: list[Case | Property] = [*directed_cases(), *PROPERTIES]
+    for item in everything:
         assert item.clauses[0] == item.id.partition("/")[0]
         assert all(clause in known for clause in item.clauses), item.id
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,6 +98,26 @@ def test_a_file_that_is_no_case_is_one_line_and_exit_3(tmp_path: Path) -> None:
         assert run.returncode == 3
         assert len(run.stderr.splitlines()) == 1
         assert str(path) in run.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT")
+def test_an_interrupt_is_exit_130_and_leaves_what_is_known(python_adapter: list[str], tmp_path: Path) -> None:
+    report = tmp_path / "out" / "report.jsonl"
+    command = [sys.executable, "-m", "rocketspec", "conform", "--thorough", "--report", str(report.parent)]
+    with subprocess.Popen(
+        [*command, "--", *python_adapter], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        for _ in range(600):
+            if report.exists() and len(report.read_bytes().splitlines()) > 3:
+                break
+            time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=60)
+    assert run.returncode == 130, errors
+    assert b"Traceback" not in errors
+    lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+    assert lines[0]["type"] == "header"
+    assert lines[-1]["type"] == "case"
 
 
 @pytest.mark.parametrize("verb", ["conform", "replay"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,3 +185,14 @@ def test_messages_of_both_sides_follow_the_schemas(tmp_path: Any) -> None:
 )
 def test_schema_of_adapters_refuses(message: dict[str, Any]) -> None:
     assert problems("adapter_message", message)
+
+
+def test_the_protocol_page_names_each_operation_with_its_fields() -> None:
+    page = (Path(__file__).parents[2] / "conformance" / "PROTOCOL.md").read_text(encoding="utf-8")
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
+    for name, operation in OPERATIONS.items():
+        _, _, fields, result, _ = rows[name].split("|")
+        for field in (*operation.fields, *operation.optional):
+            assert f"`{field}`" in fields, f"{name}: {field}"
+        for field in operation.result:
+            assert f"`{field}`" in result, f"{name}: {field}"

@@ -39,7 +39,7 @@ Exit codes:
   0 conformant            4 incomplete: skipped, unsupported, cut short
   1 not conformant        5 nothing ran
   2 usage                 6 the baseline is stale
-  3 adapter not started   7 reference and real jar disagree
+  3 adapter not started   7 reference and real jar disagree (130 interrupted)
 """
 
 

@@ -43,7 +43,8 @@ class _File:
         self.count = count
         self.data = bytearray(40 + 4 * self.slots + 20 * self.entries)
         self.data[:40] = _header(rng, count)
-        self.filled = range(1, max(1, min(count, self.entries)))
+        stale = rng.choice((0, 0, 1, 1, 3))  # entries behind the count, left by a header that was not flushed
+        self.filled = range(1, max(1, min(count + stale, self.entries)))
         heads = [0] * self.slots
         for entry in self.filled:
             hash_ = key_hash(rng.choice(keys))
