@@ -10,7 +10,20 @@ if TYPE_CHECKING:
 
 __all__ = ["register_all"]
 
-_VERBS = ("conform", "replay", "decode", "inspect", "query", "spec", "golden", "spark")
+_VERBS = (
+    "conform",
+    "replay",
+    "decode",
+    "inspect",
+    "query",
+    "audit",
+    "rebuild",
+    "diff",
+    "digest",
+    "spec",
+    "golden",
+    "spark",
+)
 
 
 def register_all(app: typer.Typer) -> None:
