@@ -9,22 +9,23 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["hash_units", "select_chains"]
+__all__ = ["hash_units", "put_entries", "select_chains"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
+_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
 
 
 def _jit(function: _Function) -> _Function:
-    """Numba's compilation, cached on disk, with the type kept."""
-    return cast("_Function", njit(cache=True)(function))
+    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
+    return cast("_Function", njit(cache=True, nogil=True)(function))
 
 
 _SWAP = sys.byteorder == "little"
@@ -32,11 +33,14 @@ _SWAP = sys.byteorder == "little"
 
 @_jit
 def hash_units(
-    units: NDArray[np.unsignedinteger], bounds: NDArray[np.int64], hashes: NDArray[np.int32]
+    units: NDArray[np.unsignedinteger],
+    bounds: NDArray[np.int64],
+    codes: NDArray[np.uint32],
+    hashes: NDArray[np.int32],
 ) -> None:
-    """Fills `hashes` with the key hash of each run of units (IDX-HASH-1, IDX-HASH-2)."""
+    """Fills `hashes` with the key hash of each run of units (IDX-HASH-1, IDX-HASH-2) behind one of `codes[0]`."""
     for i in range(len(hashes)):
-        code = 0
+        code = _long(codes[0])
         for j in range(bounds[i], bounds[i + 1]):
             code = (code * 31 + units[j]) & 0xFFFFFFFF
         if code > 0x80000000:
@@ -58,6 +62,66 @@ def _unsigned(words: NDArray[np.uint32], index: int) -> int:
 def _wrapped(value: int) -> int:
     """`value` as the Java int it becomes."""
     return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+
+
+@_jit
+def _swapped(value: int) -> Any:
+    """A word as the file holds it."""
+    word = np.uint32(value)
+    if _SWAP:
+        word = np.uint32(
+            word << np.uint32(24)
+            | (word & np.uint32(0xFF00)) << np.uint32(8)
+            | (word >> np.uint32(8)) & np.uint32(0xFF00)
+            | word >> np.uint32(24)
+        )
+    return word
+
+
+@_jit
+def put_entries(
+    words: NDArray[np.uint32],
+    hashes: NDArray[np.int32],
+    phy_offsets: NDArray[np.int64],
+    store_timestamps: NDArray[np.int64],
+    slots: int,
+    count: int,
+    begin: int,
+) -> int:
+    """Puts entries from number `count` on, slots and all (IDX-PUT-2 .. IDX-PUT-8); there is room for them.
+
+    `begin` is the header's begin timestamp. Returns how many slots were empty; the header is the caller's.
+    """
+    used = 0
+    inverse = 1.0 / slots
+    at = 10 + slots + 5 * count
+    for i in range(len(hashes)):
+        key_hash = _long(hashes[i])
+        slot = key_hash - _long(key_hash * inverse) * slots  # one too far at most, on either side
+        if slot < 0:
+            slot += slots
+        elif slot >= slots:
+            slot -= slots
+        previous = _long(np.int32(_swapped(words[10 + slot])))
+        if previous <= 0 or previous > count:
+            previous = 0
+            used += 1
+        time = _long(store_timestamps[i])
+        seconds = _long(0)
+        if begin > 0:
+            seconds = min(max(time - begin, 0) // 1000, 0x7FFFFFFF)
+        if count <= 1:
+            begin = time
+        phy_offset = phy_offsets[i]
+        words[at] = _swapped(key_hash)
+        words[at + 1] = _swapped(phy_offset >> 32)
+        words[at + 2] = _swapped(phy_offset)
+        words[at + 3] = _swapped(seconds)
+        words[at + 4] = _swapped(previous)
+        words[10 + slot] = _swapped(count)
+        at += 5
+        count += 1
+    return used
 
 
 @_jit

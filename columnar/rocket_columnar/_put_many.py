@@ -1,4 +1,4 @@
-"""Many puts at once into an index file of ordinary shape, by NumPy."""
+"""Many puts at once into an index file of ordinary shape: by NumPy, and large batches by a compiled loop."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, Geometry
 
+from rocket_columnar import hashing
 from rocket_columnar._chains import ENTRY
 from rocket_columnar._java import to_i32
 
@@ -35,22 +36,35 @@ class Puts(NamedTuple):
     phy_offsets: NDArray[np.int64]
     store_timestamps: NDArray[np.int64]
 
+    def part(self, start: int, stop: int) -> Puts:
+        """Those from number `start` up to `stop`."""
+        return Puts(self.hashes[start:stop], self.phy_offsets[start:stop], self.store_timestamps[start:stop])
+
 
 def put_batch(
-    mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts
+    mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts, *, compiled: bool = False
 ) -> tuple[IndexHeader, int]:
     """Puts as many as fit; returns the header after them, and how many those are.
 
-    The geometry is `plain`, so every position lies inside the mapping and nothing overlaps.
+    The geometry is `plain`, so every position lies inside the mapping and nothing overlaps. With `compiled`
+    the compiled loop serves, however few they are.
 
     Source: IDX-PUT-1 .. IDX-PUT-8.
     """
     accepted = min(len(puts.hashes), max(0, geometry.index_num - header.index_count))
+    if accepted and (compiled or accepted >= hashing.COMPILED_FROM):
+        return _put_compiled(mapping, geometry, header, puts.part(0, accepted)), accepted
     for start in range(0, accepted, _AT_ONCE):
-        part = slice(start, min(start + _AT_ONCE, accepted))
-        some = Puts(puts.hashes[part], puts.phy_offsets[part], puts.store_timestamps[part])
-        header = _put_part(mapping, geometry, header, some)
+        header = _put_part(mapping, geometry, header, puts.part(start, min(start + _AT_ONCE, accepted)))
     return header, accepted
+
+
+def _put_compiled(mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts) -> IndexHeader:
+    from rocket_columnar import _compiled
+
+    words = np.frombuffer(mapping, np.uint32, geometry.file_size // 4)
+    where = (geometry.hash_slot_num, header.index_count, header.begin_timestamp)
+    return _after(mapping, header, puts, _compiled.put_entries(words, *puts, *where))
 
 
 def _put_part(mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts) -> IndexHeader:
@@ -67,11 +81,16 @@ def _put_part(mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: P
     entries["phy_offset"] = phy_offsets
     entries["time_diff"] = _time_diffs(header, store_timestamps)
     entries["prev_entry"] = previous
+    return _after(mapping, header, puts, int(np.count_nonzero(previous == 0)))
 
+
+def _after(mapping: Mapping, header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
+    """The header after `puts`, of which `used` found an empty slot; written to the file too."""
+    _, phy_offsets, store_timestamps = puts
     after = replace(
         header,
-        hash_slot_count=to_i32(header.hash_slot_count + int(np.count_nonzero(previous == 0))),
-        index_count=header.index_count + number,
+        hash_slot_count=to_i32(header.hash_slot_count + used),
+        index_count=header.index_count + len(phy_offsets),
         end_phy_offset=int(phy_offsets[-1]),
         end_timestamp=int(store_timestamps[-1]),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rocket_columnar import _arrow, _compiled_log, _compiled_properties
+from rocket_columnar import _arrow, _compiled_log, _compiled_text
 from rocket_columnar._compiled_log import PROPERTIES, TOPIC
 from rocket_columnar._record import DELAY_SECONDS, parse_properties, tags_code
 
@@ -56,7 +56,7 @@ def text_columns(part: Part, names: set[str]) -> Columns:
     extra = _Extra()
     row = 0
     while True:
-        row = _compiled_properties.dispatch_texts(
+        row = _compiled_text.dispatch_texts(
             part.window,
             starts,
             lengths,
@@ -99,7 +99,7 @@ def pair_columns(part: Part) -> Array:
     extra = _Extra()
     row, used = 0, 0
     while True:
-        row, used = _compiled_properties.pairs(part.window, starts, lengths, row, counts, places, sizes, used)
+        row, used = _compiled_text.pairs(part.window, starts, lengths, row, counts, places, sizes, used)
         if row == count:
             break
         found = parse_properties(part.bytes(row, PROPERTIES))

@@ -1,7 +1,7 @@
-"""Compiled loops over the properties of records: keys, unique key, tags code, and all pairs.
+"""Compiled loops over text in UTF-8: key hashes, and the properties of records.
 
-Imported only where a log is large. Text that is not well-formed UTF-8, and delay levels that are more than
-plain digits, are left to Python: a loop ends at such a row, and is called again for those behind it.
+Imported only where there is much of it. Text that is not well formed, and delay levels that are more than plain
+digits, are left to Python: a loop ends at such a row, and is called again for those behind it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["dispatch_texts", "pairs"]
+__all__ = ["dispatch_texts", "hash_utf8", "pairs"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
@@ -78,9 +78,8 @@ def _well_formed(  # noqa: C901 - the standard's table
 
 
 @_jit
-def _text_hash(window: NDArray[np.uint8], at: int, end: int) -> Any:
-    """`String.hashCode` of well-formed UTF-8."""
-    code = _long(0)
+def _text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
+    """`String.hashCode` of well-formed UTF-8 behind a text whose hash is `code`, as an unsigned number."""
     while at < end:
         lead = _long(window[at])
         if lead < 0x80:
@@ -96,7 +95,61 @@ def _text_hash(window: NDArray[np.uint8], at: int, end: int) -> Any:
             code = (code * 31 + (0xD7C0 + (point >> 10))) & 0xFFFFFFFF
             point = 0xDC00 | point & 0x3FF
         code = (code * 31 + point) & 0xFFFFFFFF
-    return ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+    return code
+
+
+@_jit
+def hash_utf8(
+    data: NDArray[np.uint8],
+    bounds: NDArray[np.integer],
+    codes: NDArray[np.uint32],
+    hashes: NDArray[np.int32],
+) -> int:
+    """Fills `hashes` with the key hash of each text (IDX-HASH-1, IDX-HASH-2).
+
+    Args:
+        data: texts in UTF-8, one behind the other.
+        bounds: where each begins, and the last ends.
+        codes: `String.hashCode` of what precedes each text; one for all, or one for each.
+        hashes: to fill.
+
+    Returns:
+        The first text that is not well formed, else -1.
+    """
+    step = 1 if len(codes) > 1 else 0
+    for i in range(len(hashes)):
+        at, end = _long(bounds[i]), _long(bounds[i + 1])
+        first = _long(codes[i * step])
+        code = first
+        high = np.uint8(0)
+        while at + 8 <= end:
+            code = (
+                code * 0x94446F01  # 31^8
+                + _long(data[at]) * 27512614111
+                + _long(data[at + 1]) * 887503681
+                + _long(data[at + 2]) * 28629151
+                + _long(data[at + 3]) * 923521
+                + _long(data[at + 4]) * 29791
+                + _long(data[at + 5]) * 961
+                + _long(data[at + 6]) * 31
+                + _long(data[at + 7])
+            ) & 0xFFFFFFFF
+            high |= data[at] | data[at + 1] | data[at + 2] | data[at + 3]
+            high |= data[at + 4] | data[at + 5] | data[at + 6] | data[at + 7]
+            at += 8
+        while at < end:
+            code = (code * 31 + _long(data[at])) & 0xFFFFFFFF
+            high |= data[at]
+            at += 1
+        if high & 0x80:
+            at = _long(bounds[i])
+            if not _well_formed(data, at, end):
+                return i
+            code = _text_hash(data, at, end, first)
+        if code >= 0x80000000:
+            code = (0x100000000 - code) & 0x7FFFFFFF
+        hashes[i] = code
+    return -1
 
 
 @_jit
@@ -160,7 +213,9 @@ def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
         if level > 0:
             codes[i] = store_timestamps[i] + 1000 * seconds[min(level, len(seconds)) - 1]
         elif sizes[2, i] > 0:
-            codes[i] = _text_hash(window, _long(places[2, i]), _long(places[2, i]) + sizes[2, i])
+            tags = _long(places[2, i])
+            code = _text_hash(window, tags, tags + sizes[2, i], _long(0))
+            codes[i] = ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
         else:
             codes[i] = 0
     return len(starts)
