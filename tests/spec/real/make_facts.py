@@ -1,13 +1,19 @@
-"""Asks the real 4.9.3 store again and writes `facts.json`: `python tests/spec/real/make_facts.py`. Needs Maven and a JDK 17."""
+"""Asks the real 4.9.3 store again: `python tests/spec/real/make_facts.py`. Needs Maven and a JDK 17.
+
+Writes `facts.json`, what single classes answered, and `restarts.json`, what whole stores did (`restart_scripts.py`).
+"""
 
 from __future__ import annotations
 
+import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
 FACTS = HERE / "facts.json"
+RESTARTS = HERE / "restarts.json"
 BUILD = HERE.parents[2] / "build" / "store-facts"
 OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
@@ -23,8 +29,8 @@ def _run(*command: str) -> None:
         )
 
 
-def make_facts(target: Path) -> None:
-    """Writes what the real store answers, as JSON, into `target`."""
+def _compiled(source: str) -> str:
+    """Compiles a class against the real jars; returns the class path."""
     jars, classes = BUILD / "jars", BUILD / "classes"
     if not list(jars.glob("rocketmq-store-4.9.3.jar")):
         _run(
@@ -32,9 +38,25 @@ def make_facts(target: Path) -> None:
             f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
         )  # fmt: skip
     path = f"{classes}{':' if sys.platform != 'win32' else ';'}{jars}/*"
-    _run("javac", "-nowarn", "-cp", path, "-d", str(classes), str(HERE / "StoreFacts.java"))
+    _run("javac", "-nowarn", "-cp", path, "-d", str(classes), str(HERE / source))
+    return path
+
+
+def make_facts(target: Path) -> None:
+    """Writes what the real store's classes answer, as JSON, into `target`."""
+    path = _compiled("StoreFacts.java")
     _run("java", *OPENED, "-cp", path, "org.apache.rocketmq.store.StoreFacts", str(target))
+
+
+def make_restarts(target: Path) -> None:
+    """Writes what real stores did with the scripts' directories, as JSON, into `target`."""
+    path = _compiled("RestartFacts.java")
+    script = BUILD / "restart-scripts.json"
+    scripts = runpy.run_path(str(HERE / "restart_scripts.py"))["scripts"]
+    script.write_text(json.dumps(scripts()), "utf-8")
+    _run("java", *OPENED, "-cp", path, "org.apache.rocketmq.store.RestartFacts", str(script), str(target))
 
 
 if __name__ == "__main__":
     make_facts(FACTS)
+    make_restarts(RESTARTS)

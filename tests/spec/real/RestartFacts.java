@@ -1,0 +1,282 @@
+package org.apache.rocketmq.store;
+
+import com.alibaba.fastjson.JSON;
+import com.alibaba.fastjson.JSONArray;
+import com.alibaba.fastjson.JSONObject;
+import com.alibaba.fastjson.serializer.SerializerFeature;
+import java.io.File;
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.apache.rocketmq.common.BrokerConfig;
+import org.apache.rocketmq.common.MixAll;
+import org.apache.rocketmq.common.UtilAll;
+import org.apache.rocketmq.store.config.MessageStoreConfig;
+import org.apache.rocketmq.store.ha.HAService;
+import org.apache.rocketmq.store.index.IndexFile;
+import org.apache.rocketmq.store.index.IndexService;
+import org.apache.rocketmq.store.stats.BrokerStatsManager;
+
+/**
+ * Runs the real store of RocketMQ 4.9.3 over directories that a script describes, and notes what it did to them: start,
+ * recovery, dispatch and query. Lies in the store's package for the sake of what is not public. No port is opened.
+ */
+public final class RestartFacts {
+    private final Path root;
+    private final JSONObject script;
+    private DefaultMessageStore store;
+    private boolean shutDown;
+
+    private RestartFacts(JSONObject script) throws Exception {
+        this.script = script;
+        this.root = Files.createTempDirectory("restart-facts");
+        for (Map.Entry<String, Object> file : script.getJSONObject("files").entrySet()) {
+            Path path = root.resolve(file.getKey());
+            Files.createDirectories(path.getParent());
+            byte[] bytes = UtilAll.string2bytes(((String) file.getValue()).toUpperCase());
+            Files.write(path, bytes == null ? new byte[0] : bytes);
+        }
+    }
+
+    /** Arguments: the script and the target, both JSON. Ends the process: the store's threads would keep it alive. */
+    public static void main(String[] args) {
+        int status = 1;
+        try {
+            Map<String, Object> all = new LinkedHashMap<>();
+            String text = new String(Files.readAllBytes(Paths.get(args[0])), StandardCharsets.UTF_8);
+            for (Map.Entry<String, Object> entry
+                : JSON.parseObject(text, com.alibaba.fastjson.parser.Feature.OrderedField).entrySet()) {
+                all.put(entry.getKey(), new RestartFacts((JSONObject) entry.getValue()).run());
+            }
+            Files.write(Paths.get(args[1]), (JSON.toJSONString(all, SerializerFeature.PrettyFormat,
+                SerializerFeature.WriteMapNullValue, SerializerFeature.BrowserCompatible) + "\n")
+                .getBytes(StandardCharsets.UTF_8));
+            status = 0;
+        } catch (Throwable error) {
+            error.printStackTrace();
+        }
+        System.exit(status);
+    }
+
+    private List<Object> run() throws Exception {
+        List<Object> result = new ArrayList<>();
+        JSONArray steps = script.getJSONArray("steps");
+        for (int i = 0; i < steps.size(); i++) {
+            JSONObject step = steps.getJSONObject(i);
+            Map<String, Object> state = new LinkedHashMap<>();
+            state.put("do", step.getString("do"));
+            try {
+                state.put("result", step(step));
+            } catch (InvocationTargetException error) {
+                state.put("thrown", error.getCause().getClass().getSimpleName());
+            } catch (RuntimeException error) {
+                state.put("thrown", error.getClass().getSimpleName());
+            }
+            settle();
+            state.putAll(state());
+            result.add(state);
+        }
+        return result;
+    }
+
+    private Object step(JSONObject step) throws Exception {
+        switch (step.getString("do")) {
+            case "load":
+                return load();
+            case "start":
+                store.start();
+                return null;
+            case "shutdown":
+                store.shutdown();
+                shutDown = true;
+                return null;
+            case "wrote":
+                store.getCommitLog().mappedFileQueue.getLastMappedFile().setWrotePosition(step.getIntValue("position"));
+                return null;
+            case "damage":
+                store.getCommitLog().mappedFileQueue.getFirstMappedFile().getMappedByteBuffer()
+                    .put(step.getIntValue("offset"), step.getByteValue("byte"));
+                return null;
+            case "reput":
+                Object service = field(DefaultMessageStore.class, "reputMessageService").get(store);
+                ((DefaultMessageStore.ReputMessageService) service).setReputFromOffset(step.getLongValue("from"));
+                method(DefaultMessageStore.ReputMessageService.class, "doReput").invoke(service);
+                return ((DefaultMessageStore.ReputMessageService) service).getReputFromOffset();
+            case "put":
+                DispatchRequest request = new DispatchRequest(step.getString("topic"), 0, step.getLongValue("offset"),
+                    step.getIntValue("size"), step.getLongValue("tags_code"), step.getLongValue("store_timestamp"),
+                    step.getLongValue("cq_offset"), null, null, 0, 0, null);
+                store.putMessagePositionInfo(request);
+                return null;
+            case "index_error":
+                store.getAccessRights().makeIndexFileError();
+                return null;
+            case "reput_impatiently":
+                return impatiently(() -> step(new JSONObject(step).fluentPut("do", "reput")));
+            case "get_ext":
+                ConsumeQueueExt.CqExtUnit unit =
+                    store.findConsumeQueue(step.getString("topic"), 0).getExt(step.getLongValue("address"));
+                return unit == null ? null : unit.getTagsCode();
+            case "query":
+                return query(step);
+            case "min_timestamps":
+                StoreCheckpoint point = new StoreCheckpoint(root + "/other/checkpoint" + step.getString("name"));
+                point.setPhysicMsgTimestamp(step.getLongValue("physic"));
+                point.setLogicsMsgTimestamp(step.getLongValue("logics"));
+                point.setIndexMsgTimestamp(step.getLongValue("index"));
+                return new long[] {point.getMinTimestamp(), point.getMinTimestampIndex()};
+            default:
+                throw new IllegalArgumentException(step.toJSONString());
+        }
+    }
+
+    /** Runs what waits between its tries, and cuts each wait short. */
+    private static Object impatiently(java.util.concurrent.Callable<Object> action) throws Exception {
+        Thread waiting = Thread.currentThread();
+        Thread prompter = new Thread(() -> {
+            try {
+                for (Thread.sleep(500); ; Thread.sleep(20)) {
+                    waiting.interrupt();
+                }
+            } catch (InterruptedException done) {
+                return;
+            }
+        });
+        prompter.start();
+        try {
+            return action.call();
+        } finally {
+            prompter.interrupt();
+            prompter.join();
+            Thread.interrupted();
+        }
+    }
+
+    private boolean load() throws Exception {
+        MessageStoreConfig config = new MessageStoreConfig();
+        config.setStorePathRootDir(root.toString());
+        config.setStorePathCommitLog(root + "/commitlog");
+        BrokerConfig broker = new BrokerConfig();
+        Properties properties = new Properties();
+        script.getJSONObject("config").forEach((name, value) -> properties.put(name, String.valueOf(value)));
+        MixAll.properties2Object(properties, config);
+        MixAll.properties2Object(properties, broker);
+        store = new DefaultMessageStore(config, new BrokerStatsManager("facts", false), null, broker);
+        field(DefaultMessageStore.class, "haService").set(store, new Silent(store));
+        return store.load();
+    }
+
+    /** Offsets of the messages in their order, and what the index says of itself. */
+    private Object query(JSONObject step) {
+        QueryMessageResult found = store.queryMessage(step.getString("topic"), step.getString("key"),
+            step.getIntValue("max_num"), step.getLongValue("begin"), step.getLongValue("end"));
+        List<Object> messages = new ArrayList<>();
+        found.getMessageBufferList().forEach(buffer -> messages.add(buffer.getLong(28)));
+        Map<String, Object> result = new LinkedHashMap<>();
+        result.put("phy_offsets", messages);
+        result.put("last_update_timestamp", found.getIndexLastUpdateTimestamp());
+        result.put("last_update_phy_offset", found.getIndexLastUpdatePhyoffset());
+        return result;
+    }
+
+    /** Waits for the flush that a roll has started. */
+    private static void settle() throws Exception {
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals("FlushIndexFileThread")) {
+                thread.join();
+            }
+        }
+    }
+
+    private Map<String, Object> state() throws Exception {
+        Map<String, Object> result = new LinkedHashMap<>();
+        Map<String, Object> queues = new TreeMap<>();
+        if (store != null) {
+            store.getConsumeQueueTable().forEach((topic, byId) -> byId.forEach((id, queue) -> {
+                long[] bounds = {queue.getMinOffsetInQueue(), queue.getMaxOffsetInQueue(), queue.getMaxPhysicOffset()};
+                if (!topic.startsWith("SCHEDULE") || bounds[1] > 0) {
+                    queues.put(topic + "/" + id, JSON.toJSONString(bounds));
+                }
+            }));
+            result.put("queues", queues);
+            result.put("log", JSON.toJSONString(new long[] {store.getMinPhyOffset(), store.getMaxPhyOffset()}));
+            StoreCheckpoint point = store.getStoreCheckpoint();
+            result.put("checkpoint", point == null ? null : JSON.toJSONString(new long[] {
+                point.getPhysicMsgTimestamp(), point.getLogicsMsgTimestamp(), point.getIndexMsgTimestamp()}));
+            result.put("index_files", indexFiles().size());
+            result.put("flags", store.getAccessRights().getFlagBits());
+        }
+        Map<String, Object> files = new LinkedHashMap<>();
+        list(root.toFile(), "", files);
+        result.put("files", files);
+        return result;
+    }
+
+    @SuppressWarnings("unchecked")
+    private List<IndexFile> indexFiles() throws Exception {
+        Object service = field(DefaultMessageStore.class, "indexService").get(store);
+        return (List<IndexFile>) field(IndexService.class, "indexFileList").get(service);
+    }
+
+    /** Every file in bytes, less trailing zeros; index files that the clock named by their place. */
+    private void list(File folder, String path, Map<String, Object> files) throws Exception {
+        File[] members = folder.listFiles();
+        java.util.Arrays.sort(members);
+        int place = 0;
+        for (File file : members) {
+            String name = path + file.getName();
+            if (file.isDirectory()) {
+                list(file, name + "/", files);
+            } else if (!name.equals("lock") && !name.startsWith("config/")) {
+                boolean clock = path.equals("index/") && !script.getJSONObject("files").containsKey(name);
+                byte[] bytes = Files.readAllBytes(file.toPath());
+                if (name.equals("checkpoint") && !shutDown) {
+                    java.util.Arrays.fill(bytes, 8, 16, (byte) 0); // a flush in the background may come early or late
+                }
+                int end = bytes.length;
+                while (end > 0 && bytes[end - 1] == 0) {
+                    end--;
+                }
+                files.put(clock ? "index/new-" + ++place : name,
+                    bytes.length + ":" + UtilAll.bytes2string(java.util.Arrays.copyOf(bytes, end)).toLowerCase());
+            }
+        }
+    }
+
+    private static Field field(Class<?> owner, String name) throws Exception {
+        Field field = owner.getDeclaredField(name);
+        field.setAccessible(true);
+        return field;
+    }
+
+    private static Method method(Class<?> owner, String name) throws Exception {
+        Method method = owner.getDeclaredMethod(name);
+        method.setAccessible(true);
+        return method;
+    }
+
+    /** Replication that listens nowhere. */
+    private static final class Silent extends HAService {
+        Silent(DefaultMessageStore store) throws Exception {
+            super(store);
+        }
+
+        @Override
+        public void start() {
+        }
+
+        @Override
+        public void shutdown() {
+        }
+    }
+}

@@ -1,0 +1,394 @@
+"""Stores and what to do with them, for `RestartFacts.java`: files as bytes, then steps."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any, Final
+
+T: Final = 1_700_000_000_000
+"""Store timestamp of the first record; each further one is 10 s later."""
+
+LOG_FILE: Final = 400
+"""Length of a commit-log file, bytes: three records of 111 bytes and a blank of 67."""
+
+SIZE: Final = 111
+PLACES: Final = (0, 111, 222, 400, 511, 622, 800, 911, 1022, 1200, 1311)
+"""Physical offsets of the records 0, 1, 2, ..."""
+
+CONFIG: Final = {
+    "mappedFileSizeCommitLog": LOG_FILE,
+    "mappedFileSizeConsumeQueue": 100,
+    "maxHashSlotNum": 7,
+    "maxIndexNum": 12,
+    "brokerId": 0,
+    "haListenPort": 0,
+}
+
+Script = dict[str, Any]
+
+
+def record(
+    phy_offset: int,
+    properties: str = "",
+    *,
+    topic: str = "T",
+    body: bytes = b"",
+    queue_id: int = 0,
+    queue_offset: int = 0,
+    store_timestamp: int = T,
+    sys_flag: int = 0,
+    more: int = 0,
+    magic: int = 0xDAA320A7,
+    crc: int | None = None,
+) -> bytes:
+    """A commit-log record with IPv4 hosts; `more` is added to its total size."""
+    rest = struct.pack(
+        ">iiqqiqQqQiqi",
+        queue_id, 0, queue_offset, phy_offset, sys_flag, T - 1, 0x7F00000100000001, store_timestamp, 0x7F00000100002A9F, 0, 0,
+        len(body),
+    )  # fmt: skip
+    rest += body + bytes([len(topic)]) + topic.encode()
+    rest += struct.pack(">h", len(properties.encode())) + properties.encode()
+    if crc is None:
+        crc = zlib.crc32(body) & 0x7FFFFFFF if body else 0
+    return struct.pack(">iIi", 12 + len(rest) + more, magic, crc) + rest
+
+
+def message(number: int, **changes: Any) -> bytes:
+    """Record `number` of 111 bytes: keys `u0` and `k0`, queue offset and time by its number."""
+    fields: dict[str, Any] = {"queue_offset": number, "store_timestamp": T + 10_000 * number}
+    return record(PLACES[number], f"UNIQ_KEY\1u{number % 10}\2KEYS\1k{number % 10}", **fields | changes)
+
+
+BLANK: Final = struct.pack(">iI", 67, 0xCBD43194)
+
+
+def log(*files: list[bytes], start: int = 0) -> dict[str, bytes]:
+    """Commit-log files, each filled up with zeros."""
+    return {
+        f"commitlog/{start + LOG_FILE * number:020}": b"".join(parts).ljust(LOG_FILE, b"\0")
+        for number, parts in enumerate(files)
+    }
+
+
+def log_of(count: int, first: int = 0) -> dict[str, bytes]:
+    """The log of the messages `first`, ..., up to `count`, three a file; `first` begins a file."""
+    groups = [list(range(at, min(at + 3, count))) for at in range(first, count, 3)]
+    files = [[message(n) for n in group] + ([BLANK] if len(group) == 3 else []) for group in groups]
+    return log(*files, start=PLACES[first])
+
+
+def unit(number: int, code: int = 0) -> bytes:
+    """The consume-queue unit of message `number`."""
+    return struct.pack(">qiq", PLACES[number], SIZE, code)
+
+
+def queue(*units: bytes, topic: str = "T", queue_id: str = "0") -> dict[str, bytes]:
+    """A consume queue's files of five units."""
+    rows = list(units) or [b""]
+    groups = [rows[at : at + 5] for at in range(0, len(rows), 5)]
+    return {
+        f"consumequeue/{topic}/{queue_id}/{100 * number:020}": b"".join(group).ljust(100, b"\0")
+        for number, group in enumerate(groups)
+    }
+
+
+def index(number: int = 1, end_time: int = T, end_offset: int = 0, count: int = 1) -> dict[str, bytes]:
+    """An index file with a header and nothing else."""
+    head = struct.pack(">qqqqii", T, end_time, 0, end_offset, 0, count)
+    return {f"index/20200101000000{number:03}": head.ljust(308, b"\0")}
+
+
+def checkpoint(physic: int, logics: int, index_time: int = 0) -> dict[str, bytes]:
+    """The checkpoint's file."""
+    return {"checkpoint": struct.pack(">qqq", physic, logics, index_time).ljust(4096, b"\0")}
+
+
+ABORT: Final = {"abort": b""}
+LOAD: Final = {"do": "load"}
+
+
+def reput(start: int) -> Script:
+    return {"do": "reput", "from": start}
+
+
+def wrote(position: int) -> Script:
+    """Moves the write position of the last commit-log file."""
+    return {"do": "wrote", "position": position}
+
+
+def query(key: str, begin: int = 0, end: int = (1 << 63) - 1, max_num: int = 32) -> Script:
+    return {"do": "query", "topic": "T", "key": key, "begin": begin, "end": end, "max_num": max_num}
+
+
+def script(files: dict[str, bytes], *steps: Script, **config: Any) -> Script:
+    return {
+        "config": CONFIG | config,
+        "files": {name: data.hex() for name, data in files.items()},
+        "steps": list(steps),
+    }
+
+
+def scripts() -> dict[str, Script]:
+    """The stores by name."""
+    return {
+        **_clean(),
+        **_refused(),
+        **_unclean(),
+        **_dispatch(),
+        **_multi_dispatch(),
+        **_ext(),
+        **_queries(),
+        **_life(),
+    }
+
+
+def _clean() -> dict[str, Script]:
+    five = [unit(n) for n in range(5)]
+    empty = queue(topic="Empty")
+    broken = log_of(11) | {f"commitlog/{0:020}": message(0).ljust(LOG_FILE, b"\0")}
+    wrong_crc = record(PLACES[1], "KEYS\1k", body=b"abc", crc=1)
+    behind = log([message(0), wrong_crc, record(PLACES[1] + len(wrong_crc))])
+    return {
+        "clean, queue at the log's end": script(log_of(5) | queue(*five) | empty, LOAD),
+        "clean, queue behind the log": script(log_of(5) | queue(*five[:4]) | empty, LOAD),
+        "clean, queue ahead of the log": script(log_of(5) | queue(*five, unit(5), unit(6)), LOAD),
+        "clean, damage in the fourth file from the end": script(broken, LOAD),
+        "clean, damage in the third file from the end": script(
+            {name: data for name, data in broken.items() if int(name[-20:]) < 3 * LOG_FILE}, LOAD
+        ),
+        "clean, wrong checksum": script(behind, LOAD),
+        "clean, wrong checksum, unchecked": script(behind, LOAD, checkCRCOnRecover=False),
+        "clean, first files deleted": script(log_of(8, 3) | queue(*(unit(n) for n in range(8))), LOAD),
+        "no log": script(queue(*five) | queue(unit(0), topic="U") | index(), LOAD),
+        "no log, unclean": script(queue(*five) | index(end_time=5) | ABORT, LOAD),
+        "clean, file of zeros at the end": script(log_of(3) | log([], start=400), LOAD),
+    }
+
+
+def _refused() -> dict[str, Script]:
+    return {
+        "log file of another length": script(
+            log_of(3) | {f"commitlog/{400:020}": bytes(399)} | queue(unit(0)) | index() | ABORT, LOAD
+        ),
+        "queue file of another length": script(
+            log_of(3) | queue(unit(0)) | {f"consumequeue/U/0/{0:020}": bytes(80)} | index() | ABORT, LOAD
+        ),
+        "queue directory that is no number": script(
+            log_of(3) | queue(unit(0)) | {f"consumequeue/T/x/{0:020}": bytes(80)}, LOAD
+        ),
+        "index directory that ends the load": script(
+            log_of(3) | index(1) | {"index/20200101000000002/x": b""} | index(3), LOAD
+        ),
+    }
+
+
+def _unclean() -> dict[str, Script]:
+    eight = [unit(n) for n in range(8)]
+    whole = log_of(8) | queue(*eight) | index(end_time=T + 70_000, end_offset=PLACES[7]) | ABORT
+    third = T + 30_000  # store timestamp of message 3, the first of the second file
+    delayed = record(0, "TAGS\1TagA\2DELAY\x015", topic="SCHEDULE_TOPIC_XXXX")
+    return {
+        "unclean, no checkpoint": script(whole, LOAD),
+        "unclean, bound at the second file": script(whole | checkpoint(third + 3000, third + 3000), LOAD),
+        "unclean, bound 1 ms before the second file": script(
+            whole | checkpoint(third + 2999, third + 9000), LOAD
+        ),
+        "unclean, logics time counts": script(whole | checkpoint(third + 9000, third + 2999), LOAD),
+        "unclean, bound behind everything": script(whole | checkpoint(T * 2, T * 2), LOAD),
+        "unclean, index time is not minded": script(
+            whole | checkpoint(third + 3000, third + 3000, third - 1), LOAD
+        ),
+        "unclean, messageIndexSafe": script(
+            whole | checkpoint(third + 3000, third + 3000, third - 1), LOAD, messageIndexSafe=True
+        ),
+        "unclean, messageIndexSafe, index time at the file": script(
+            whole | checkpoint(third + 3000, third + 3000, third), LOAD, messageIndexSafe=True
+        ),
+        "unclean, index file kept": script(
+            log_of(8)
+            | queue(*eight)
+            | index(end_time=T + 70_000, end_offset=PLACES[7])
+            | checkpoint(third + 3000, third + 3000, T + 70_000)
+            | ABORT,
+            LOAD,
+        ),
+        "unclean, store time 0 at the second file": script(
+            whole
+            | log([message(3, store_timestamp=0), message(4), message(5), BLANK], start=400)
+            | checkpoint(third + 3000, third + 3000),
+            LOAD,
+        ),
+        "unclean, file of zeros at the end": script(
+            log_of(3) | log([], start=400) | checkpoint(T * 2, T * 2) | ABORT, LOAD
+        ),
+        "unclean, torn in the properties": script(
+            log([message(0), message(1), message(2)[:100]]) | ABORT, LOAD
+        ),
+        "unclean, torn before the lengths": script(
+            log([message(0), message(1), message(2)[:80]]) | queue(unit(0), unit(1), unit(2)) | ABORT, LOAD
+        ),
+        "unclean, next file made ahead": script(log([message(0), message(1)], []) | ABORT, LOAD),
+        "unclean, missing file in the middle": script(
+            {name: data for name, data in log_of(8).items() if not name.endswith("400")} | ABORT, LOAD
+        ),
+        "unclean, delayed message": script(log([delayed]) | ABORT, LOAD),
+        "clean, delayed message": script(log([delayed]), LOAD, reput(0)),
+    }
+
+
+def _dispatch() -> dict[str, Script]:
+    of_types = log([message(0), message(1, sys_flag=4), message(2, sys_flag=8, queue_offset=1), BLANK]) | log(
+        [message(3, sys_flag=12, queue_offset=0), message(4, queue_offset=2)], start=400
+    )
+    mismatch = log([message(0), message(1, more=1), message(2)])
+    magic = log([message(0), message(1, magic=0), message(2)])
+    two = log_of(5)
+    return {
+        "dispatch, two files": script(two, LOAD, reput(0)),
+        "dispatch, from the second record": script(two, LOAD, reput(PLACES[1])),
+        "dispatch, from before the log": script(log_of(8, 3), LOAD, reput(0)),
+        "dispatch, at the end": script(two, LOAD, reput(PLACES[4] + SIZE)),
+        "dispatch, transaction types": script(of_types, LOAD, reput(0)),
+        "dispatch, without index": script(two, LOAD, reput(0), messageIndexEnable=False),
+        "dispatch, twice": script(two, LOAD, reput(0), reput(0)),
+        "dispatch, length mismatch": script(mismatch, LOAD, wrote(333), reput(0)),
+        "dispatch, length mismatch, slave": script(mismatch, LOAD, wrote(333), reput(0), brokerId=1),
+        "dispatch, bad magic": script(magic, LOAD, wrote(333), reput(0)),
+        "dispatch, bad magic, slave": script(magic, LOAD, wrote(333), reput(0), brokerId=1),
+        "dispatch, slave role": script(two, LOAD, reput(0), brokerRole="SLAVE", brokerId=1),
+        "dispatch, index that cannot be made": script(two | {"index": b"x"}, LOAD, reput(0), reput(0)),
+        "dispatch, after the index error": script(two, LOAD, {"do": "index_error"}, reput(0)),
+        "dispatch, queue that cannot be made": script(
+            log_of(1) | {"consumequeue": b"x"},
+            LOAD,
+            {"do": "reput_impatiently", "from": 0},
+            enableConsumeQueueExt=True,
+            mappedFileSizeConsumeQueueExt=4096,
+        ),
+        "dispatch, wrong checksum": script(
+            log([record(0, "KEYS\1k", body=b"abc", crc=1)]), LOAD, wrote(102), reput(0)
+        ),
+    }
+
+
+def _multi_dispatch() -> dict[str, Script]:
+    def multi(queues: str, offsets: str, **changes: Any) -> bytes:
+        text = f"KEYS\1k\2INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}"
+        return record(0, text, **changes)
+
+    both = {"enableLmq": True, "enableMultiDispatch": True}
+    first = multi("%LMQ%a,%LMQ%b", "0,3", queue_id=1)
+    again = record(len(first), "INNER_MULTI_DISPATCH\1%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\x010", queue_offset=1)
+    delayed = record(
+        0,
+        "DELAY\x015\2INNER_MULTI_DISPATCH\1%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\x010",
+        topic="SCHEDULE_TOPIC_XXXX",
+    )
+    return {
+        "multi-dispatch": script(log([first]), LOAD, reput(0), **both),
+        "multi-dispatch, LMQ off": script(log([first]), LOAD, reput(0), enableMultiDispatch=True),
+        "multi-dispatch, off": script(log([first]), LOAD, reput(0)),
+        "multi-dispatch, offset 0 again": script(log([first, again]), LOAD, reput(0), **both),
+        "multi-dispatch, fewer offsets than queues": script(
+            log([multi("%LMQ%a,%LMQ%b", "0")]), LOAD, reput(0), **both
+        ),
+        "multi-dispatch, offset that is no number": script(
+            log([multi("%LMQ%a", "x")]), LOAD, reput(0), **both
+        ),
+        "multi-dispatch, no properties": script(log([record(0), record(92)]), LOAD, reput(0), **both),
+        "multi-dispatch, delayed": script(log([delayed]), LOAD, reput(0), **both),
+    }
+
+
+def _ext() -> dict[str, Script]:
+    def put(place: int, offset: int, code: int = 7) -> Script:
+        return {
+            "do": "put", "topic": "T", "offset": offset, "size": 100, "tags_code": code, "store_timestamp": T,
+            "cq_offset": place,
+        }  # fmt: skip
+
+    ext = {"enableConsumeQueueExt": True, "mappedFileSizeConsumeQueueExt": 70}
+    small = struct.pack(">hqqh", 20, 7, T, 0)
+    folder = "consumequeue_ext/T/0/"
+    address = -(1 << 63)
+    units = queue(struct.pack(">qiq", 0, 100, address))
+    return {
+        "ext, repeated put": script({}, LOAD, put(0, 0), put(0, 0), put(1, 100, 8), **ext),
+        "ext, recovered": script(
+            units
+            | {f"{folder}{0:020}": (small * 2).ljust(70, b"\0"), f"{folder}{70:020}": small.ljust(70, b"\0")}
+            | log([record(0, "A\1bcdefg"), record(100, "A\1bcdefg", queue_offset=1)]),
+            LOAD,
+            {"do": "get_ext", "topic": "T", "address": address},
+            {"do": "get_ext", "topic": "T", "address": address + 20},
+            put(1, 100, 9),
+            **ext,
+        ),
+        "ext, truncated with the queue": script(
+            queue(struct.pack(">qiq", 0, 100, address), struct.pack(">qiq", 100, 100, address + 20))
+            | {f"{folder}{0:020}": (small * 2).ljust(70, b"\0")}
+            | log([record(0, "A\1bcdefg")]),
+            LOAD,
+            put(1, 100, 9),
+            **ext,
+        ),
+        "ext, size past the file's end": script(
+            {f"{folder}{0:020}": (small * 2 + struct.pack(">h", 60)).ljust(70, b"\0")} | queue(),
+            LOAD,
+            **ext,
+        ),
+        "ext, file of another length": script({f"{folder}{0:020}": bytes(69)} | queue(), LOAD, **ext),
+    }  # fmt: skip
+
+
+def _queries() -> dict[str, Script]:
+    rows = [
+        record(0, "KEYS\1same", store_timestamp=T),
+        record(101, "KEYS\1same", store_timestamp=T + 10_000, queue_offset=1),
+        record(202, "KEYS\1same same", store_timestamp=T + 20_000, queue_offset=2),
+    ]
+    return {
+        "query": script(
+            log(rows), LOAD, reput(0), query("same"), query("same", max_num=2), query("other"),
+            query("same", T + 5000, T + 15_000), query("same", max_num=0), query("same", max_num=-1),
+        ),
+        "query, lowest hit does not decode": script(
+            log(rows), LOAD, reput(0), {"do": "damage", "offset": 88, "byte": 127}, query("same"),
+        ),
+        "query, magic of the lowest hit": script(
+            log(rows), LOAD, reput(0), {"do": "damage", "offset": 4, "byte": 0}, query("same"),
+        ),
+        "query, another hit does not decode": script(
+            log(rows), LOAD, reput(0), {"do": "damage", "offset": 189, "byte": 127}, query("same"),
+        ),
+        "query, only hit does not decode": script(
+            log(rows[:1]), LOAD, reput(0), {"do": "damage", "offset": 88, "byte": 127}, query("same"),
+        ),
+    }  # fmt: skip
+
+
+def _life() -> dict[str, Script]:
+    times = [
+        (5000, 9000, 100),
+        (9000, 5000, 10_000),
+        (2999, 9000, 5),
+        (3000, 3000, 1),
+        (3001, 3001, 1),
+        (0, 0, -5),
+    ]
+    bounds = [
+        {"do": "min_timestamps", "name": str(n), "physic": physic, "logics": logics, "index": index_time}
+        for n, (physic, logics, index_time) in enumerate(times)
+    ]
+    return {
+        "bounds": script({}, *bounds),
+        "start and shutdown": script(
+            log_of(5) | queue(unit(0), unit(1)) | index(end_time=T + 10_000, end_offset=PLACES[1]),
+            LOAD, {"do": "start"}, {"do": "shutdown"}, LOAD,
+        ),
+        "start and shutdown, dispatch behind": script(
+            log_of(2), LOAD, {"do": "start"}, wrote(300), {"do": "shutdown"}, brokerId=1,
+        ),
+    }  # fmt: skip

@@ -1,0 +1,404 @@
+"""What real 4.9.3 stores did at a start, in dispatch and in queries (`real/restarts.json`), worked out by hand.
+
+`real/restart_scripts.py` says what lay there: records of 111 bytes at `PLACES`, three a file, each with two keys.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+State = dict[str, Any]
+REAL = Path(__file__).parent / "real"
+T = 1_700_000_000_000
+ALL = [0, 111, 222, 400, 511, 622, 800, 911]  # physical offsets of the messages
+END = 1022
+
+
+@pytest.fixture(scope="module")
+def stores() -> dict[str, list[State]]:
+    loaded: dict[str, list[State]] = json.loads((REAL / "restarts.json").read_text("utf-8"))
+    return loaded
+
+
+def content(state: State, name: str) -> bytes:
+    size, _, data = state["files"][name].partition(":")
+    return bytes.fromhex(data).ljust(int(size), b"\0")
+
+
+def queue(state: State, name: str = "T/0") -> list[int]:
+    """Minimum, maximum and end of a queue."""
+    found: list[int] = json.loads(state["queues"][name])
+    return found
+
+
+def units(state: State, topic: str = "T/0") -> list[tuple[int, int, int]]:
+    """The units of a queue's files, less zeros at the end."""
+    names = sorted(name for name in state["files"] if name.startswith(f"consumequeue/{topic}/"))
+    rows = list(struct.iter_unpack(">qiq", b"".join(content(state, name) for name in names)))
+    while rows and rows[-1] == (0, 0, 0):
+        rows.pop()
+    return rows
+
+
+def log(state: State) -> list[int]:
+    found: list[int] = json.loads(state["log"])
+    return found
+
+
+def checkpoint(state: State) -> list[int]:
+    """The times in memory: of the log, the queues and the index."""
+    found: list[int] = json.loads(state["checkpoint"])
+    return found
+
+
+def indexed(state: State) -> list[int]:
+    """Physical offsets of all index entries, file after file."""
+    found: list[int] = []
+    for name in sorted(name for name in state["files"] if name.startswith("index/")):
+        data = content(state, name)
+        if len(data) == 40 + 4 * 7 + 20 * 12:
+            (count,) = struct.unpack_from(">i", data, 36)
+            found += [struct.unpack_from(">q", data, 68 + 20 * entry + 4)[0] for entry in range(1, count)]
+    return found
+
+
+def doubled(places: list[int]) -> list[int]:
+    """Each message has two keys."""
+    return [place for place in places for _ in range(2)]
+
+
+@pytest.mark.java
+def test_the_restarts_are_fresh(maven: str, tmp_path: Path) -> None:
+    spec = util.spec_from_file_location("make_facts", REAL / "make_facts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    sys.modules["make_facts"] = module
+    spec.loader.exec_module(module)
+    module.make_restarts(tmp_path / "restarts.json")
+    assert (tmp_path / "restarts.json").read_bytes() == (REAL / "restarts.json").read_bytes()
+
+
+# --- start --------------------------------------------------------------------------------------------
+
+
+def test_refused_stores(stores: dict[str, list[State]]) -> None:
+    """STORE-1, STORE-3: a failed load touches neither index nor checkpoint."""
+    for name in ("log file of another length", "queue file of another length", "ext, file of another length"):
+        (state,) = stores[name]
+        assert (state["result"], state["checkpoint"]) == (False, None)
+        assert "checkpoint" not in state["files"]
+    assert "index/20200101000000001" in stores["log file of another length"][0]["files"]
+    (damaged,) = stores["ext, size past the file's end"]
+    assert (damaged["result"], damaged["index_files"]) == (False, 0)
+    assert "checkpoint" in damaged["files"]  # recovery comes later
+
+
+def test_queue_directories(stores: dict[str, list[State]]) -> None:
+    """STORE-4: a queue directory whose name is no Java int is passed over."""
+    (state,) = stores["queue directory that is no number"]
+    assert state["result"] is True
+    assert list(state["queues"]) == ["T/0"]
+    assert f"consumequeue/T/x/{0:020}" in state["files"]
+
+
+def test_index_load_is_not_minded(stores: dict[str, list[State]]) -> None:
+    """STORE-5."""
+    (state,) = stores["index directory that ends the load"]
+    assert (state["result"], state["index_files"]) == (True, 1)
+
+
+def test_abort_file(stores: dict[str, list[State]]) -> None:
+    """STORE-2: made by the start, removed by a shutdown that is not behind."""
+    load, start, shutdown, again = stores["start and shutdown"]
+    assert ["abort" in state["files"] for state in (load, start, shutdown, again)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    *_, behind = stores["start and shutdown, dispatch behind"]
+    assert behind["do"] == "shutdown"
+    assert log(behind)[1] - 222 == 78  # bytes that were not dispatched
+    assert "abort" in behind["files"]
+    assert struct.unpack_from(">qqq", content(shutdown, "checkpoint")) == (0, T + 40_000, 0)
+
+
+def test_clean_recovery(stores: dict[str, list[State]]) -> None:
+    """STORE-6: from the third file from the end to the first failure; nothing is dispatched."""
+    (unseen,) = stores["clean, damage in the fourth file from the end"]
+    assert log(unseen) == [0, 1311 + 111]
+    (seen,) = stores["clean, damage in the third file from the end"]
+    assert log(seen) == [0, 111]
+    assert [name for name in seen["files"] if name.startswith("commitlog/")] == [f"commitlog/{0:020}"]
+    (zeros,) = stores["clean, file of zeros at the end"]
+    assert log(zeros) == [0, 400]
+    assert f"commitlog/{400:020}" in zeros["files"]
+    assert all(state["queues"] == {} and state["index_files"] == 0 for state in (unseen, seen, zeros))
+
+
+def test_checksums_at_recovery(stores: dict[str, list[State]]) -> None:
+    """STORE-7: the third record of that log begins at 111 + 101."""
+    assert log(stores["clean, wrong checksum"][0]) == [0, 111]
+    assert log(stores["clean, wrong checksum, unchecked"][0]) == [0, 111 + 101 + 92]
+
+
+def test_torn_records(stores: dict[str, list[State]]) -> None:
+    """STORE-8: zeros in the properties are no failure, zeros in the lengths are one."""
+    (properties,) = stores["unclean, torn in the properties"]
+    assert log(properties) == [0, 333]
+    assert [unit[0] for unit in units(properties)] == [0, 111, 222]
+    assert indexed(properties) == doubled([0, 111])
+    (lengths,) = stores["unclean, torn before the lengths"]
+    assert log(lengths) == [0, 222]
+    assert queue(lengths) == [0, 2, 222]
+
+
+def test_queues_behind_and_ahead(stores: dict[str, list[State]]) -> None:
+    """STORE-9: queues are truncated when one of them ends at the log's end or behind it."""
+    (at_end,) = stores["clean, queue at the log's end"]
+    assert queue(at_end) == [0, 5, 622]
+    assert queue(at_end, "Empty/0") == [0, 1, 0]  # truncated: its first unit of zeros now counts (CQ-TRUNC-3)
+    (behind,) = stores["clean, queue behind the log"]
+    assert queue(behind) == [0, 4, 511]
+    assert queue(behind, "Empty/0") == [0, 0, -1]
+    (ahead,) = stores["clean, queue ahead of the log"]
+    assert queue(ahead) == [0, 5, 622]
+    assert list(ahead["files"]).count(f"consumequeue/T/0/{100:020}") == 0
+
+
+def test_no_log(stores: dict[str, list[State]]) -> None:
+    """STORE-10: all queues go, index files stay, or go by the rule of an unclean exit."""
+    (clean,) = stores["no log"]
+    assert [name for name in clean["files"] if name.startswith("consumequeue")] == []
+    assert clean["index_files"] == 1
+    (unclean,) = stores["no log, unclean"]
+    assert [name for name in unclean["files"] if name.startswith(("consumequeue", "index"))] == []
+
+
+def test_first_file_of_unclean_recovery(stores: dict[str, list[State]]) -> None:
+    """STORE-11: the newest file whose first record is old enough; dispatch begins at that file's start."""
+    from_file = {
+        "unclean, no checkpoint": 0,
+        "unclean, bound at the second file": 3,
+        "unclean, bound 1 ms before the second file": 0,
+        "unclean, logics time counts": 0,
+        "unclean, bound behind everything": 6,
+        "unclean, index time is not minded": 3,
+        "unclean, messageIndexSafe": 0,
+        "unclean, messageIndexSafe, index time at the file": 3,
+        "unclean, store time 0 at the second file": 0,
+    }
+    for name, first in from_file.items():
+        (state,) = stores[name]
+        assert indexed(state) == doubled(ALL[first:]), name
+        assert [unit[0] for unit in units(state)] == ALL, name
+        assert queue(state) == [0, 8, END], name
+    (kept,) = stores["unclean, index file kept"]
+    assert indexed(kept) == [911, 911]  # only the last message is let through again (IDX-SVC-8)
+
+
+def test_files_behind_the_end(stores: dict[str, list[State]]) -> None:
+    """STORE-12: a file made ahead goes unless the file before it ends in a blank; gaps are not noticed."""
+    (ahead,) = stores["unclean, next file made ahead"]
+    assert [name for name in ahead["files"] if name.startswith("commitlog")] == [f"commitlog/{0:020}"]
+    (full,) = stores["unclean, file of zeros at the end"]
+    assert f"commitlog/{400:020}" in full["files"]
+    (gap,) = stores["unclean, missing file in the middle"]
+    assert gap["result"] is True
+    assert [unit[0] for unit in units(gap)] == [0, 111, 222, 800, 911]
+
+
+def test_minimum_at_start(stores: dict[str, list[State]]) -> None:
+    """STORE-13: the queues' minimum follows the commit log's first file."""
+    assert queue(stores["clean, first files deleted"][0]) == [3, 8, END]
+
+
+def test_dispatch_goes_on_from_the_queues(stores: dict[str, list[State]]) -> None:
+    """STORE-14: from the greatest end of a queue, 222 here, whatever the index has."""
+    _, start, *_ = stores["start and shutdown"]
+    assert indexed(start) == doubled([222, 400, 511])
+    assert queue(start) == [0, 5, 622]
+
+
+def test_delayed_messages_at_recovery(stores: dict[str, list[State]]) -> None:
+    """STORE-15: the tag's hash instead of the delivery time."""
+    (recovered,) = stores["unclean, delayed message"]
+    assert units(recovered, "SCHEDULE_TOPIC_XXXX/0") == [(0, 127, 2598919)]
+    *_, dispatched = stores["clean, delayed message"]
+    assert units(dispatched, "SCHEDULE_TOPIC_XXXX/0") == [(0, 127, T + 60_000)]
+
+
+def test_checkpoint_bounds(stores: dict[str, list[State]]) -> None:
+    """CKP-3."""
+    found = [state["result"] for state in stores["bounds"]]
+    assert found == [[2000, 100], [2000, 2000], [0, 0], [0, 0], [1, 1], [0, -5]]
+
+
+# --- dispatch -----------------------------------------------------------------------------------------
+
+
+def test_dispatch_of_whole_files(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-8: record after record, and from a blank to the next file."""
+    *_, state = stores["dispatch, two files"]
+    assert state["result"] == 622
+    assert units(state) == [(place, 111, 0) for place in ALL[:5]]
+    assert indexed(state) == doubled(ALL[:5])
+    *_, state = stores["dispatch, from the second record"]
+    assert (state["result"], indexed(state)) == (622, doubled(ALL[1:5]))
+    *_, state = stores["dispatch, at the end"]
+    assert (state["result"], state["queues"], state["index_files"]) == (622, {}, 0)
+    *_, state = stores["dispatch, wrong checksum"]
+    assert [unit[0] for unit in units(state)] == [0]
+
+
+def test_dispatch_from_before_the_log(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-9."""
+    *_, state = stores["dispatch, from before the log"]
+    assert (log(state)[0], state["result"]) == (400, END)
+    assert indexed(state) == doubled(ALL[3:])
+
+
+def test_dispatch_of_a_length_mismatch(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-10: the position moves by 112, the buffer by 111 and the count of bytes read by nothing."""
+    master, slave = (stores[f"dispatch, length mismatch{role}"][-1] for role in ("", ", slave"))
+    for state in (master, slave):
+        assert [unit[0] for unit in units(state)] == [0, 222]
+        assert indexed(state) == doubled([0, 222])
+    at_the_end = 111 + 112 + 111
+    assert slave["result"] == at_the_end
+    assert master["result"] == at_the_end + (333 - 2 * 111)  # the bytes that it takes for unread
+    assert log(master)[1] == 333
+
+
+def test_dispatch_of_a_bad_magic(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-11: a master passes over the rest of the buffer, a slave stays."""
+    assert [stores[f"dispatch, bad magic{role}"][-1]["result"] for role in ("", ", slave")] == [333, 111]
+    for role in ("", ", slave"):
+        assert [unit[0] for unit in units(stores[f"dispatch, bad magic{role}"][-1])] == [0]
+
+
+def test_dispatchers(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-12: the queue first, then the index, which can be off; types as in LOG-DSP-7 and IDX-SVC-9."""
+    *_, state = stores["dispatch, transaction types"]
+    assert [unit[0] for unit in units(state)] == [0, 222, 511]  # NOT, COMMIT, NOT
+    assert indexed(state) == doubled([0, 111, 222, 511])  # and PREPARED
+    *_, state = stores["dispatch, without index"]
+    assert (len(units(state)), state["index_files"]) == (5, 0)
+
+
+def test_dispatch_twice(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-13: queues skip what they have, the index takes the last message once more."""
+    *_, state = stores["dispatch, twice"]
+    assert [unit[0] for unit in units(state)] == ALL[:5]
+    assert indexed(state) == doubled([*ALL[:5], 511])
+
+
+def test_exceptions_stop_dispatch(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-14: the position stays, and the same record comes again."""
+    _, *tries = stores["dispatch, index that cannot be made"]
+    for state in tries:
+        assert state["thrown"] == "IllegalMonitorStateException"
+        assert [unit[0] for unit in units(state)] == [0]
+        assert state["flags"] == 0
+
+
+def test_times_of_the_checkpoint(stores: dict[str, list[State]]) -> None:
+    """CQ-PUT-9: the queues' time, and on a slave the log's too."""
+    assert checkpoint(stores["dispatch, two files"][-1]) == [0, T + 40_000, 0]
+    assert checkpoint(stores["dispatch, slave role"][-1]) == [T + 40_000, T + 40_000, 0]
+
+
+def test_queue_that_cannot_be_made(stores: dict[str, list[State]]) -> None:
+    """CQ-PUT-10: 30 tries, each with an ext unit of its own, then the flag; the index goes on."""
+    *_, state = stores["dispatch, queue that cannot be made"]
+    ext = content(state, f"consumequeue_ext/T/0/{0:020}")
+    assert ext == struct.pack(">hqqh", 20, 0, T, 0) * 30 + bytes(4096 - 600)
+    assert (state["flags"], state["result"]) == (4, 111)
+    assert indexed(state) == [0, 0]
+    assert checkpoint(state) == [0, 0, 0]
+
+
+def test_error_flags(stores: dict[str, list[State]]) -> None:
+    """CQ-PUT-11: after the index error no unit is written, and the queues' error flag is set too."""
+    *_, state = stores["dispatch, after the index error"]
+    assert (queue(state), units(state)) == ([0, 0, -1], [])
+    assert state["flags"] == 8 | 4
+    assert indexed(state) == doubled(ALL[:5])
+
+
+def test_multi_dispatch(stores: dict[str, list[State]]) -> None:
+    """CQ-LMQ-1 to CQ-LMQ-4."""
+    *_, state = stores["multi-dispatch"]
+    assert state["queues"] == {"%LMQ%a/0": "[0,1,162]", "%LMQ%b/0": "[3,4,162]", "T/1": "[0,1,162]"}
+    assert units(state, "%LMQ%b/0") == [(0, 0x7FFFFFFF, 0)] * 3 + [(0, 162, 0)]
+    assert list(stores["multi-dispatch, LMQ off"][-1]["queues"]) == ["%LMQ%a/1", "%LMQ%b/1", "T/1"]
+    assert list(stores["multi-dispatch, off"][-1]["queues"]) == ["T/1"]
+    *_, state = stores["multi-dispatch, offset 0 again"]
+    assert [unit[:2] for unit in units(state, "%LMQ%a/0")] == [(0, 162), (162, 146)]
+    *_, state = stores["multi-dispatch, fewer offsets than queues"]
+    assert (list(state["queues"]), state["result"]) == (["T/0"], 160)
+    *_, state = stores["multi-dispatch, delayed"]
+    for topic in ("%LMQ%a/0", "SCHEDULE_TOPIC_XXXX/0"):
+        assert units(state, topic) == [(0, 172, T + 60_000)]
+
+
+def test_multi_dispatch_stops(stores: dict[str, list[State]]) -> None:
+    """CQ-LMQ-5: no properties, or an offset that is no number."""
+    *_, state = stores["multi-dispatch, no properties"]
+    assert (state["thrown"], units(state)) == ("NullPointerException", [])
+    *_, state = stores["multi-dispatch, offset that is no number"]
+    assert (state["thrown"], len(units(state))) == ("NumberFormatException", 1)
+
+
+def test_ext_queue(stores: dict[str, list[State]]) -> None:
+    """CQ-EXT-6 to CQ-EXT-8."""
+    unit = [struct.pack(">hqqh", 20, code, T, 0) for code in range(10)]
+    first = -(1 << 63)
+    *_, state = stores["ext, repeated put"]
+    assert content(state, f"consumequeue_ext/T/0/{0:020}") == unit[7] * 2 + unit[8] + bytes(10)
+    assert units(state) == [(0, 100, first), (100, 100, first + 40)]
+    _, known, lost, put = stores["ext, recovered"]
+    assert (known["result"], lost["result"]) == (7, None)
+    assert [name for name in put["files"] if "_ext" in name] == [f"consumequeue_ext/T/0/{0:020}"]
+    assert content(put, f"consumequeue_ext/T/0/{0:020}") == unit[7] + unit[9] + bytes(30)
+    *_, state = stores["ext, truncated with the queue"]
+    assert units(state) == [(0, 100, first), (100, 100, first + 40)]
+    assert stores["ext, size past the file's end"][0]["result"] is False
+
+
+# --- query --------------------------------------------------------------------------------------------
+
+
+def test_message_query(stores: dict[str, list[State]]) -> None:
+    """QRY-1 to QRY-3: three messages with one key, twice in the last of them."""
+    _, _, everything, two, other, window, none, negative = stores["query"]
+    last = {"last_update_timestamp": T + 20_000, "last_update_phy_offset": 202}
+    nothing = {"phy_offsets": [], "last_update_timestamp": 0, "last_update_phy_offset": 0}
+    assert everything["result"] == {"phy_offsets": [0, 101, 202, 202], **last}
+    assert two["result"] == {"phy_offsets": [202, 202], **last}
+    assert other["result"] == none["result"] == nothing
+    assert window["result"] == {"phy_offsets": [101], **last}
+    assert negative["thrown"] == "IllegalArgumentException"
+
+
+def test_message_query_over_damage(stores: dict[str, list[State]]) -> None:
+    """QRY-4."""
+
+    def found(what: str) -> list[int]:
+        offsets: list[int] = stores[f"query, {what}"][-1]["result"]["phy_offsets"]
+        return offsets
+
+    assert found("lowest hit does not decode") == [101, 202, 202]
+    assert found("another hit does not decode") == [0, 101, 202, 202]
+    assert found("magic of the lowest hit") == [0, 101, 202, 202]
+    assert found("only hit does not decode") == []
+    result = stores["query, only hit does not decode"][-1]["result"]
+    assert (result["last_update_timestamp"], result["last_update_phy_offset"]) == (T, 0)
