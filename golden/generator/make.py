@@ -1,6 +1,6 @@
 """Makes the golden stores: runs each scenario on the real RocketMQ, packs what it left, writes the manifest.
 
-    python golden/generator/make.py [--only NAME | --record-vectors]
+    python golden/generator/make.py [--only NAME... | --record-vectors]
 
 Needs a JDK 8 or later and Maven. Work happens in build/golden; the results go to golden/rocket_golden.
 """
@@ -153,11 +153,24 @@ def refuse_traces(folder: Path) -> None:
                 sys.exit(f"{path}: holds {trace!r}")
 
 
-def make(name: str) -> dict[str, Any]:
-    """Makes one store; returns its entry in the manifest."""
+def make(name: str) -> dict[str, dict[str, Any]]:
+    """Runs one scenario; returns the manifest's entries of the stores that it made.
+
+    A scenario's own store has its name; a further one that lies in a folder of its run has that name added.
+    """
     print(f"{name}: running", flush=True)
     folder = run(name)
-    refuse_traces(folder)
+    made = {
+        "-".join([name, *path.parent.relative_to(folder).parts]): path.parent
+        for path in folder.rglob("run.json")
+    }
+    for path in made.values():
+        refuse_traces(path)
+    return {store: entry(store, path, name) for store, path in sorted(made.items())}
+
+
+def entry(name: str, folder: Path, scenario: str) -> dict[str, Any]:
+    """Packs a store and its truth; returns its entry in the manifest."""
     print(f"{name}: packing", flush=True)
     facts = json.loads((folder / "run.json").read_text("utf-8"))
     sizes = facts["store"]
@@ -172,6 +185,7 @@ def make(name: str) -> dict[str, Any]:
     ]
     return {
         "description": facts["description"],
+        "state": facts["state"],
         "archive": packed(archive),
         "unpacked_size": sum(file["size"] for file in files),
         "truth": packed(truth),
@@ -186,7 +200,7 @@ def make(name: str) -> dict[str, Any]:
         "time_zone": facts["time_zone"],
         "jdk": facts["jdk"],
         "os": facts["os"],
-        "command": f"python golden/generator/make.py --only {name}",
+        "command": f"python golden/generator/make.py --only {scenario}",
         "clock_dependent": list(CLOCK_DEPENDENT),
         "files": files,
     }
@@ -196,13 +210,13 @@ def main() -> None:
     """Reads the command line."""
     names = scenario_names()
     parser = argparse.ArgumentParser(description="Makes the golden stores again.")
-    parser.add_argument("--only", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
+    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--record-vectors", action="store_true", help="only record the hashes of the vectors")
     options = parser.parse_args()
     if options.record_vectors:
         record_vectors()
     else:
-        make_stores([options.only] if options.only else names)
+        make_stores(options.only or names)
 
 
 def record_vectors() -> None:
@@ -220,9 +234,10 @@ def make_stores(names: list[str]) -> None:
             sys.exit(f"{tool} is needed to make the golden stores and was not found")
     jars = build()
     old: dict[str, Any] = json.loads(MANIFEST.read_text("utf-8")) if MANIFEST.exists() else {"stores": {}}
-    stores = {name: store for name, store in old["stores"].items() if name in scenario_names()}
+    kept = set(scenario_names()) - set(names)
+    stores = {name: store for name, store in old["stores"].items() if store["command"].split()[-1] in kept}
     for name in names:
-        stores[name] = make(name)
+        stores |= make(name)
     manifest = {
         **old,
         "rocketspec_golden": 1,

@@ -87,6 +87,8 @@ class StoreEntry:
         os: operating system and architecture.
         command: makes the store again.
         clock_dependent: what differs from run to run.
+        state: "clean" when the broker stopped cleanly and nothing is missing; "cut" when it stopped cleanly, and had
+            deleted its oldest files; "unclean" when it was killed or still wrote.
     """
 
     name: str
@@ -108,6 +110,7 @@ class StoreEntry:
     os: str
     command: str
     clock_dependent: tuple[str, ...]
+    state: str = "clean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +161,14 @@ def manifest() -> Manifest:
         raise DamagedError(_NAME, f"{error!r}", "a manifest of golden stores") from error
 
 
-def stores() -> list[str]:
-    """Names of the golden stores, sorted."""
-    return sorted(manifest().stores)
+def stores(*, unclean: bool = False) -> list[str]:
+    """Names of the golden stores, sorted.
+
+    Args:
+        unclean: those that are not whole, instead of those that are: the broker was killed or still wrote, or it had
+            deleted its oldest files.
+    """
+    return sorted(name for name, store in manifest().stores.items() if (store.state != "clean") == unclean)
 
 
 def entry(name: str) -> StoreEntry:

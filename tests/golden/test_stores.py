@@ -93,6 +93,7 @@ def test_readme_lists_every_field_of_every_line() -> None:
 def test_truth_covers_every_file(store_name: str) -> None:
     files = {file.file for file in manifest().stores[store_name].files if file.kind != "other"}
     told = {line["file"] for found in lines(store_name).values() for line in found if "file" in line}
+    told -= {line["file"] for line in lines(store_name)["deleted"]}
     assert told == files
 
 
@@ -101,10 +102,21 @@ def test_truth_counts_add_up(store_name: str) -> None:
     entries = Counter(line["file"] for line in found["index_entry"])
     assert entries == {line["file"]: line["index_count"] - 1 for line in found["index_header"]}
     units = Counter((line["topic"], line["queue_id"]) for line in found["queue_unit"])
-    assert units == {(line["topic"], line["queue_id"]): line["max"] - line["min"] for line in found["queue"]}
-    assert [line["commit_log_offset"] for line in found["dispatch"]] == [
-        line["phy_offset"] for line in found["log_record"]
-    ]
+    first: dict[tuple[str, int], int] = {}
+    for line in found["queue_file"]:
+        topic, queue_id = line["file"].split("/")[1:3]
+        first.setdefault((topic, int(queue_id)), line["base_offset"] // 20)
+    assert units == {
+        (line["topic"], line["queue_id"]): line["max"] - first[line["topic"], line["queue_id"]]
+        for line in found["queue"]
+    }
+    dispatched = list(dict.fromkeys(line["commit_log_offset"] for line in found["dispatch"]))
+    begin = found["log_file"][0]["base_offset"]
+    records = [line["phy_offset"] for line in found["log_record"]]
+    if manifest().stores[store_name].state != "unclean":
+        assert [offset for offset in dispatched if offset >= begin] == records
+    else:
+        assert dispatched == records[: len(dispatched)]
     assert len(found["log_blank"]) == sum(line["ends_in"] == "blank" for line in found["log_file"])
 
 
@@ -154,10 +166,10 @@ def test_unpacking_overwrites_nothing(tmp_path: Path) -> None:
 
 def test_no_store_names_the_machine_that_made_it(store_name: str) -> None:
     records = lines(store_name)["log_record"]
-    assert {
-        record[host].rpartition(":")[0] for record in records for host in ("born_host", "store_host")
-    } == {"127.0.0.1"}
-    assert {record["uniq_key"][:8] for record in records} == {"7F000001"}
+    hosts = {record[host].rpartition(":")[0] for record in records for host in ("born_host", "store_host")}
+    assert hosts <= {"127.0.0.1", "[::1]", "[2001:db8::7]"}
+    unique = {record["uniq_key"].lstrip("0") for record in records if record["uniq_key"] is not None}
+    assert {key[:8] for key in unique} == {"7F000001"}
 
 
 # What the scenarios are for is really in the stores.
@@ -212,6 +224,127 @@ def test_ext_has_units_with_and_without_a_bit_map_and_ends_marked_early() -> Non
     assert sizes[20] > 0
     assert sum(count for size, count in sizes.items() if size > 20) > 0
     assert any(line["used"] == line["size"] for line in lines("ext")["ext_file"])
+
+
+def test_transactions_have_every_type_and_every_fate() -> None:
+    records = lines("transactions")["log_record"]
+    assert {(record["sys_flag"] & 12, record["topic"]) for record in records} >= {
+        (12, "Plain"),
+        (4, "Plain"),
+        (8, "Plain"),
+        (8, "Paid"),
+        (0, "RMQ_SYS_TRANS_HALF_TOPIC"),
+        (0, "RMQ_SYS_TRANS_OP_HALF_TOPIC"),
+        (0, "TRANS_CHECK_MAX_TIME_TOPIC"),
+    }
+    assert not any(record["topic"] == "Paid" and "rollback" in record["keys"] for record in records)
+    assert any(record["topic"] == "Paid" and "until-checked" in record["keys"] for record in records)
+    queued = {line["phy_offset"] for line in lines("transactions")["queue_unit"]}
+    assert {record["sys_flag"] & 12 for record in records if record["phy_offset"] not in queued} == {4, 12}
+
+
+def test_transactions_index_prepared_but_not_rolled_back_records() -> None:
+    keys = {line["key"] for line in lines("transactions")["index_entry"]}
+    assert {f"Plain#raw-{i}" in keys for i in (1, 2, 3)} == {True}
+    assert "Plain#raw-0" not in keys
+
+
+def test_lmq_puts_one_message_into_several_queues() -> None:
+    queues = defaultdict(set)
+    for line in lines("lmq")["queue_unit"]:
+        queues[line["phy_offset"]].add(line["topic"])
+    assert max(len(topics) for topics in queues.values()) >= 5
+    assert any({"Mirror", "Devices"} <= topics for topics in queues.values())
+    delayed = [line for line in lines("lmq")["log_record"] if line["topic"] == "SCHEDULE_TOPIC_XXXX"]
+    assert any(len(queues[line["phy_offset"]]) > 1 for line in delayed)
+
+
+def test_lmq_misses_messages_after_the_restart() -> None:
+    told = {(line["topic"], line["phy_offset"]) for line in lines("lmq")["queue_unit"]}
+    missing = {
+        (line["start"], (queue, line["commit_log_offset"]) in told)
+        for line in lines("lmq")["dispatch"]
+        for queue in line["properties"].get("INNER_MULTI_DISPATCH", "").split(",")
+        if queue.startswith("%LMQ%")
+    }
+    assert missing == {(1, True), (2, True), (2, False)}
+
+
+def test_ipv6_has_each_mixture_of_host_lengths() -> None:
+    assert {line["sys_flag"] & 48 for line in lines("ipv6")["log_record"]} == {0, 16, 32, 48}
+
+
+def test_expired_has_lost_files_of_every_kind() -> None:
+    found = lines("expired")
+    assert {line["file"].split("/")[0] for line in found["deleted"]} == {"commitlog", "consumequeue", "index"}
+    assert {(line["start"], line["by"]) for line in found["deleted"]} == {(1, "expiry"), (2, "expiry")}
+    begin = found["log_file"][0]["base_offset"]
+    assert begin > 0
+    assert any(line["min"] > 0 for line in found["queue"])
+    assert any(line["max_physic_offset"] < begin for line in found["queue"])
+    assert any(line["phy_offset"] < begin for line in found["index_entry"])
+    # Asked for such a message, the broker names an offset and sends nothing.
+    assert any(line["offsets"] and not line["messages"] for line in found["query"])
+
+
+def test_killed_lies_as_it_was_killed() -> None:
+    found = lines("killed")
+    assert "abort" in {file.file for file in manifest().stores["killed"].files}
+    assert found["log_file"][-1]["used"] == 0
+    assert len(found["dispatch"]) < len(found["log_record"])
+    (checkpoint,) = found["checkpoint"]
+    assert found["index_header"][-1]["end_timestamp"] > checkpoint["index_msg_timestamp"]
+
+
+def test_killed_restarted_lost_and_gained_what_the_checkpoint_says() -> None:
+    before, after = lines("killed"), lines("killed-restarted")
+    (checkpoint,) = before["checkpoint"]
+    lost = [
+        line["file"]
+        for line in before["index_header"]
+        if line["end_timestamp"] > checkpoint["index_msg_timestamp"]
+    ]
+    deleted = [line["file"] for line in after["deleted"]]
+    assert deleted == [before["log_file"][-1]["file"], *lost]
+    assert lost
+    first, again = ([line for line in after["dispatch"] if line["start"] == start] for start in (1, 2))
+    assert first == before["dispatch"]
+    bases = [line["base_offset"] for line in before["log_file"]]
+    assert again[0]["commit_log_offset"] in bases[1:]
+    assert again[0]["commit_log_offset"] < first[-1]["commit_log_offset"]
+    # What recovery dispatches, before it knows the delay levels, has the hash of its tags.
+    codes = {line["commit_log_offset"]: line["tags_code"] for line in first}
+    assert {
+        codes[line["commit_log_offset"]] == line["tags_code"]
+        for line in again
+        if line["topic"] == "SCHEDULE_TOPIC_XXXX"
+    } == {False}
+
+
+def test_killed_restarted_holds_a_message_twice() -> None:
+    entries = Counter((line["key"], line["phy_offset"]) for line in lines("killed-restarted")["index_entry"])
+    assert max(entries.values()) == 2
+
+
+def test_replicas_have_the_same_messages() -> None:
+    for kind in ("log_file", "log_record", "queue_unit"):
+        assert lines("replica")[kind] == lines("replica-slave")[kind]
+    entries = [
+        [(line["key"], line["phy_offset"], line["time_diff"]) for line in lines(name)["index_entry"]]
+        for name in ("replica", "replica-slave")
+    ]
+    assert entries[0] == entries[1]
+    late = lines("replica-late-slave")
+    assert late["log_record"] == lines("replica")["log_record"][-len(late["log_record"]) :]
+    assert any(line["size"] == 0x7FFFFFFF for line in late["queue_unit"])
+
+
+def test_live_copy_is_a_beginning_of_live() -> None:
+    whole, part = lines("live"), lines("live-copy")
+    for kind in ("log_record", "index_entry", "dispatch"):
+        assert part[kind] == whole[kind][: len(part[kind])]
+        assert 100 < len(part[kind]) < len(whole[kind])
+    assert "abort" in {file.file for file in manifest().stores["live-copy"].files}
 
 
 # Tampering, in a copy of the package that another interpreter imports.

@@ -27,6 +27,7 @@ final class Broker {
         + "<file>rocketmq.log</file><encoder><pattern>%d %p %t %logger{0} - %m%n</pattern></encoder></appender>"
         + "<root level=\"INFO\"><appender-ref ref=\"file\"/></root></configuration>";
 
+    private final String address;
     private final Map<String, String> config;
     private final int namesrvPort;
     private final int brokerPort;
@@ -34,7 +35,8 @@ final class Broker {
     private BrokerController broker;
 
     /** Paths are relative to the working directory, so that no store file can hold a path of this machine. */
-    Broker(Map<String, String> scenarioConfig) throws IOException {
+    Broker(Scenario scenario) throws IOException {
+        address = scenario.address();
         Path conf = Files.createDirectories(Paths.get("home", "conf"));
         for (String part : new String[] {"broker", "namesrv", "tools"}) {
             Files.write(conf.resolve("logback_" + part + ".xml"), LOGBACK.getBytes(StandardCharsets.UTF_8));
@@ -44,13 +46,13 @@ final class Broker {
         config.put("brokerClusterName", "DefaultCluster");
         config.put("brokerName", NAME);
         config.put("brokerId", "0");
-        config.put("brokerIP1", LOOPBACK);
-        config.put("brokerIP2", LOOPBACK);
+        config.put("brokerIP1", address);
+        config.put("brokerIP2", address);
         config.put("autoCreateTopicEnable", "false");
         config.put("diskMaxUsedSpaceRatio", "95");
         config.put("storePathRootDir", STORE.toString());
         config.put("storePathCommitLog", STORE.resolve("commitlog").toString());
-        config.putAll(scenarioConfig);
+        config.putAll(scenario.config());
         namesrvPort = freePort();
         brokerPort = freePort();
     }
@@ -65,35 +67,66 @@ final class Broker {
     }
 
     String brokerAddress() {
-        return LOOPBACK + ":" + brokerPort;
+        return address + ":" + brokerPort;
     }
 
     BrokerController controller() {
         return broker;
     }
 
-    /** Starts what does not run yet; after {@link #stop} it starts again over the same store. */
+    void startNameServer() throws IOException {
+        Properties properties = new Properties();
+        properties.setProperty("listenPort", Integer.toString(namesrvPort));
+        namesrv = NamesrvStartup.main0(new String[] {"-c", save(Paths.get("namesrv.properties"), properties)});
+    }
+
+    /** Starts the broker in this process; after {@link #stop} it starts again over the same store. */
     void start() throws IOException {
-        if (namesrv == null) {
-            Properties properties = new Properties();
-            properties.setProperty("listenPort", Integer.toString(namesrvPort));
-            namesrv = NamesrvStartup.main0(new String[] {"-c", save("namesrv.properties", properties)});
-        }
+        Properties properties = properties();
+        broker = BrokerStartup.createBrokerController(
+            new String[] {"-c", save(Paths.get("broker.properties"), properties)});
+        BrokerStartup.start(broker);
+    }
+
+    /** Starts the broker in another process, over the store in a folder, for the nth time. */
+    BrokerProcess startApart(Path folder, int start) throws IOException {
+        save(folder.resolve("broker.properties"), properties());
+        return new BrokerProcess(folder, start);
+    }
+
+    /** What a slave is told that differs from this broker. */
+    Map<String, String> slaveConfig() {
+        Map<String, String> slave = config();
+        slave.put("brokerId", "1");
+        slave.put("brokerRole", "SLAVE");
+        slave.put("haSendHeartbeatInterval", "100");
+        return slave;
+    }
+
+    /** Starts a slave of this broker in another process. */
+    BrokerProcess startSlave(Path folder) throws IOException {
+        Properties properties = properties();
+        properties.putAll(slaveConfig());
+        properties.setProperty("listenPort", Integer.toString(freePort()));
+        properties.setProperty("haMasterAddress", address + ":" + (brokerPort + 1));
+        save(folder.resolve("broker.properties"), properties);
+        return new BrokerProcess(folder, 1);
+    }
+
+    private Properties properties() {
         Properties properties = new Properties();
         properties.putAll(config);
         properties.setProperty("namesrvAddr", namesrvAddress());
         properties.setProperty("listenPort", Integer.toString(brokerPort));
         properties.setProperty("messageStorePlugIn", RecordingStore.class.getName());
-        broker = BrokerStartup.createBrokerController(new String[] {"-c", save("broker.properties", properties)});
-        BrokerStartup.start(broker);
+        return properties;
     }
 
     void stop() {
         broker.shutdown();
     }
 
-    private static String save(String name, Properties properties) throws IOException {
-        Path path = Paths.get(name);
+    private static String save(Path path, Properties properties) throws IOException {
         try (Writer writer = Files.newBufferedWriter(path)) {
             properties.store(writer, null);
         }

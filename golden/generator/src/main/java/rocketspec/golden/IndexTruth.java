@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.rocketmq.common.message.MessageDecoder;
 import org.apache.rocketmq.store.DefaultMessageStore;
+import org.apache.rocketmq.store.DispatchRequest;
 import org.apache.rocketmq.store.QueryMessageResult;
 import org.apache.rocketmq.store.index.IndexFile;
 import org.apache.rocketmq.store.index.IndexHeader;
@@ -28,33 +29,31 @@ final class IndexTruth {
     private static final int ALL = 1_000_000;
 
     private final DefaultMessageStore store;
+    private final Left left;
     private final Consumer<Map<String, Object>> out;
     private final IndexService service;
     private final List<IndexFile> files;
 
-    IndexTruth(DefaultMessageStore store, Consumer<Map<String, Object>> out) {
+    IndexTruth(DefaultMessageStore store, Left left, Consumer<Map<String, Object>> out) {
         this.store = store;
+        this.left = left;
         this.out = out;
         this.service = Private.get(store, "indexService");
         this.files = Private.get(service, "indexFileList");
     }
 
-    void write(List<RecordingStore.Dispatched> dispatched) throws IOException {
-        IndexReplay replay = new IndexReplay(files, slots(), entries());
-        for (RecordingStore.Dispatched each : dispatched) {
-            replay.build(each.request);
-        }
-        replay.compare();
+    /** Writes the lines; the log's records are needed where more was indexed than a killed broker could record. */
+    void write(List<DispatchRequest> records) throws IOException {
+        IndexReplay replay = replay(records);
+        Map<IndexFile, List<IndexReplay.Put>> puts = replay.compare();
         Set<String> allKeys = new LinkedHashSet<>();
         replay.puts().forEach(put -> allKeys.add(put.key()));
         for (IndexFile file : files) {
             header(file);
             Map<String, List<IndexReplay.Put>> keys = new LinkedHashMap<>();
-            for (IndexReplay.Put put : replay.puts()) {
-                if (put.file.equals(file.getFileName())) {
-                    out.accept(put.line());
-                    keys.computeIfAbsent(put.key(), key -> new ArrayList<>()).add(put);
-                }
+            for (IndexReplay.Put put : puts.get(file)) {
+                out.accept(put.line(name(file)));
+                keys.computeIfAbsent(put.key(), key -> new ArrayList<>()).add(put);
             }
             timeWindows(file);
             for (String key : allKeys) {
@@ -64,6 +63,31 @@ final class IndexTruth {
         Map<String, IndexReplay.Put> firstOfKey = new LinkedHashMap<>();
         replay.puts().forEach(put -> firstOfKey.putIfAbsent(put.key(), put));
         queries(firstOfKey.values());
+    }
+
+    private IndexReplay replay(List<DispatchRequest> records) throws IOException {
+        IndexReplay replay = new IndexReplay(files, left.indexFilesExpired(), slots(), entries());
+        if (!left.clean) {
+            replay.limit(files.stream().mapToInt(file -> ((IndexHeader) Private.get(file, "indexHeader")).getIndexCount() - 1).sum());
+        }
+        int lost = left.indexFilesLost();
+        int start = 0;
+        long behind = -1;
+        for (RecordingStore.Dispatched each : left.dispatched) {
+            if (lost > 0 && start != 0 && each.start != start) {
+                replay.lose(lost);
+                lost = 0;
+            }
+            start = each.start;
+            replay.build(each.request);
+            behind = Math.max(behind, each.request.getCommitLogOffset());
+        }
+        for (DispatchRequest record : records) {
+            if (record.getCommitLogOffset() > behind) {
+                replay.build(record);
+            }
+        }
+        return replay;
     }
 
     private int slots() {

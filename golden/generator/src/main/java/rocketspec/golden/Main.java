@@ -1,14 +1,10 @@
 package rocketspec.golden;
 
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Paths;
-import java.util.Map;
 import java.util.TimeZone;
 
 /**
  * Makes one golden store in the working directory: {@code store/} as the broker left it, {@code truth.jsonl}
- * (what Java says of it) and {@code run.json} (how it was made).
+ * (what Java says of it) and {@code run.json} (how it was made). Some scenarios make further stores, each in a folder.
  */
 public final class Main {
 
@@ -29,21 +25,14 @@ public final class Main {
     private static void make(String name) throws Exception {
         Scenario scenario = scenario(name);
         TimeZone.setDefault(TimeZone.getTimeZone(scenario.timeZone()));
-        Broker broker = new Broker(scenario.config());
-        broker.start();
-        Session session = new Session(broker, scenario.seed());
+        // Read when the first socket is made: addresses of the other family need both.
+        System.setProperty("java.net.preferIPv4Stack", Boolean.toString(scenario.address().indexOf(':') < 0));
+        Broker broker = new Broker(scenario);
+        Session session = new Session(broker, scenario);
         scenario.run(session);
-        session.close();
-        Truth.write(RecordingStore.current(), RecordingStore.dispatched(), Paths.get("truth.jsonl"));
-        Map<String, Object> run = Json.object(
-            "description", scenario.description(),
-            "seed", scenario.seed(),
-            "time_zone", scenario.timeZone(),
-            "config", broker.config(),
-            "store", Truth.sizes(RecordingStore.current()),
-            "jdk", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"),
-            "os", System.getProperty("os.name") + " " + System.getProperty("os.arch"));
-        Files.write(Paths.get("run.json"), Json.write(run).getBytes(StandardCharsets.UTF_8));
+        for (Outcome outcome : session.close()) {
+            outcome.write(scenario);
+        }
     }
 
     private static Scenario scenario(String name) throws ReflectiveOperationException {

@@ -1,8 +1,9 @@
 package rocketspec.golden;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 
-/** Reads the fields that RocketMQ keeps private. */
+/** Reads the fields, and calls the methods, that RocketMQ keeps private. */
 final class Private {
 
     private Private() {
@@ -16,6 +17,16 @@ final class Private {
     @SuppressWarnings("unchecked")
     static <T> T getStatic(Class<?> owner, String name) {
         return (T) read(owner, null, name);
+    }
+
+    static void call(Object owner, String name) {
+        try {
+            Method method = owner.getClass().getDeclaredMethod(name);
+            method.setAccessible(true);
+            method.invoke(owner);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static Object read(Class<?> type, Object owner, String name) {

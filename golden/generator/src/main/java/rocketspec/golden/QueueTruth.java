@@ -40,7 +40,8 @@ final class QueueTruth {
                 if (extFiles != null) {
                     files(extFiles, "ext_file");
                 }
-                for (long unit = queue.getMinOffsetInQueue(); unit < queue.getMaxOffsetInQueue(); unit++) {
+                long first = files.getFirstMappedFile().getFileFromOffset() / ConsumeQueue.CQ_STORE_UNIT_SIZE;
+                for (long unit = first; unit < queue.getMaxOffsetInQueue(); unit++) {
                     unit(queue, files, ext, extFiles, unit);
                 }
             }
@@ -56,13 +57,13 @@ final class QueueTruth {
 
     private void unit(ConsumeQueue queue, MappedFileQueue files, ConsumeQueueExt ext, MappedFileQueue extFiles,
         long logicalOffset) {
-        SelectMappedBufferResult result = queue.getIndexBuffer(logicalOffset);
+        SelectMappedBufferResult result = select(queue, files, logicalOffset);
         ByteBuffer buffer = result.getByteBuffer();
         long phyOffset = buffer.getLong();
         int size = buffer.getInt();
         long tagsCode = buffer.getLong();
         result.release();
-        MappedFile file = files.findMappedFileByOffset(logicalOffset * ConsumeQueue.CQ_STORE_UNIT_SIZE);
+        MappedFile file = files.findMappedFileByOffset(logicalOffset * ConsumeQueue.CQ_STORE_UNIT_SIZE, false);
         out.accept(Json.object("type", "queue_unit", "file", name(file), "topic", queue.getTopic(),
             "queue_id", queue.getQueueId(), "logical_offset", logicalOffset, "phy_offset", phyOffset, "size", size,
             "tags_code", tagsCode));
@@ -74,6 +75,16 @@ final class QueueTruth {
                 "size", (int) unit.getSize(), "tags_code", unit.getTagsCode(),
                 "store_timestamp", unit.getMsgStoreTime(), "bit_map", unit.getFilterBitMap()));
         }
+    }
+
+    /** The broker answers from the first unit on; units below it, whose messages are gone, come from their file. */
+    private static SelectMappedBufferResult select(ConsumeQueue queue, MappedFileQueue files, long logicalOffset) {
+        if (logicalOffset >= queue.getMinOffsetInQueue()) {
+            return queue.getIndexBuffer(logicalOffset);
+        }
+        long at = logicalOffset * ConsumeQueue.CQ_STORE_UNIT_SIZE;
+        MappedFile file = files.findMappedFileByOffset(at, false);
+        return file.selectMappedBuffer((int) (at % file.getFileSize()), ConsumeQueue.CQ_STORE_UNIT_SIZE);
     }
 
     private static String name(MappedFile file) {

@@ -1,5 +1,11 @@
 package rocketspec.golden;
 
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -32,12 +38,34 @@ public final class RecordingStore extends AbstractPluginMessageStore {
     private static final List<Dispatched> DISPATCHED = Collections.synchronizedList(new ArrayList<>());
     private static int starts;
     private static DefaultMessageStore current;
+    private static OutputStream lines;
 
     public RecordingStore(MessageStorePluginContext context, MessageStore next) {
         super(context, next);
         current = (DefaultMessageStore) next;
         int start = ++starts;
-        next.getDispatcherList().addLast(request -> DISPATCHED.add(new Dispatched(start, request)));
+        next.getDispatcherList().addLast(request -> record(new Dispatched(start, request)));
+    }
+
+    private static void record(Dispatched dispatched) {
+        DISPATCHED.add(dispatched);
+        if (lines != null) {
+            try {
+                lines.write((Json.write(DispatchLine.of(dispatched)) + "\n").getBytes(StandardCharsets.US_ASCII));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    /**
+     * Writes each request to a file as well, one system call a line: the lines outlive a kill of this process.
+     *
+     * @param start the number of the next start, for a store that was started before
+     */
+    static void recordTo(Path path, int start) throws IOException {
+        starts = start - 1;
+        lines = Files.newOutputStream(path);
     }
 
     @Override

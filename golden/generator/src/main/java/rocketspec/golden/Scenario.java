@@ -11,6 +11,11 @@ public interface Scenario {
     /** One sentence for the manifest: what a reader can learn from this store. */
     String description();
 
+    /** The same for a further store that the scenario makes in a folder of this name. */
+    default String description(String part) {
+        return description();
+    }
+
     /** Seeds {@link Session#random()}; all that is not the clock's follows from it. */
     long seed();
 
@@ -21,6 +26,16 @@ public interface Scenario {
 
     /** Broker and store settings that differ from 4.9.3's defaults. */
     Map<String, String> config();
+
+    /** The address of broker and client: loopback, of one family or the other. */
+    default String address() {
+        return Broker.LOOPBACK;
+    }
+
+    /** Whether the broker runs in a process of its own, so that it can be killed. */
+    default boolean apart() {
+        return false;
+    }
 
     /** Drives the running broker; the session stops it afterwards. */
     void run(Session session) throws Exception;

@@ -3,13 +3,19 @@ package rocketspec.golden;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -35,20 +41,31 @@ public final class Session {
     private final DefaultMQAdminExt admin = new DefaultMQAdminExt("golden-admin");
     private final List<CountDownLatch> pending = new ArrayList<>();
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    private final List<Map<String, Object>> deletions = new ArrayList<>();
+    private final List<Outcome> outcomes = new ArrayList<>();
+    private final String address;
+    private BrokerProcess apart;
 
-    Session(Broker broker, long seed) throws Exception {
+    Session(Broker broker, Scenario scenario) throws Exception {
         this.broker = broker;
-        this.random = new Random(seed);
+        this.random = new Random(scenario.seed());
+        this.address = scenario.address();
+        broker.startNameServer();
+        if (scenario.apart()) {
+            apart = broker.startApart(Paths.get(""), 1);
+        } else {
+            broker.start();
+        }
         hideMachineInUniqueKeys();
         producer.setNamesrvAddr(broker.namesrvAddress());
-        producer.setClientIP(Broker.LOOPBACK);
+        producer.setClientIP(address);
         producer.setVipChannelEnabled(false);
         producer.setSendMsgTimeout(10_000);
         producer.setRetryTimesWhenSendFailed(0);
         producer.setRetryTimesWhenSendAsyncFailed(0);
         producer.start();
         admin.setNamesrvAddr(broker.namesrvAddress());
-        admin.setClientIP(Broker.LOOPBACK);
+        admin.setClientIP(address);
         admin.setVipChannelEnabled(false);
         admin.start();
     }
@@ -134,6 +151,25 @@ public final class Session {
         producer.sendOneway(message, queue(message.getTopic(), queueId));
     }
 
+    /** Sends batches of one topic without waiting, and returns when the first one was stored. */
+    public void burst(List<List<Message>> batches) throws Exception {
+        CountDownLatch first = new CountDownLatch(1);
+        for (int i = 0; i < batches.size(); i++) {
+            producer.send(batches.get(i), queue(batches.get(i).get(0).getTopic(), i % 2), new SendCallback() {
+                @Override
+                public void onSuccess(SendResult result) {
+                    first.countDown();
+                }
+
+                @Override
+                public void onException(Throwable error) {
+                    // The broker was killed.
+                }
+            });
+        }
+        first.await(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
     private static SendResult stored(SendResult result) {
         if (result.getSendStatus() != SendStatus.SEND_OK) {
             throw new IllegalStateException(result.toString());
@@ -181,7 +217,96 @@ public final class Session {
         broker.start();
     }
 
-    void close() throws Exception {
+    /** The broker's own cleaning, which it else begins a minute after its start. */
+    public void clean() {
+        for (int round = 0; round < 3; round++) {
+            store().executeDeleteFilesManually();
+            Private.call(store(), "cleanFilesPeriodically");
+        }
+    }
+
+    /** Deletes files by what is done, and remembers which ones were deleted, and by what: "expiry" or "restart". */
+    public void deleting(String by, int start, Path root, Action action) throws Exception {
+        Set<Path> before = files(root);
+        action.run();
+        before.removeAll(files(root));
+        for (Path path : before) {
+            deletions.add(Json.object("type", "deleted", "start", start, "by", by,
+                "file", path.toString().replace('\\', '/')));
+        }
+    }
+
+    private static Set<Path> files(Path root) throws IOException {
+        return Walk.all(root).stream().filter(Files::isRegularFile).map(root::relativize)
+            .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Kills the broker (kill -9), which makes the store as it lies one outcome; then the client stops. */
+    public void kill() throws Exception {
+        apart.kill();
+        producer.shutdown();
+        admin.shutdown();
+        outcomes.add(new Outcome(Paths.get(""), broker.config(),
+            Left.uncleanly(Broker.STORE, apart.dispatched())));
+    }
+
+    /** Starts a broker again over a copy of the killed one's store and stops it cleanly: another outcome. */
+    public void restartKilled(String part) throws Exception {
+        Path folder = Files.createDirectories(Paths.get(part));
+        Path store = folder.resolve(Broker.STORE);
+        Walk.copy(Broker.STORE, store);
+        List<RecordingStore.Dispatched> dispatched = apart.dispatched();
+        BrokerProcess[] again = new BrokerProcess[1];
+        deleting("restart", 2, store, () -> again[0] = broker.startApart(folder, 2));
+        again[0].stop();
+        dispatched.addAll(again[0].dispatched());
+        outcomes.add(new Outcome(folder, broker.config(), Left.cleanly(store, dispatched, deletions)));
+    }
+
+    /** Starts a slave in another process and waits until it copies. */
+    public void startSlave(String part) throws Exception {
+        Path folder = Files.createDirectories(Paths.get(part));
+        apart = broker.startSlave(folder);
+        await("the slave", this::slaveCopies);
+    }
+
+    /** Whether the master knows from where on a slave wants the log. */
+    private boolean slaveCopies() {
+        List<Object> connections = Private.get(store().getHaService(), "connectionList");
+        return !connections.isEmpty()
+            && Private.<Long>get(Private.get(connections.get(0), "writeSocketService"), "nextTransferFromWhere") >= 0;
+    }
+
+    /** Waits until the slave has all that the master has, and stops it: another outcome. */
+    public void stopSlave(String part) throws Exception {
+        settle();
+        await("the slave",
+            () -> store().getHaService().getPush2SlaveMaxOffset().get() == store().getMaxPhyOffset());
+        apart.stop();
+        await("the slave's end", () -> store().getHaService().getConnectionCount().get() == 0);
+        Path folder = Paths.get(part);
+        outcomes.add(new Outcome(folder, broker.slaveConfig(),
+            Left.cleanly(folder.resolve(Broker.STORE), apart.dispatched(), Collections.emptyList())));
+    }
+
+    /** Copies the store while the broker writes it: another outcome. Folders are copied in the order given. */
+    public void copyLive(String part, String... order) throws Exception {
+        Path folder = Files.createDirectories(Paths.get(part));
+        Path copy = folder.resolve(Broker.STORE);
+        for (String name : order) {
+            if (Files.exists(Broker.STORE.resolve(name))) {
+                Files.createDirectories(copy);
+                Walk.copy(Broker.STORE.resolve(name), copy.resolve(name));
+            }
+        }
+        outcomes.add(new Outcome(folder, broker.config(), Left.uncleanly(copy, RecordingStore.dispatched())));
+    }
+
+    /** Stops what still runs; returns all stores that were made. */
+    List<Outcome> close() throws Exception {
+        if (broker.controller() == null) {
+            return outcomes;
+        }
         settle();
         producer.shutdown();
         admin.shutdown();
@@ -191,6 +316,14 @@ public final class Session {
                 throw new IOException("the broker did not stop cleanly");
             }
         }
+        outcomes.add(new Outcome(Paths.get(""), broker.config(),
+            Left.cleanly(Broker.STORE, RecordingStore.dispatched(), deletions), RecordingStore.current()));
+        return outcomes;
+    }
+
+    /** What may fail. */
+    public interface Action {
+        void run() throws Exception;
     }
 
     /** A condition that is waited for. */

@@ -6,9 +6,9 @@ import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.apache.rocketmq.store.DefaultMessageStore;
 import org.apache.rocketmq.store.DispatchRequest;
@@ -21,11 +21,18 @@ import org.apache.rocketmq.store.config.MessageStoreConfig;
  */
 final class Truth {
 
+    private static final List<String> FOLDERS = Arrays.asList("commitlog", "consumequeue", "consumequeue_ext", "index");
+
     private Truth() {
     }
 
-    static void write(DefaultMessageStore store, List<RecordingStore.Dispatched> dispatched, Path path)
-        throws IOException {
+    /**
+     * Writes a truth file.
+     *
+     * @param store a store that has loaded the files and writes them no more
+     * @param left the files as they lie, and what is known of their past
+     */
+    static void write(DefaultMessageStore store, Left left, Path path) throws IOException {
         try (Writer writer = Files.newBufferedWriter(path, StandardCharsets.US_ASCII)) {
             Consumer<Map<String, Object>> out = line -> {
                 try {
@@ -35,13 +42,14 @@ final class Truth {
                     throw new UncheckedIOException(e);
                 }
             };
-            for (RecordingStore.Dispatched each : dispatched) {
-                out.accept(dispatch(each));
+            for (RecordingStore.Dispatched each : left.dispatched) {
+                out.accept(DispatchLine.of(each));
             }
-            new LogTruth(store, out).write(dispatched);
+            left.deletions.forEach(out);
+            List<DispatchRequest> records = new LogTruth(store, left, out).write();
             new QueueTruth(store, out).write();
-            new IndexTruth(store, out).write(dispatched);
-            checkpoint(out);
+            new IndexTruth(store, left, out).write(records);
+            checkpoint(left.root, out);
         }
     }
 
@@ -57,29 +65,8 @@ final class Truth {
             config.isEnableConsumeQueueExt() ? config.getMappedFileSizeConsumeQueueExt() : null);
     }
 
-    private static Map<String, Object> dispatch(RecordingStore.Dispatched dispatched) {
-        DispatchRequest request = dispatched.request;
-        return Json.object(
-            "type", "dispatch",
-            "start", dispatched.start,
-            "topic", request.getTopic(),
-            "queue_id", request.getQueueId(),
-            "commit_log_offset", request.getCommitLogOffset(),
-            "msg_size", request.getMsgSize(),
-            "tags_code", request.getTagsCode(),
-            "store_timestamp", request.getStoreTimestamp(),
-            "consume_queue_offset", request.getConsumeQueueOffset(),
-            "keys", request.getKeys(),
-            "uniq_key", request.getUniqKey(),
-            "sys_flag", request.getSysFlag(),
-            "prepared_transaction_offset", request.getPreparedTransactionOffset(),
-            "properties", request.getPropertiesMap() == null ? null : new TreeMap<>(request.getPropertiesMap()),
-            "bit_map", request.getBitMap(),
-            "success", request.isSuccess());
-    }
-
-    private static void checkpoint(Consumer<Map<String, Object>> out) throws IOException {
-        StoreCheckpoint checkpoint = new StoreCheckpoint(Broker.STORE.resolve("checkpoint").toString());
+    private static void checkpoint(Path root, Consumer<Map<String, Object>> out) throws IOException {
+        StoreCheckpoint checkpoint = new StoreCheckpoint(root.resolve("checkpoint").toString());
         out.accept(Json.object(
             "type", "checkpoint",
             "file", "checkpoint",
@@ -88,10 +75,14 @@ final class Truth {
             "index_msg_timestamp", checkpoint.getIndexMsgTimestamp()));
     }
 
-    /** The name of a store file, relative to the store and with forward slashes. */
+    /** The name of a store file, relative to the store and with forward slashes, wherever the store lies. */
     static String name(Path file) {
-        Path relative = file.startsWith(Broker.STORE) ? Broker.STORE.relativize(file) : file;
-        return relative.toString().replace('\\', '/');
+        for (int at = 0; at < file.getNameCount(); at++) {
+            if (FOLDERS.contains(file.getName(at).toString())) {
+                return file.subpath(at, file.getNameCount()).toString().replace('\\', '/');
+            }
+        }
+        throw new IllegalArgumentException("not a file of a store: " + file);
     }
 
     static void check(boolean holds, String what) {
