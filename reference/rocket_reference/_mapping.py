@@ -114,7 +114,7 @@ def map_view(path: str | os.PathLike[str], size: int) -> memoryview:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise JavaError("FileNotFoundException", str(error)) from error
     try:
         return _map(descriptor, size)

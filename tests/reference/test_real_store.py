@@ -7,24 +7,17 @@ threw, the state in memory, and every byte on disk.
 from __future__ import annotations
 
 import itertools
-import os
-import random
-import subprocess
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
 from rocket_reference import (
     ConsumeQueue,
     ConsumeQueueExt,
     DispatchRequest,
     IndexService,
-    JavaError,
     QueueTable,
     StoreCheckpoint,
-    UnspecifiedError,
     encode_ext_unit,
     encode_queue_unit,
     file_name,
@@ -32,131 +25,14 @@ from rocket_reference import (
     queue_file_size,
 )
 from rocket_reference.consume_queue import PRE_BLANK, QueueUnit
+from store_history import T0, History, first_differences, hexed, positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rocket_reference import MappedFileQueue
-
-    Compare = Callable[[Sequence[str]], list[str]]
+    RealClasses = Callable[[str, Sequence[str]], list[str]]
 
 pytestmark = pytest.mark.java
-
-T0 = 1700000000000
-OPENED = ("java.nio", "sun.nio.ch", "jdk.internal.ref")
-
-
-@pytest.fixture
-def compare(maven: str, java: str, tmp_path: Path) -> Compare:
-    """Gives operations to `StoreCompare.java`, and returns the lines that it prints."""
-    del maven  # asked for so that its absence skips
-    class_path = os.pathsep.join(str(path) for path in resolve(ORACLE_VERSION).jars)
-    source = Path(__file__).with_name("StoreCompare.java")
-    flags = [
-        text
-        for package in OPENED
-        for option in ("--add-opens", "--add-exports")
-        for text in (option, f"java.base/{package}=ALL-UNNAMED")
-    ]
-
-    def run(lines: Sequence[str]) -> list[str]:
-        given, answer = tmp_path / "input", tmp_path / "output"
-        given.write_text("\n".join(lines) + "\n", "ascii")
-        command = [java, "-Xmx512m", *flags, "-cp", class_path, str(source)]
-        subprocess.run(
-            [*command, str(given), str(answer), str(tmp_path / "theirs")], check=True, capture_output=True
-        )
-        return answer.read_text("ascii").splitlines()
-
-    return run
-
-
-class History:
-    """Operations by a seed, run on the reference while they are made, each as a line and its answer."""
-
-    def __init__(self, seed: int, directory: Path) -> None:
-        self.choose = random.Random(seed)  # noqa: S311 - inputs that can be made again
-        self.directory = directory
-        self.root = directory
-        self.lines: list[str] = []
-        self.answers: list[str] = []
-        self.ended = False
-
-    def begin(self, number: int) -> None:
-        """A fresh directory; whatever is open is dropped."""
-        self.drop()
-        self.ended = False
-        self.root = self.directory / str(number)
-        self.root.mkdir(parents=True)
-        self.run(f"root {number}", lambda: None)
-
-    def run(self, line: str, operation: Callable[[], object]) -> None:
-        """One operation, unless the history met one before on which 4.9.3 never ends."""
-        if self.ended:
-            return
-        try:
-            answer = operation()
-        except JavaError as error:
-            answer = f"!{error.name}"
-        except UnspecifiedError:
-            self.ended = True
-            return
-        text = "-" if answer is None else str(answer).replace(" ", "")
-        text = text.lower() if isinstance(answer, bool) else text
-        self.lines.append(line)
-        self.answers.append(f"{text} {self.state() or '-'} {self.files() or '-'}")
-
-    def write(self, name: str, position: int, data: bytes) -> None:
-        """Damage, or a file laid there."""
-
-        def write() -> None:
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-            with path.open("r+b") as file:
-                file.seek(position)
-                file.write(data)
-
-        self.run(f"write {name} {position} {data.hex()}", write)
-
-    def length(self, name: str, length: int) -> None:
-        """Cuts or extends a file."""
-
-        def cut() -> None:
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-            os.truncate(path, length)
-
-        self.run(f"length {name} {length}", cut)
-
-    def folder(self, name: str) -> None:
-        """A directory where a file could be."""
-        self.run(f"directory {name}", lambda: (self.root / name).mkdir(parents=True, exist_ok=True))
-
-    def files(self) -> str:
-        """As `StoreCompare.files`."""
-        parts = []
-        for part in ("consumequeue/T/0", "consumequeue_ext/T/0", "index"):
-            folder = self.root / part
-            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-                if path.is_file():
-                    data = path.read_bytes()
-                    name = "" if part == "index" else path.name
-                    parts.append(f"{name}={len(data)}:{zlib.crc32(data):x};")
-        return "".join(parts)
-
-    def state(self) -> str:
-        """What is in memory."""
-        raise NotImplementedError
-
-    def drop(self) -> None:
-        """Ends what is open."""
-        raise NotImplementedError
-
-
-def positions(files: MappedFileQueue) -> str:
-    return "".join(f"{file.file_from_offset}:{file.wrote_position}/" for file in files.mapped_files) + "."
 
 
 class QueueHistory(History):
@@ -600,23 +476,15 @@ class ServiceHistory(History):
         )
 
 
-def hexed(text: str | None) -> str:
-    return "null" if text is None else "x" + text.encode("utf-16-be", "surrogatepass").hex()
-
-
-def first_differences(history: History, theirs: Sequence[str]) -> list[tuple[int, str, str, str]]:
-    """The first operations after which the two differ, with both answers."""
-    assert len(history.answers) == len(theirs)
-    rows = zip(itertools.count(), history.lines, history.answers, theirs, strict=False)
-    return list(itertools.islice((row for row in rows if row[2] != row[3]), 3))
-
-
-@pytest.mark.parametrize(("kind", "count"), [(QueueHistory, 300), (ExtHistory, 300), (ServiceHistory, 200)])
+@pytest.mark.parametrize(("kind", "count"), [(QueueHistory, 1500), (ExtHistory, 800), (ServiceHistory, 800)])
 def test_histories(
-    kind: type[QueueHistory | ExtHistory | ServiceHistory], count: int, compare: Compare, tmp_path: Path
+    kind: type[QueueHistory | ExtHistory | ServiceHistory],
+    count: int,
+    real_classes: RealClasses,
+    tmp_path: Path,
 ) -> None:
     history = kind(1, tmp_path / "ours")
     for number in range(count):
         history.one(number)
     history.drop()
-    assert not first_differences(history, compare(history.lines))
+    assert not first_differences(history, real_classes("StoreCompare.java", history.lines))
