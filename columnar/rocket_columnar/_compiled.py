@@ -28,6 +28,7 @@ def _jit(function: _Function) -> _Function:
     return cast("_Function", njit(cache=True, nogil=True)(function))
 
 
+_AHEAD = 32
 _SWAP = sys.byteorder == "little"
 
 
@@ -95,14 +96,24 @@ def put_entries(
     used = 0
     inverse = 1.0 / slots
     at = 10 + slots + 5 * count
+    ahead = np.empty(_AHEAD, np.int64)
+    held = np.empty(_AHEAD, np.uint32)  # only so that the words are read; a put in between changes them
     for i in range(len(hashes)):
+        j = i % _AHEAD
+        if j == 0:
+            # The slots of some puts at once, none waiting for the memory of another.
+            for k in range(min(_AHEAD, len(hashes) - i)):
+                key_hash = _long(hashes[i + k])
+                slot = key_hash - _long(key_hash * inverse) * slots  # one too far at most, on either side
+                if slot < 0:
+                    slot += slots
+                elif slot >= slots:
+                    slot -= slots
+                ahead[k] = 10 + slot
+                held[k] = words[10 + slot]
         key_hash = _long(hashes[i])
-        slot = key_hash - _long(key_hash * inverse) * slots  # one too far at most, on either side
-        if slot < 0:
-            slot += slots
-        elif slot >= slots:
-            slot -= slots
-        previous = _long(np.int32(_swapped(words[10 + slot])))
+        slot = ahead[j]
+        previous = _long(np.int32(_swapped(words[slot])))
         if previous <= 0 or previous > count:
             previous = 0
             used += 1
@@ -118,7 +129,7 @@ def put_entries(
         words[at + 2] = _swapped(phy_offset)
         words[at + 3] = _swapped(seconds)
         words[at + 4] = _swapped(previous)
-        words[10 + slot] = _swapped(count)
+        words[slot] = _swapped(count)
         at += 5
         count += 1
     return used
