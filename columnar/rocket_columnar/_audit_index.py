@@ -156,7 +156,7 @@ def _check_bounds(
 ) -> None:
     """Begin and end of the header against the first and the last entry, time diffs against the records' times."""
     header = content.header
-    if count < 2 or content.first_count != header.index_count:
+    if count < 2 or content.first_count != header.index_count or not frames.all.phy_offset.size:
         return
     last = count - 1
     bad = set()

@@ -16,7 +16,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_columnar._audit_checkpoint import check_checkpoint
 from rocket_columnar._audit_deep import check_selects
 from rocket_columnar._audit_ext import ExtUnits
-from rocket_columnar._audit_files import check_index_files, check_queue_files
+from rocket_columnar._audit_files import check_index_files, check_queue_files, empty_file
 from rocket_columnar._audit_finding import CODES, Finding, Severity, finding
 from rocket_columnar._audit_index import check_content, check_targets
 from rocket_columnar._audit_index_read import read_headers, read_index
@@ -195,24 +195,36 @@ def _cross_check(parts: _Parts, report: _Report, *, live: bool, deep: bool) -> I
         queued[check_units(queue, frames, extra, report)] = True
         yield from report.take()
     keys = Keys(frames)
-    for number, index in enumerate(parts.indexes):
-        if parts.geometry is None:
-            break
-        try:
-            content = read_index(index, parts.geometry)
-        except FileNotFoundError:  # expired meanwhile
-            continue
-        last = number == len(parts.indexes) - 1
-        check_content(content, report, live=live and last, last=last)
-        entries, places = check_targets(content, frames, report)
-        keys.see(content, entries, places, report)
-        if deep:
-            check_selects(content, report)
-        yield from report.take()
+    for found in _check_indexes(parts, keys, report, live=live, deep=deep):
+        yield from found
     indexed = keys.indexed()
     late = late_frames(frames, queued | indexed, report)
     check_missing(parts.queues, frames, frames.queued() & ~queued & ~late, report)
     yield from report.take()
-    if parts.geometry is not None or not parts.indexes:
+    if parts.geometry is not None or all(
+        header.index_count <= 1 for _, header in read_headers(parts.indexes)
+    ):
         late |= live & last_frame(queued) & ~indexed
         keys.missing(~late, report)
+
+
+def _check_indexes(
+    parts: _Parts, keys: Keys, report: _Report, *, live: bool, deep: bool
+) -> Iterator[list[Finding]]:
+    """File by file; without a geometry no more than whether a file is empty."""
+    for number, file in enumerate(parts.indexes):
+        last = number == len(parts.indexes) - 1
+        if parts.geometry is None:
+            if all(header.index_count <= 1 for _, header in read_headers([file])):
+                report(empty_file(file, last=last))
+            continue
+        try:
+            content = read_index(file, parts.geometry)
+        except FileNotFoundError:  # expired meanwhile
+            continue
+        check_content(content, report, live=live and last, last=last)
+        entries, places = check_targets(content, parts.frames, report)
+        keys.see(content, entries, places, report)
+        if deep:
+            check_selects(content, report)
+        yield report.take()
