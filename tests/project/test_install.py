@@ -19,7 +19,9 @@ DATA = (
     "spec/consumequeue_ext.ksy",
     "spec/commitlog.ksy",
     "spec/checkpoint.ksy",
-    "conformance/adapters",
+    "conformance/PROTOCOL.md",
+    "conformance/adapters/python/adapter.py",
+    "conformance/adapters/rocketmq/pom.xml",
 )
 
 CHECK = f"""
