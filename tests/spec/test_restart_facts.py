@@ -374,6 +374,29 @@ def test_ext_queue(stores: dict[str, list[State]]) -> None:
     assert stores["ext, size past the file's end"][0]["result"] is False
 
 
+def test_offset_by_time(stores: dict[str, list[State]]) -> None:
+    """CQ-TIME-1, CQ-TIME-2: units at T, T + 10 s, ..., five in the first file and three in the second."""
+    _, *states = stores["by time"]
+    found = [state["result"] for state in states]
+    assert found[:10] == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        1,
+        1,
+        3,
+        4,
+    ]  # 4999 and 5000 ms after T the first is as near, or nearer
+    assert found[10:12] == [4, 4]  # message 7 has the time asked for, but lies in the second file
+    assert found[12] == 7  # after the files were written
+    _, *states = stores["by time, first files deleted"]
+    assert [state["result"] for state in states] == [3, 3]
+    assert stores["by time, no file"][-1]["result"] == 0
+
+
 # --- query --------------------------------------------------------------------------------------------
 
 

@@ -127,6 +127,8 @@ public final class RestartFacts {
                 ConsumeQueueExt.CqExtUnit unit =
                     store.findConsumeQueue(step.getString("topic"), 0).getExt(step.getLongValue("address"));
                 return unit == null ? null : unit.getTagsCode();
+            case "time":
+                return store.getOffsetInQueueByTime("T", 0, step.getLongValue("at"));
             case "query":
                 return query(step);
             case "min_timestamps":

@@ -140,6 +140,7 @@ def scripts() -> dict[str, Script]:
         **_multi_dispatch(),
         **_ext(),
         **_queries(),
+        **_by_time(),
         **_life(),
     }
 
@@ -367,6 +368,21 @@ def _queries() -> dict[str, Script]:
             log(rows[:1]), LOAD, reput(0), {"do": "damage", "offset": 88, "byte": 127}, query("same"),
         ),
     }  # fmt: skip
+
+
+def _by_time() -> dict[str, Script]:
+    """Units at T, T + 10 s, ... in a file of five and one of three, both of which were just written."""
+    whole = log_of(8) | queue(*(unit(n) for n in range(8)))
+    after = (-5000, 0, 1, 4999, 5000, 5001, 9999, 10_000, 34_999, 35_001, 40_000, 70_000, 1 << 45)
+    times = [{"do": "time", "at": T + ms} for ms in after]
+    deleted = log_of(8, 3) | queue(*(unit(n) for n in range(8)))
+    return {
+        "by time": script(whole, LOAD, *times),
+        "by time, first files deleted": script(
+            deleted, LOAD, *({"do": "time", "at": T + ms} for ms in (0, 34_000))
+        ),
+        "by time, no file": script(log_of(2), LOAD, {"do": "time", "at": T}),
+    }
 
 
 def _life() -> dict[str, Script]:
