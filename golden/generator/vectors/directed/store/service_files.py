@@ -400,6 +400,15 @@ def _flush() -> Iterator[Vector]:
         settle(),
     )
     yield clause(
+        "end-of-1",
+        "an end of 1 ms taken for none",
+        open_service(7, 3, index_time=77),
+        build(100, 0, keys="a"),
+        build(200, 1, keys="b"),
+        build(300, NOW, keys="c"),
+        settle(),
+    )
+    yield clause(
         "goes-back",
         "the checkpoint's index time only raised",
         open_service(7, 3, index_time=NOW + 99_999),

@@ -122,6 +122,17 @@ def _stop() -> Iterator[Vector]:
         query("a", NOW + 1000, NOW + 20_000),
     )
     yield clause(
+        "begin-1-ms-before-the-window",
+        "the search not ended at a file that begins 1 ms before the window",
+        open_service(7, 3),
+        build(100, NOW, keys="a b"),
+        build(200, NOW - 1, keys="a"),
+        build(200, NOW + 999, keys="a"),
+        build(300, NOW + 2000, keys="a"),
+        query("a", NOW, NOW + 9999),
+        query("a", NOW - 1, NOW + 9999),
+    )
+    yield clause(
         "by-a-file-that-does-not-match",
         "the search ended only by files that the window matches",
         open_service(7, 3),
