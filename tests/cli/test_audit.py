@@ -1,0 +1,135 @@
+"""The verbs audit, rebuild, diff and digest: output, JSON, exit codes, and one clear line for each bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rocket_golden import open_store
+
+FIELDS = ["code", "severity", "clause", "file", "offset", "message", "cure"]
+
+
+def rocketspec(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rocketspec", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, encoding="utf-8")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return open_store("small-roll", tmp_path)
+
+
+def damage(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("level", [[], ["--quick"], ["--deep"]])
+def test_audit_of_a_healthy_store(store: Path, level: list[str]) -> None:
+    done = rocketspec("audit", store, *level)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{store}: no findings\n", "")
+    assert rocketspec("audit", store, *level, "--json").stdout == ""
+
+
+def test_audit_of_a_damaged_store(store: Path) -> None:
+    (store / "abort").touch()
+    index = sorted((store / "index").iterdir())[3]
+    damage(index, 35)
+    done = rocketspec("audit", store, "--json")
+    assert (done.returncode, done.stderr) == (1, "")
+    abort, found = map(json.loads, done.stdout.splitlines())
+    assert list(found) == list(abort) == FIELDS
+    assert (abort["code"], abort["severity"], abort["file"], abort["offset"]) == (
+        "store.abort",
+        "note",
+        "abort",
+        None,
+    )
+    expected = ("index.header_count", "error", "IDX-HDR-4", f"index/{index.name}", 32)
+    assert tuple(found[name] for name in FIELDS[:5]) == expected
+    text = rocketspec("audit", store).stdout
+    assert "error   index.header_count (IDX-HDR-4)  index/" in text
+    assert text.endswith(f"{store}: 1 error, 1 note\n")
+
+
+def test_notes_alone_are_no_findings_for_a_script(store: Path) -> None:
+    (store / "abort").touch()
+    assert rocketspec("audit", store).returncode == 0
+
+
+def test_rebuild(store: Path, tmp_path: Path) -> None:
+    done = rocketspec("rebuild", store, "-o", tmp_path / "new", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = json.loads(done.stdout)
+    assert shown["geometry"] == [7, 12]
+    assert shown["queue_file_size"] == 160
+    assert shown["findings"] == []
+    assert all((tmp_path / "new" / name).is_file() for name in shown["files"])
+    again = rocketspec("rebuild", store, "-o", tmp_path / "new")
+    assert again.returncode == 2
+    assert again.stderr == f"rocketspec: {tmp_path / 'new' / 'index'}: is there already\n"
+
+
+def test_rebuild_tells_what_it_left_out(store: Path, tmp_path: Path) -> None:
+    log = sorted((store / "commitlog").iterdir())[2]
+    damage(log, 4)
+    done = rocketspec("rebuild", store, "-o", tmp_path / "new")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"rocketspec: log.magic commitlog/{log.name} at byte 4: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_digest(store: Path) -> None:
+    done = rocketspec("digest", store, "--json")
+    *files, whole = map(json.loads, done.stdout.splitlines())
+    assert done.returncode == 0
+    assert all(list(file) == ["path", "kind", "digest"] for file in files)
+    assert list(whole) == ["store"]
+    assert rocketspec("digest", store).stdout.endswith(f"{whole['store']}  {store}\n")
+
+
+def test_diff(store: Path) -> None:
+    one, other = sorted((store / "index").iterdir())[:2]
+    same = rocketspec("diff", one, one)
+    assert (same.returncode, same.stdout) == (0, "no differences\n")
+    done = rocketspec("diff", one, other, "--json")
+    assert done.returncode == 1
+    first = json.loads(done.stdout.splitlines()[0])
+    assert list(first) == ["part", "number", "field", "offset", "first", "second"]
+    assert (first["part"], first["field"], first["offset"]) == ("header", "begin_timestamp", 0)
+    assert rocketspec("diff", one, other).stdout.startswith("header begin_timestamp (byte 0): ")
+
+
+@pytest.mark.parametrize("verb", ["audit", "rebuild", "diff", "digest"])
+def test_help_has_an_example(verb: str) -> None:
+    done = rocketspec(verb, "--help")
+    assert done.returncode == 0
+    assert f"Example: `rocketspec {verb} " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["audit", "absent"], 3, "absent: no such file or directory"),
+        (["audit", "."], 2, "holds no store"),
+        (["audit", ".", "--quick", "--deep"], 2, "say one of them"),
+        (["audit", ".", "--geometry", "x"], 2, "give two positive numbers"),
+        (["digest", "absent"], 3, "absent: no such file or directory"),
+        (["diff", "absent", "absent"], 3, "absent: no such file or directory"),
+        (["rebuild", "absent", "-o", "new"], 3, "absent: no such file or directory"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], code: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = rocketspec(*arguments)
+    assert done.returncode == code
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("rocketspec: ")
+    assert text in done.stderr
