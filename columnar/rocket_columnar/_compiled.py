@@ -29,6 +29,8 @@ def _jit(function: _Function) -> _Function:
 
 
 _AHEAD = 32
+_LANES = 32
+_OUTSIDE = 0xFFFFFFFF
 _SWAP = sys.byteorder == "little"
 
 
@@ -52,21 +54,13 @@ def hash_units(
 
 
 @_jit
-def _unsigned(words: NDArray[np.uint32], index: int) -> int:
-    word = int(words[index])
-    if _SWAP:
-        word = (word & 0xFF) << 24 | (word & 0xFF00) << 8 | (word >> 8) & 0xFF00 | (word >> 24) & 0xFF
-    return word
-
-
-@_jit
-def _wrapped(value: int) -> int:
+def _wrapped(value: Any) -> int:
     """`value` as the Java int it becomes."""
     return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
 @_jit
-def _swapped(value: int) -> Any:
+def _swapped(value: Any) -> Any:
     """A word as the file holds it."""
     word = np.uint32(value)
     if _SWAP:
@@ -136,61 +130,118 @@ def put_entries(
 
 
 @_jit
-def select_chains(  # noqa: C901 - one walk; a compiled loop takes plain positional values
+def select_chains(  # noqa: C901, PLR0912, PLR0915 - one walk; a compiled loop takes plain positional values
     words: NDArray[np.uint32],
     hashes: NDArray[np.int32],
+    rooms: NDArray[np.int64],
     slots: int,
     entries_position: int,
     index_count: int,
     header_begin: int,
-    max_num: int,
     begin: int,
     end: int,
+    first: int,
+    used: int,
     counts: NDArray[np.int64],
     found: NDArray[np.int64],
-) -> int:
-    """Walks the chain of each hash (IDX-SEL-1 .. IDX-SEL-8).
+    lanes: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Walks the chains of the hashes from number `first` on (IDX-SEL-1 .. IDX-SEL-8), some side by side.
 
-    Called twice: with an empty `found` it leaves the number of hits of each hash in `counts`, then it
-    puts the hits one after the other into `found`. `header_begin` is at least 2^31 seconds away from
-    the ends of a Java long. Returns the number of the first hash whose chain never ends, else -1.
+    A walk waits for memory at each step; side by side, none waits for another. Hits go into `found` from
+    `used` on, key after key, and their number into `counts`; `rooms` is how many a key may have, one for all
+    or one for each. `lanes` and `offsets` hold the hits of the walks that are under way. `header_begin` is at
+    least 2^31 seconds away from the ends of a Java long.
+
+    Returns:
+        The next number, how many hits there are, and 0; in place of 0, 1 where `found` is too short to go on, 2
+        where `lanes` and `offsets` are, 3 where the chain of that number never ends.
     """
     size = len(words)
-    fill = len(found) > 0
-    at = 0
-    for i in range(len(hashes)):
-        key_hash = int(hashes[i])
-        hits = 0
-        entry = 0
-        index = _wrapped(40 + 4 * (key_hash % slots)) >> 2
-        if 0 <= index < size:
-            entry = _wrapped(_unsigned(words, index))
-        if index_count <= 1 or entry > index_count:
-            entry = 0
-        mark, steps, limit = entry, 0, 1  # Brent's walk: a chain that meets its mark without a hit is a cycle
-        while entry > 0 and hits < max_num:
-            index = _wrapped(entries_position + 20 * entry) >> 2
-            if index < 0 or index + 5 > size:
-                break
-            time_diff = _wrapped(_unsigned(words, index + 3))
-            if time_diff < 0:
-                break
-            time = header_begin + 1000 * time_diff
-            if _wrapped(_unsigned(words, index)) == key_hash and begin <= time <= end:
-                if fill:
-                    high, low = _wrapped(_unsigned(words, index + 1)), _unsigned(words, index + 2)
-                    found[at + hits] = (high << 32) | low
-                hits += 1
-                mark, steps, limit = entry, 0, 1
-            previous = _wrapped(_unsigned(words, index + 4))
-            if previous > index_count or previous == entry or time < begin:
-                break
-            entry = previous
-            steps += 1
-            if entry == mark and hits < max_num:
-                return i
-            if steps == limit:
-                mark, steps, limit = entry, 0, limit * 2
-        counts[i] = hits
-        at += hits
-    return -1
+    many_rooms = len(rooms) > 1
+    entry = np.empty(_LANES, np.int64)
+    hits = np.empty(_LANES, np.int64)
+    room = np.empty(_LANES, np.int64)
+    marks = np.empty(
+        (_LANES, 3), np.int64
+    )  # Brent's walk: a chain that meets its mark without a hit is a cycle
+    active = np.empty(_LANES, np.int64)
+    read = np.empty((_LANES, 5), np.uint32)
+    while first < len(hashes):
+        group = min(_LANES, len(hashes) - first)
+        walking, events = 0, 0
+        # Words are read for all walks before one of them is looked at: none waits for the memory of another.
+        for lane in range(group):
+            index = _wrapped(40 + 4 * (_long(hashes[first + lane]) % slots)) >> 2
+            read[lane, 0] = words[index] if 0 <= index < size else 0
+        for lane in range(group):
+            start = _long(np.int32(_swapped(read[lane, 0])))
+            hits[lane] = 0
+            room[lane] = rooms[first + lane] if many_rooms else rooms[0]
+            if start > 0 and 1 < index_count >= start and room[lane] > 0:
+                entry[lane] = marks[lane, 0] = start
+                marks[lane, 1] = 0
+                marks[lane, 2] = 1
+                active[walking] = lane
+                walking += 1
+        while walking > 0:
+            if events + walking > len(lanes):
+                return first, used, 2
+            still = 0
+            for place in range(walking):
+                index = _wrapped(entries_position + 20 * entry[active[place]]) >> 2
+                if index < 0 or index + 5 > size:
+                    read[place, 3] = _OUTSIDE  # a negative time diff ends a walk too
+                    continue
+                read[place, 0] = words[index]
+                read[place, 1] = words[index + 1]
+                read[place, 2] = words[index + 2]
+                read[place, 3] = words[index + 3]
+                read[place, 4] = words[index + 4]
+            for place in range(walking):
+                lane = active[place]
+                number = entry[lane]
+                time_diff = _long(np.int32(_swapped(read[place, 3])))
+                if time_diff < 0:
+                    continue
+                time = header_begin + 1000 * time_diff
+                if np.int32(_swapped(read[place, 0])) == hashes[first + lane] and begin <= time <= end:
+                    high = _long(np.int32(_swapped(read[place, 1])))
+                    lanes[events] = lane
+                    offsets[events] = high << 32 | _long(_swapped(read[place, 2]))
+                    events += 1
+                    hits[lane] += 1
+                    marks[lane, 0] = number
+                    marks[lane, 1] = 0
+                    marks[lane, 2] = 1
+                previous = _long(np.int32(_swapped(read[place, 4])))
+                if previous <= 0 or previous > index_count or previous == number or time < begin:
+                    continue
+                if hits[lane] >= room[lane]:
+                    continue
+                marks[lane, 1] += 1
+                if previous == marks[lane, 0]:
+                    return first + lane, used, 3
+                if marks[lane, 1] == marks[lane, 2]:
+                    marks[lane, 0] = previous
+                    marks[lane, 1] = 0
+                    marks[lane, 2] *= 2
+                entry[lane] = previous
+                active[still] = lane
+                still += 1
+            walking = still
+        if used + events > len(found):
+            return first, used, 1
+        at = used
+        for lane in range(group):
+            counts[first + lane] = hits[lane]
+            entry[lane] = at
+            at += hits[lane]
+        for event in range(events):
+            lane = lanes[event]
+            found[entry[lane]] = offsets[event]
+            entry[lane] += 1
+        used = at
+        first += group
+    return first, used, 0

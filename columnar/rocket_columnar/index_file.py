@@ -35,7 +35,7 @@ from rocket_columnar._mapped_index import (
 from rocket_columnar._mapping import RejectedError
 from rocket_columnar._put_many import Puts, plain, put_batch
 from rocket_columnar.hashing import COMPILED_FROM, hash_key, hash_keys
-from rocket_columnar.select import Chains, Hits, select_batch
+from rocket_columnar.select import WALK_BELOW, Chains, Hits, select_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -227,28 +227,39 @@ class IndexFile(MappedIndex):
         )
 
     def select_many(
-        self, keys: Sequence[str] | NDArray[np.int32], max_num: int, begin: int, end: int
+        self,
+        keys: Sequence[str] | NDArray[np.int32],
+        max_num: int | NDArray[np.int64],
+        begin: int,
+        end: int,
+        *,
+        threads: int = 1,
     ) -> Hits:
         """As `select` for each key; see there.
 
         Args:
             keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
-            max_num: hits a key at most.
+            max_num: hits a key at most; an array gives each key its own.
             begin: first ms of the window, inclusive.
             end: last ms of the window, inclusive.
+            threads: among which a large batch is divided.
         """
         hashes = _hashes(keys)
+        rooms = np.atleast_1d(np.asarray(max_num, np.int64))
         safe = abs(self._begin_timestamp) < 1 << 62  # no time of an entry wraps
-        if len(hashes) >= COMPILED_FROM and self._slots and safe:
+        if len(hashes) >= WALK_BELOW and self._slots and self._size and safe:
             chains = Chains(self._mapping, self._slots, self._entries, self.header())
-            hits = select_batch(chains, hashes, (max_num, begin, end))
+            compiled = len(hashes) >= COMPILED_FROM
+            hits = select_batch(chains, hashes, rooms, (begin, end), compiled=compiled, threads=threads)
             if isinstance(hits, Hits):
                 return hits
             raise self._endless(hits, 0)
         found: list[int] = []
         bounds = np.zeros(len(hashes) + 1, np.int64)
-        for number, key_hash in enumerate(hashes.tolist(), 1):
-            self._select(key_hash, found, len(found) + max_num, begin, end)
+        for number, (key_hash, room) in enumerate(
+            zip(hashes.tolist(), np.broadcast_to(rooms, hashes.shape).tolist(), strict=True), 1
+        ):
+            self._select(key_hash, found, len(found) + room, begin, end)
             bounds[number] = len(found)
         return Hits(bounds, np.array(found, np.int64))
 
