@@ -31,9 +31,13 @@ def truth(name: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def vectors() -> Iterator[dict[str, Any]]:
-    """Every vector, in the order of file name and place in the file: cases in the shape of adapter protocol 1."""
-    for path in vector_files():
+def vectors(*, store: bool = False) -> Iterator[dict[str, Any]]:
+    """The vectors, in the order of file name and place in the file: cases in the shape of adapter protocol 1.
+
+    Args:
+        store: those of index service, consume queues, commit log and checkpoint; else those of index files.
+    """
+    for path in vector_files(store=store):
         data = path.read_bytes()
         if path.suffix == ".zst":
             with zstandard.ZstdDecompressor().stream_reader(data) as stream:
@@ -41,7 +45,8 @@ def vectors() -> Iterator[dict[str, Any]]:
         yield from json.loads(data)
 
 
-def vector_files() -> list[Path]:
-    """The files of vectors, sorted by name: lists of cases in JSON, packed or not."""
-    names = (path for path in (ROOT / "vectors").glob("*") if path.name.endswith((".json", ".json.zst")))
+def vector_files(*, store: bool = False) -> list[Path]:
+    """The files of vectors, sorted by name: lists of cases in JSON, packed or not; `store` as for `vectors`."""
+    folder = ROOT / "vectors" / ("store" if store else ".")
+    names = (path for path in folder.glob("*") if path.name.endswith((".json", ".json.zst")))
     return sorted(path for path in names if path.name != "manifest.json" and ".schema." not in path.name)

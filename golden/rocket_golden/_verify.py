@@ -7,6 +7,7 @@ from collections import Counter
 from typing import IO, TYPE_CHECKING
 
 from rocket_golden._archive import members, packed_bytes
+from rocket_golden._damaged import damaged
 from rocket_golden._manifest import ROOT, manifest
 from rocket_golden._read import truth, vector_files
 from rocket_golden.errors import DamagedError
@@ -14,7 +15,7 @@ from rocket_golden.errors import DamagedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rocket_golden._manifest import StoreEntry
+    from rocket_golden._manifest import Manifest, StoreEntry
 
 __all__ = ["verify"]
 
@@ -49,9 +50,28 @@ def verify() -> list[str]:
         recorded = {packed.file for packed in found.vectors}
         there = {f"vectors/{path.name}" for path in vector_files()}
         problems.extend(f"{file}: not in the manifest" for file in sorted(there - recorded))
+    problems.extend(_damaged_problems(found))
     there = {f"stores/{path.name}" for path in (ROOT / "stores").iterdir()}
     problems.extend(f"{file}: not in the manifest" for file in sorted(there - named))
     return problems
+
+
+def _damaged_problems(found: Manifest) -> Iterator[str]:
+    """What is wrong with the damaged variants; that their bytes fit the stores shows when one is opened."""
+    try:
+        variants = damaged()
+    except (DamagedError, OSError) as error:
+        yield str(error)
+        return
+    for variant in variants:
+        files = (
+            {file.file for file in found.stores[variant.store].files}
+            if variant.store in found.stores
+            else set[str]()
+        )
+        for patch in variant.patches:
+            if (patch.file in files) == (patch.action == "make"):
+                yield f"damaged.json: {variant.name}: {patch.file} of store {variant.store}: cannot {patch.action}"
 
 
 def _archive_problems(store: StoreEntry) -> Iterator[str]:

@@ -1,0 +1,125 @@
+"""The damaged variants: fresh, small, and damaged where they say and nowhere else."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import runpy
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import rocket_golden
+from rocket_golden import Damaged, DamagedError, UnknownStoreError, damaged, open_damaged, stores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PACKAGE = Path(rocket_golden.__file__).parent
+MAKE = Path(__file__).parents[2] / "golden" / "generator" / "damage" / "make.py"
+
+CODES = {
+    "index.size",
+    "index.header_count",
+    "index.header_bounds",
+    "index.slot_range",
+    "index.slot_hash",
+    "index.prev_range",
+    "index.chain_cycle",
+    "index.entry_dangling",
+    "index.entry_wrong_key",
+    "index.missing_key",
+    "index.ahead_of_log",
+    "index.empty",
+    "index.name_order",
+    "queue.size",
+    "queue.order",
+    "queue.gap",
+    "queue.missing_unit",
+    "queue.dangling",
+    "queue.wrong_target",
+    "queue.tags_code",
+    "log.gap",
+    "log.magic",
+    "log.length",
+    "log.position",
+    "log.crc",
+    "log.torn",
+    "checkpoint.ahead",
+    "checkpoint.behind",
+    "store.abort",
+}
+
+
+@pytest.fixture(params=damaged(), ids=lambda variant: variant.name)
+def variant(request: pytest.FixtureRequest) -> Damaged:
+    found: Damaged = request.param
+    return found
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_every_kind_of_damage_is_there_twice() -> None:
+    counts = Counter(variant.damage for variant in damaged())
+    assert set(counts) == CODES
+    assert min(counts.values()) >= 2
+    assert {variant.store for variant in damaged()} <= set(stores())
+
+
+@pytest.mark.skipif(not MAKE.exists(), reason="an installed package has no generator")
+def test_the_recorded_variants_are_those_that_the_generator_makes() -> None:
+    made: str = runpy.run_path(str(MAKE))["text"]()
+    assert made == (PACKAGE / "damaged.json").read_text("utf-8")
+
+
+def test_only_what_is_named_is_damaged(
+    variant: Damaged, golden_store: Callable[[str], Path], tmp_path: Path
+) -> None:
+    before = contents(golden_store(variant.store))
+    after = contents(open_damaged(variant.name, tmp_path))
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert changed == {name for patch in variant.patches for name in (patch.file, patch.to) if name}
+    if variant.damage != "index.ahead_of_log":  # the index is whole, and the log it points to is not
+        assert variant.file in changed
+    if variant.file in before and variant.file in after and variant.file in changed:
+        old, new = before[variant.file], after[variant.file]
+        assert variant.offset is not None
+        assert old[: variant.offset] == new[: variant.offset]
+        assert old != new
+
+
+def test_an_unknown_variant_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UnknownStoreError, match="mixed-log-crc"):
+        open_damaged("nope", tmp_path)
+
+
+def test_a_patch_of_other_bytes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (variant,) = (found for found in damaged() if found.name == "mixed-log-crc")
+    (patch,) = variant.patches
+    wrong = dataclasses.replace(variant, patches=(dataclasses.replace(patch, before=patch.after),))
+    monkeypatch.setattr("rocket_golden._damaged.damaged", lambda: (wrong,))
+    with pytest.raises(DamagedError, match=f"at {patch.offset}"):
+        open_damaged(wrong.name, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"rocketspec_damaged": 1, "variants": {"a": {}}}'])
+def test_a_list_that_is_none_is_said_to_be_none(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "damaged.json").write_text(text, "utf-8")
+    monkeypatch.setattr("rocket_golden._damaged.ROOT", tmp_path)
+    with pytest.raises(DamagedError, match=r"^damaged\.json: found "):
+        damaged()
+
+
+def test_patches_are_as_json_says() -> None:
+    data = json.loads((PACKAGE / "damaged.json").read_text("utf-8"))["variants"]
+    assert [variant.name for variant in damaged()] == sorted(data)
+    assert all(len(patch.after) <= 1024 for variant in damaged() for patch in variant.patches)
