@@ -350,6 +350,14 @@ def test_multi_dispatch(stores: dict[str, list[State]]) -> None:
         assert units(state, topic) == [(0, 172, T + 60_000)]
 
 
+def test_multi_dispatch_after_a_restart(stores: dict[str, list[State]]) -> None:
+    """CQ-LMQ-4: of four messages after the restart only the first gets into the LMQ queue."""
+    sent = [state for state in stores["multi-dispatch, restarted"] if state["do"] == "send"]
+    assert [state["result"][2] for state in sent] == ["0", "1", "2", "0", "1", "2", "3"]
+    assert [queue(state, "%LMQ%a/0")[1] for state in sent] == [1, 2, 3, 4, 4, 4, 4]
+    assert [queue(state)[1] for state in sent] == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_multi_dispatch_stops(stores: dict[str, list[State]]) -> None:
     """CQ-LMQ-5: no properties, or an offset that is no number."""
     *_, state = stores["multi-dispatch, no properties"]

@@ -8,11 +8,13 @@ import java.io.File;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +23,8 @@ import java.util.TreeMap;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.MixAll;
 import org.apache.rocketmq.common.UtilAll;
+import org.apache.rocketmq.common.message.MessageAccessor;
+import org.apache.rocketmq.common.message.MessageDecoder;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 import org.apache.rocketmq.store.ha.HAService;
 import org.apache.rocketmq.store.index.IndexFile;
@@ -118,6 +122,8 @@ public final class RestartFacts {
                     step.getLongValue("cq_offset"), null, null, 0, 0, null);
                 store.putMessagePositionInfo(request);
                 return null;
+            case "send":
+                return send(step);
             case "index_error":
                 store.getAccessRights().makeIndexFileError();
                 return null;
@@ -140,6 +146,23 @@ public final class RestartFacts {
             default:
                 throw new IllegalArgumentException(step.toJSONString());
         }
+    }
+
+    /** Puts a message as a producer's would be put, and waits until it is dispatched; the offsets that it got. */
+    private Object send(JSONObject step) throws Exception {
+        MessageExtBrokerInner message = new MessageExtBrokerInner();
+        message.setTopic(step.getString("topic"));
+        message.setBody(new byte[] {1});
+        message.setBornHost(new InetSocketAddress("127.0.0.1", 1));
+        message.setStoreHost(new InetSocketAddress("127.0.0.1", 2));
+        MessageAccessor.putProperty(message, "INNER_MULTI_DISPATCH", step.getString("queues"));
+        message.setPropertiesString(MessageDecoder.messageProperties2String(message.getProperties()));
+        PutMessageResult result = store.putMessage(message);
+        while (store.dispatchBehindBytes() > 0) {
+            Thread.sleep(1);
+        }
+        return Arrays.asList(result.getPutMessageStatus().name(), message.getQueueOffset(),
+            message.getProperty("INNER_MULTI_QUEUE_OFFSET"));
     }
 
     /** Runs what waits between its tries, and cuts each wait short. */
@@ -213,7 +236,7 @@ public final class RestartFacts {
             result.put("queues", queues);
             result.put("log", JSON.toJSONString(new long[] {store.getMinPhyOffset(), store.getMaxPhyOffset()}));
             StoreCheckpoint point = store.getStoreCheckpoint();
-            result.put("checkpoint", point == null ? null : JSON.toJSONString(new long[] {
+            result.put("checkpoint", point == null || script.containsKey("clock") ? null : JSON.toJSONString(new long[] {
                 point.getPhysicMsgTimestamp(), point.getLogicsMsgTimestamp(), point.getIndexMsgTimestamp()}));
             result.put("index_files", indexFiles().size());
             result.put("flags", store.getAccessRights().getFlagBits());
@@ -233,24 +256,25 @@ public final class RestartFacts {
     /** Every file in bytes, less trailing zeros; index files that the clock named by their place. */
     private void list(File folder, String path, Map<String, Object> files) throws Exception {
         File[] members = folder.listFiles();
-        java.util.Arrays.sort(members);
+        Arrays.sort(members);
         int place = 0;
         for (File file : members) {
             String name = path + file.getName();
             if (file.isDirectory()) {
                 list(file, name + "/", files);
-            } else if (!name.equals("lock") && !name.startsWith("config/")) {
+            } else if (!name.equals("lock") && !name.startsWith("config/")
+                && (!script.containsKey("clock") || name.startsWith("consumequeue/"))) {
                 boolean clock = path.equals("index/") && !script.getJSONObject("files").containsKey(name);
                 byte[] bytes = Files.readAllBytes(file.toPath());
                 if (name.equals("checkpoint") && !shutDown) {
-                    java.util.Arrays.fill(bytes, 8, 16, (byte) 0); // a flush in the background may come early or late
+                    Arrays.fill(bytes, 8, 16, (byte) 0); // a flush in the background may come early or late
                 }
                 int end = bytes.length;
                 while (end > 0 && bytes[end - 1] == 0) {
                     end--;
                 }
                 files.put(clock ? "index/new-" + ++place : name,
-                    bytes.length + ":" + UtilAll.bytes2string(java.util.Arrays.copyOf(bytes, end)).toLowerCase());
+                    bytes.length + ":" + UtilAll.bytes2string(Arrays.copyOf(bytes, end)).toLowerCase());
             }
         }
     }

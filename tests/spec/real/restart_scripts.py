@@ -282,6 +282,8 @@ def _multi_dispatch() -> dict[str, Script]:
     both = {"enableLmq": True, "enableMultiDispatch": True}
     first = multi("%LMQ%a,%LMQ%b", "0,3", queue_id=1)
     again = record(len(first), "INNER_MULTI_DISPATCH\1%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\x010", queue_offset=1)
+    send = {"do": "send", "topic": "T", "queues": "%LMQ%a"}
+    start, shutdown = {"do": "start"}, {"do": "shutdown"}
     delayed = record(
         0,
         "DELAY\x015\2INNER_MULTI_DISPATCH\1%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\x010",
@@ -299,6 +301,12 @@ def _multi_dispatch() -> dict[str, Script]:
             log([multi("%LMQ%a", "x")]), LOAD, reput(0), **both
         ),
         "multi-dispatch, no properties": script(log([record(0), record(92)]), LOAD, reput(0), **both),
+        "multi-dispatch, restarted": {
+            **script(
+                {}, LOAD, start, send, send, send, shutdown, LOAD, start, send, send, send, send, **both
+            ),
+            "clock": True,
+        },
         "multi-dispatch, delayed": script(log([delayed]), LOAD, reput(0), **both),
     }
 
