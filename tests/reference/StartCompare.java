@@ -43,6 +43,7 @@ import org.apache.rocketmq.store.stats.BrokerStatsManager;
  * the threads, so that a thousand of them take seconds.
  */
 public final class StartCompare {
+    private final BrokerStatsManager stats = new BrokerStatsManager("c", false);
     private final Path scratch;
     private Path root;
     private DefaultMessageStore store;
@@ -54,6 +55,10 @@ public final class StartCompare {
     }
 
     public static void main(String[] arguments) throws Exception {
+        Thread.currentThread().setUncaughtExceptionHandler((thread, error) -> {
+            error.printStackTrace();
+            Runtime.getRuntime().halt(1);  // the store's threads would go on
+        });
         StartCompare driver = new StartCompare(Path.of(arguments[2]));
         try (BufferedReader in = Files.newBufferedReader(Path.of(arguments[0]));
              PrintStream out = new PrintStream(new BufferedOutputStream(new FileOutputStream(arguments[1])), false, "US-ASCII")) {
@@ -134,7 +139,7 @@ public final class StartCompare {
         config.setMaxIndexNum(1000);
         BrokerConfig broker = new BrokerConfig();
         broker.setBrokerId(word[6].equals("1") ? 1 : 0);
-        store = new DefaultMessageStore(config, new BrokerStatsManager("c", false), null, broker);
+        store = new DefaultMessageStore(config, stats, null, broker);
         reput = field(store, "reputMessageService");
     }
 

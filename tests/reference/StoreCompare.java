@@ -55,6 +55,10 @@ public final class StoreCompare {
     }
 
     public static void main(String[] arguments) throws Exception {
+        Thread.currentThread().setUncaughtExceptionHandler((thread, error) -> {
+            error.printStackTrace();
+            Runtime.getRuntime().halt(1);  // the store's threads would go on
+        });
         StoreCompare driver = new StoreCompare(Path.of(arguments[2]));
         try (BufferedReader in = Files.newBufferedReader(Path.of(arguments[0]));
              PrintStream out = new PrintStream(new BufferedOutputStream(new FileOutputStream(arguments[1])), false, "US-ASCII")) {
