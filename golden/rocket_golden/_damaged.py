@@ -86,7 +86,10 @@ def damaged() -> tuple[Damaged, ...]:
 
 
 def _variant(name: str, data: dict[str, Any]) -> Damaged:
-    found = data | {"name": name, "patches": tuple(_patch(patch) for patch in data["patches"])}
+    found: dict[str, Any] = data | {
+        "name": name,
+        "patches": tuple(_patch(patch) for patch in data["patches"]),
+    }
     return Damaged(**found)
 
 
