@@ -170,8 +170,10 @@ public final class RestartFacts {
         Thread waiting = Thread.currentThread();
         Thread prompter = new Thread(() -> {
             try {
-                for (Thread.sleep(500); ; Thread.sleep(20)) {
-                    waiting.interrupt();
+                for (; ; Thread.sleep(5)) {
+                    if (waiting.getState() == Thread.State.TIMED_WAITING) {
+                        waiting.interrupt();
+                    }
                 }
             } catch (InterruptedException done) {
                 return;
