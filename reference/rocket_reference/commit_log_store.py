@@ -146,7 +146,7 @@ class CommitLogFiles:
     def recover_normally(self, *, check_crc: bool, delay_levels: Sequence[int]) -> int:
         """Reads the last three files, cuts the log behind the last whole record, and returns that offset.
 
-        Source: recoverNormally 216-280, to 266.
+        Source: recoverNormally 216-280, to 266. Clauses STORE-6, STORE-7, STORE-8.
         """
         index = max(0, len(self.files.mapped_files) - _RECOVERED_FILES)
         return self._recover(index, lambda _request: None, check_crc=check_crc, delay_levels=delay_levels)
@@ -172,7 +172,7 @@ class CommitLogFiles:
         Raises:
             JavaError: whatever leaves a dispatch; IndexOutOfBoundsException for files too small for a record.
 
-        Source: recoverAbnormally 467-547, to 536.
+        Source: recoverAbnormally 467-547, to 536. Clauses STORE-11, STORE-12, STORE-15.
         """
         files = self.files.mapped_files
         index = len(files) - 1
@@ -210,7 +210,7 @@ class CommitLogFiles:
 def _matched_recover(mapped_file: MappedFile, safe_timestamp: int) -> bool:
     """Whether a file's first record is one that the checkpoint says was handled.
 
-    Source: isMappedFileMatchedRecover 549-585.
+    Source: isMappedFileMatchedRecover 549-585. Clause STORE-11.
     """
     buffer = MappedBuffer(mapped_file.view, mapped_file.file_size)
     if buffer.get_int(_MAGIC_POSITION) != MESSAGE_MAGIC:

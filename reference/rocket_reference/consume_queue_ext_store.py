@@ -140,7 +140,7 @@ class ConsumeQueueExt:
             JavaError: IllegalArgumentException when a size leads past the file's end;
                 BufferUnderflowException when units reach it.
 
-        Source: recover 268-317, CqExtUnit.readBySkip 489-498. Clause CQ-EXT-5.
+        Source: recover 268-317, CqExtUnit.readBySkip 489-498. Clauses CQ-EXT-5, CQ-EXT-6, CQ-EXT-8.
         """
         files = self.files.mapped_files
         if not files:

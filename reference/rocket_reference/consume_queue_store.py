@@ -104,7 +104,7 @@ class ConsumeQueue:
         Raises:
             JavaError: NumberFormatException for a file whose name is no number.
 
-        Source: load 82-89. Clause CQ-REC-1.
+        Source: load 82-89. Clauses CQ-LOAD-1, CQ-LOAD-2.
         """
         loaded = self.files.load()
         if self.ext is not None:
@@ -115,6 +115,7 @@ class ConsumeQueue:
         """Minimum, maximum and max_physic_offset as they are in memory.
 
         Source: getMinOffsetInQueue 378-380; getMaxOffsetInQueue 619-621; getMaxPhysicOffset.
+        Clause CQ-BND-1.
         """
         return QueueBounds(
             div(self.min_logic_offset, UNIT_SIZE),
@@ -140,28 +141,28 @@ class ConsumeQueue:
         Raises:
             JavaError: ArithmeticException, IllegalArgumentException for files of length 0 or less.
 
-        Source: putMessagePositionInfo 481-530. Clauses CQ-PUT-1 ...
+        Source: putMessagePositionInfo 481-530. Clauses CQ-PUT-1 .. CQ-PUT-8.
         """
-        if to_i64(offset + size) <= self.max_physic_offset:
+        if to_i64(offset + size) <= self.max_physic_offset:  # CQ-PUT-1
             return True
-        expected = to_i64(cq_offset * UNIT_SIZE)
-        mapped_file = self.files.last_for_write(expected)
+        expected = to_i64(cq_offset * UNIT_SIZE)  # CQ-PUT-8
+        mapped_file = self.files.last_for_write(expected)  # CQ-PUT-5
         if mapped_file is None:
             return False
         if mapped_file.first_create_in_queue and cq_offset != 0 and mapped_file.wrote_position == 0:
-            self.min_logic_offset = expected
+            self.min_logic_offset = expected  # CQ-PUT-6
             self._fill_pre_blank(mapped_file, expected)
-        if cq_offset != 0:
+        if cq_offset != 0:  # CQ-PUT-4
             current = to_i64(mapped_file.wrote_position + mapped_file.file_from_offset)
-            if expected < current:
+            if expected < current:  # CQ-PUT-2; above it the gap is closed: CQ-PUT-3
                 return True
-        self.max_physic_offset = to_i64(offset + size)  # before the append, whatever becomes of it
+        self.max_physic_offset = to_i64(offset + size)  # CQ-PUT-7; before the append
         return mapped_file.append(encode_queue_unit(QueueUnit(offset, size, tags_code)))
 
     def _fill_pre_blank(self, mapped_file: MappedFile, until_where: int) -> None:
         """Pre-blank units up to the place of `until_where` in *its* file, though it may be another one.
 
-        Source: fillPreBlank 532-542. Clause CQ-UNIT-2.
+        Source: fillPreBlank 532-542. Clauses CQ-UNIT-2, CQ-PUT-6.
         """
         until = to_i32(rem(until_where, self.mapped_file_size))
         for _ in range(0, until, UNIT_SIZE):
@@ -176,7 +177,7 @@ class ConsumeQueue:
             JavaError: BufferUnderflowException where less than a unit is written, which takes a logical
                 offset whose byte offset overflows.
 
-        Source: getIndexBuffer 544-555.
+        Source: getIndexBuffer 544-555. Clause CQ-GET-1.
         """
         offset = to_i64(cq_offset * UNIT_SIZE)
         if offset < self.min_logic_offset:
@@ -197,7 +198,7 @@ class ConsumeQueue:
             JavaError: BufferUnderflowException when valid units reach the end of the file, unless the scan
                 began at the file's first unit.
 
-        Source: getLastOffset 299-326.
+        Source: getLastOffset 299-326. Clauses CQ-LAST-1, CQ-LAST-2.
         """
         found = -1
         mapped_file = self.files.last()
@@ -231,6 +232,7 @@ class ConsumeQueue:
             min_phy_offset: least offset in the commit log, bytes.
 
         Source: getOffsetInQueueByTime 159-226; MappedFileQueue.getMappedFileByTime 78-92.
+        Clauses CQ-TIME-1, CQ-TIME-2.
         """
         files = self.files.mapped_files
         if not files:
@@ -252,7 +254,7 @@ class ConsumeQueue:
         The first unit that is not valid ends it, and files behind that one's are deleted. A pre-blank unit
         is valid. Where even the last file is valid to its end, its write position stays what it was.
 
-        Source: recover 91-157. Clauses CQ-REC-...
+        Source: recover 91-157. Clauses CQ-REC-1 .. CQ-REC-4.
         """
         files = self.files.mapped_files
         if not files:
@@ -285,7 +287,7 @@ class ConsumeQueue:
         Raises:
             UnspecifiedError: where 4.9.3 never ends: a file of one unit that is kept, or of none.
 
-        Source: truncateDirtyLogicFiles 228-297.
+        Source: truncateDirtyLogicFiles 228-297. Clauses CQ-TRUNC-1 .. CQ-TRUNC-7.
         """
         self.max_physic_offset = phy_offset
         address = _NO_ADDRESS
@@ -298,7 +300,7 @@ class ConsumeQueue:
                     self.files.delete_last()
                     break
                 if number > 0 and (not unit.valid or unit.phy_offset >= phy_offset):
-                    return  # and the ext units stay
+                    return  # and the ext units stay (CQ-EXT-7)
                 mapped_file.wrote_position = (number + 1) * UNIT_SIZE
                 self.max_physic_offset = to_i64(unit.phy_offset + unit.size)
                 address = unit.tags_code if is_ext_address(unit.tags_code) else address
@@ -316,7 +318,7 @@ class ConsumeQueue:
         Validity is not looked at, so a pre-blank unit counts as one of record 0. Where no unit of the
         first file qualifies, the minimum stays.
 
-        Source: correctMinOffset 343-376.
+        Source: correctMinOffset 343-376. Clauses CQ-MIN-1, CQ-MIN-2.
         """
         mapped_file = self.files.first()
         address = _NO_ADDRESS
@@ -342,6 +344,7 @@ class ConsumeQueue:
             how many files were deleted; never the last one.
 
         Source: deleteExpiredFile 337-341; MappedFileQueue.deleteExpiredFileByOffset 405-447.
+        Clause CQ-DEL-1.
         """
         deleted = self.files.delete_expired_by_offset(phy_offset, UNIT_SIZE)
         self.correct_min(phy_offset)

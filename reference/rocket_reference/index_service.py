@@ -71,7 +71,7 @@ class StoredIndexFile:
 
 
 def index_keys(request: DispatchRequest) -> Iterator[str]:
-    """The keys that a message is indexed under, in their order (IDX-SVC-2); an empty unique key is one.
+    """The keys that a message is indexed under, in their order (IDX-SVC-2); an empty unique key is one (IDX-SVC-10).
 
     Source: IndexService.buildIndex 222-242, buildKey 197-199.
     """
@@ -147,7 +147,7 @@ class IndexService:
         Raises:
             JavaError: IllegalArgumentException, IndexOutOfBoundsException for a geometry that wraps.
 
-        Source: load 62-92.
+        Source: load 62-92. Clauses IDX-SVC-5, IDX-SVC-6.
         """
         if not self.directory.is_dir():
             return True
@@ -189,18 +189,21 @@ class IndexService:
                 slots.
             UnspecifiedError: where 4.9.3 never ends: a new file that takes no put.
 
-        Source: buildIndex 201-246.
+        Source: buildIndex 201-246. Clauses IDX-SVC-7 .. IDX-SVC-10, IDX-SVC-20.
         """
-        file = self._last_file()
-        if request.commit_log_offset < file.end_phy_offset:
+        file = self._last_file()  # IDX-SVC-7
+        if request.commit_log_offset < file.end_phy_offset:  # IDX-SVC-8
             return
-        if request.sys_flag & TRANSACTION_TYPE == TRANSACTION_ROLLBACK:
+        if request.sys_flag & TRANSACTION_TYPE == TRANSACTION_ROLLBACK:  # IDX-SVC-9
             return
         for key in index_keys(request):
             file = self._put(file, key, request)
 
     def _put(self, file: StoredIndexFile, key: str, request: DispatchRequest) -> StoredIndexFile:
-        """Puts a key, in the next file if this one is full, and returns the file. Source: putKey 248-261."""
+        """Puts a key, in the next file if this one is full, and returns the file. Source: putKey 248-261.
+
+        Clauses IDX-SVC-3, IDX-SVC-20.
+        """
         offset, timestamp = request.commit_log_offset, request.store_timestamp
         if file.index.put(key, offset, timestamp):
             return file
@@ -217,6 +220,7 @@ class IndexService:
         flag is never set.
 
         Source: getAndCreateLastIndexFile 301-345, retryGetAndCreateIndexFile 268-299.
+        Clauses IDX-SVC-3, IDX-SVC-4, IDX-SVC-19.
         """
         last = self.files[-1] if self.files else None
         if last is not None and not last.index.full():
@@ -240,7 +244,7 @@ class IndexService:
         The time becomes the end time of the file that was full, if that is above 0, even when it is less
         than it was.
 
-        Source: flush 347-366; IndexFile.flush 73-82.
+        Source: flush 347-366; IndexFile.flush 73-82. Clause IDX-SVC-18.
         """
         pending, self.pending_flushes = self.pending_flushes, []
         for file in pending:
@@ -271,7 +275,7 @@ class IndexService:
             JavaError: IllegalArgumentException for a negative max_num.
             UnspecifiedError: for a max_num that may fill the memory; for a chain that cycles.
 
-        Source: queryOffset 157-195.
+        Source: queryOffset 157-195. Clauses IDX-SVC-11 .. IDX-SVC-16.
         """
         if max_num < 0:
             raise JavaError("IllegalArgumentException", f"Illegal Capacity: {max_num}")
@@ -302,7 +306,7 @@ class IndexService:
 
         One that is held stays in the list, and ends it; a later call finds it already given up.
 
-        Source: deleteExpiredFile 94-143.
+        Source: deleteExpiredFile 94-143. Clause IDX-SVC-17.
         """
         expired: list[StoredIndexFile] = []
         for file in self.files[:-1]:

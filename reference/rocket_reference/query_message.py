@@ -3,9 +3,10 @@
 Read beside `DefaultMessageStore.queryMessage` 973-1036, `QueryMessageProcessor.queryMessage` 71-124 and the
 client's `MQAdminImpl.queryMessage` 270-430 of 4.9.3.
 
-Theory of operation. The broker asks the index up to three times. A round whose offsets yield no message
-moves the window's end to the store time of the lowest one, if that can be decoded. What is sent is not
-checked against the key: an equal hash is enough. The client throws out what has another key or topic.
+Theory of operation. The broker asks the index up to three times, while a round yields nothing to send. The
+next round is to end at the store time of the lowest hit; but where that one decodes it is sent, and there
+is no next round. What is sent is not checked against the key: an equal hash is enough. The client throws
+out what has another key or topic.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def query_message(
         JavaError: IllegalArgumentException for a negative max_num.
         UnspecifiedError: as `IndexService.query`.
 
-    Source: DefaultMessageStore.queryMessage 973-1036.
+    Source: DefaultMessageStore.queryMessage 973-1036. Clauses QRY-1 .. QRY-4.
     """
     messages: list[SentMessage] = []
     last_update_timestamp = last_update_phy_offset = 0

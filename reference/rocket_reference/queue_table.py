@@ -140,7 +140,9 @@ class QueueTable:
         Raises:
             JavaError: NullPointerException for a record without properties while multi-dispatch is enabled
                 (a `&&` where `||` was meant); NumberFormatException for an offset in its properties that is
-                no number. Either leaves doReput, which meets the same record for ever.
+                no number. Either leaves doReput, which meets the same record for ever (CQ-LMQ-5, LOG-DSP-14).
+
+        Clauses LOG-DSP-7, CQ-PUT-9, CQ-PUT-11.
         """
         if request.sys_flag & _TRANSACTION_TYPE not in (_TRANSACTION_NOT, _TRANSACTION_COMMIT):
             return
@@ -158,7 +160,7 @@ class QueueTable:
     def _put(self, queue: ConsumeQueue, request: DispatchRequest, bit_map: bytes) -> bool:
         """Up to 30 tries, 1 s apart; each writes an ext unit of its own.
 
-        Source: ConsumeQueue.putMessagePositionInfoWrapper 382-430.
+        Source: ConsumeQueue.putMessagePositionInfoWrapper 382-430. Clauses CQ-PUT-10, CQ-EXT-7.
         """
         for _ in range(_TRIES):
             tags_code = request.tags_code
@@ -172,7 +174,7 @@ class QueueTable:
         return False
 
     def _names_further_queues(self, request: DispatchRequest) -> bool:
-        """Whether a request goes to more than its own queue. Source: checkMultiDispatchQueue 1550-1567."""
+        """Whether a request goes to more than its own queue. Source: checkMultiDispatchQueue 1550-1567 (CQ-LMQ-1)."""
         if not self.multi_dispatch:
             return False
         if request.properties is None:
@@ -186,6 +188,7 @@ class QueueTable:
         """Puts a request into the queues that its properties name; never with an ext unit.
 
         Source: ConsumeQueue.multiDispatchLmqQueue 432-453, doDispatchLmqQueue 455-479.
+        Clauses CQ-LMQ-1, CQ-LMQ-2, CQ-LMQ-3.
         """
         properties = request.properties or {}
         names = split(properties[MULTI_DISPATCH], ",")
@@ -208,7 +211,7 @@ class QueueTable:
 
         A directory whose name is no int is passed over.
 
-        Source: loadConsumeQueue 1420-1455.
+        Source: loadConsumeQueue 1420-1455. Clauses STORE-3, STORE-4.
         """
         for topic in _directories(self.root):
             for directory in _directories(topic):
@@ -238,12 +241,12 @@ class QueueTable:
             queue.truncate(phy_offset)
 
     def correct_min(self, phy_min_offset: int) -> None:
-        """Corrects every queue's minimum. Source: recoverTopicQueueTable 1506-1519."""
+        """Corrects every queue's minimum. Source: recoverTopicQueueTable 1506-1519 (STORE-13)."""
         for queue in self:
             queue.correct_min(phy_min_offset)
 
     def destroy(self) -> None:
-        """Deletes every queue's files; the queues stay, empty. Source: destroyLogics 363-369."""
+        """Deletes every queue's files; the queues stay, empty. Source: destroyLogics 363-369 (STORE-10)."""
         for queue in self:
             queue.destroy()
 

@@ -73,9 +73,9 @@ class Reput:
             JavaError: what a dispatch throws; the offset then is that of the record, so that the next run
                 meets it again.
 
-        Source: doReput 2024-2101.
+        Source: doReput 2024-2101. Clauses LOG-DSP-8 .. LOG-DSP-11, LOG-DSP-14.
         """
-        self.reput_from_offset = max(self.reput_from_offset, self._log.min_offset())
+        self.reput_from_offset = max(self.reput_from_offset, self._log.min_offset())  # LOG-DSP-9
         do_next = True
         while do_next and self.reput_from_offset < self._log.max_offset():
             offset = self.reput_from_offset
@@ -103,9 +103,9 @@ class Reput:
                 self.reput_from_offset = self._log.roll_next_file(self.reput_from_offset)
                 return True
             elif request.msg_size > 0:
-                self._move(request.msg_size)  # and read_size stays
+                self._move(request.msg_size)  # LOG-DSP-10: and read_size stays
             else:
-                if self._master:
+                if self._master:  # LOG-DSP-11
                     self._move(size - read_size)
                 return False
         return True

@@ -28,7 +28,7 @@ class StoreCheckpoint:
     Raises:
         JavaError: FileNotFoundException, IOException.
 
-    Source: StoreCheckpoint 39-63.
+    Source: StoreCheckpoint 39-63. Clauses CKP-2, CKP-3.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, index_msg_timestamp: int = 0) -> None:
@@ -43,6 +43,6 @@ class StoreCheckpoint:
         return Checkpoint(self.physic_msg_timestamp, self.logics_msg_timestamp, self.index_msg_timestamp)
 
     def flush(self) -> None:
-        """Writes the three times to the file. Source: flush 78-83."""
+        """Writes the three times to the file. Source: flush 78-83 (CKP-4)."""
         if self._path is not None:
             write_checkpoint(self._path, self.times())

@@ -138,7 +138,7 @@ class Store:
         Raises:
             JavaError: what leaves either; after the first the index does not get it.
 
-        Source: doDispatch 1534-1538, CommitLogDispatcherBuildIndex 1657-1665.
+        Source: doDispatch 1534-1538, CommitLogDispatcherBuildIndex 1657-1665. Clause LOG-DSP-12.
         """
         self._on_dispatch(request)
         self.queues.dispatch(request, self.checkpoint, bit_map=self._bit_map(request))
@@ -148,7 +148,7 @@ class Store:
     def load(self) -> bool:
         """Steps 1 to 6; False when the broker would not start. An error ends it there, and is only logged.
 
-        Source: load 190-227, recover 1457-1467.
+        Source: load 190-227, recover 1457-1467. Clauses STORE-1, STORE-3, STORE-5.
         """
         last_exit_ok = not (self.root / "abort").exists()
         try:
@@ -164,12 +164,12 @@ class Store:
     def _recover(self, *, last_exit_ok: bool) -> None:
         max_physic_offset = self.queues.recover()
         if not self.log.files.mapped_files:
-            self.queues.destroy()
+            self.queues.destroy()  # STORE-10
         else:
             process_offset = self._recover_log(last_exit_ok=last_exit_ok)
-            if max_physic_offset >= process_offset:  # equal too: so every clean start truncates
+            if max_physic_offset >= process_offset:  # STORE-9: equal too, so every clean start does
                 self.queues.truncate(process_offset)
-        self.queues.correct_min(self.log.min_offset())
+        self.queues.correct_min(self.log.min_offset())  # STORE-13
 
     def _recover_log(self, *, last_exit_ok: bool) -> int:
         """Step 5, up to the truncation; the delay levels are not known yet."""
@@ -192,7 +192,7 @@ class Store:
             UnspecifiedError: where the start never ends, as the rest of the log cannot be dispatched: a
                 record whose dispatch throws each time, and, on a slave, bytes that are no record.
 
-        Source: start 232-305.
+        Source: start 232-305. Clauses STORE-2, STORE-14.
         """
         (self.root / "lock").write_bytes(b"lock")
         greatest = max((queue.max_physic_offset for queue in self.queues), default=-1)
@@ -216,7 +216,7 @@ class Store:
 
         Index files are not flushed; what was put is in their bytes all the same.
 
-        Source: shutdown 307-353.
+        Source: shutdown 307-353. Clause STORE-2.
         """
         clean = self.flags.writeable and self.reput.behind() == 0
         self.index.settle()
