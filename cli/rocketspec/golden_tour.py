@@ -1,4 +1,4 @@
-"""Decodes every golden store and counts its rows against what Java recorded: the last step of `make conform`."""
+"""Decodes every golden store, counts its rows against Java's, and audits it: the last step of `make conform`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rocket_golden
+from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_columnar.write import write
@@ -32,7 +33,7 @@ TRUTH = {
 
 
 def _tour(name: str, out: Path) -> bool:
-    """Decodes one store to Parquet under `out`; says the row counts, and whether they are Java's."""
+    """Decodes one store to Parquet under `out` and audits it; says the counts, whether they are Java's, and more."""
     with tempfile.TemporaryDirectory() as scratch:
         store = rocket_golden.open_store(name, Path(scratch))
         rows: Counter[str] = Counter()
@@ -43,15 +44,19 @@ def _tour(name: str, out: Path) -> bool:
                 yield table, batch
 
         write(counted(), out / name, "parquet", source=store)
+        findings = Counter(finding.severity for finding in audit(store, "deep"))
     lines = Counter(line["type"] for line in rocket_golden.truth(name))
     agrees = all(rows[table] == lines[kind] for table, kind in TRUTH.items())
+    healthy = not (findings["error"] or findings["warning"])
     told = ", ".join(f"{rows[table]:,} {table}" for table in TRUTH if rows[table])
-    sys.stdout.write(f"golden {name}: {told}: {'as Java counts' if agrees else 'NOT what Java counts'}\n")
-    return agrees
+    verdict = "as Java counts" if agrees else "NOT what Java counts"
+    audited = "audit clean" if healthy else "audit NOT clean"
+    sys.stdout.write(f"golden {name}: {told}: {verdict}; {audited}\n")
+    return agrees and healthy
 
 
 def main(out: str) -> int:
-    """Tours every store, Parquet files under `out`; 1 when a count is not Java's."""
+    """Tours every store, Parquet files under `out`; 1 when a count is not Java's, or a healthy store is not found so."""
     agreed = [_tour(name, Path(out)) for name in rocket_golden.stores()]
     return 0 if all(agreed) else 1
 
