@@ -30,6 +30,7 @@ __all__ = [
     "integers",
     "map_of",
     "maps",
+    "of_buffer",
     "strings",
     "taken",
     "texts",
@@ -47,6 +48,11 @@ def integers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Ar
     values = np.ascontiguousarray(values)
     mask = None if valid is None or valid.all() else _buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(_INTEGERS[values.dtype.name], values.size, [mask, _buffer(values)])
+
+
+def of_buffer(kind: pa.DataType, count: int, buffer: pa.Buffer) -> Array:
+    """An array of `count` numbers without nulls that lie in a buffer."""
+    return pa.Array.from_buffers(kind, count, [None, buffer])
 
 
 def booleans(values: NDArray[np.bool_]) -> Array:

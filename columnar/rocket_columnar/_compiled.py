@@ -54,7 +54,7 @@ def hash_units(
 
 
 @_jit
-def _wrapped(value: Any) -> int:
+def _wrapped(value: Any) -> Any:
     """`value` as the Java int it becomes."""
     return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 

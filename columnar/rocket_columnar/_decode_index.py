@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from rocket_columnar._arrow import Columns
     from rocket_columnar._read import Reader
 
-__all__ = ["entry_columns", "header_columns"]
+__all__ = ["COMPILED_FROM", "entry_columns", "header_columns"]
+
+COMPILED_FROM: Final = 1_000_000
+"""Entries of a file from which the compiled loop serves; below, its start-up would cost more than it saves."""
 
 _MILLIS: Final = np.int64(1000)
 
@@ -39,16 +42,32 @@ def header_columns(reader: Reader, geometry: Geometry) -> Columns:
 
 
 def entry_columns(
-    reader: Reader, geometry: Geometry, names: set[str], batch_rows: int, *, all_entries: bool = False
+    reader: Reader,
+    geometry: Geometry,
+    names: set[str],
+    batch_rows: int,
+    *,
+    all_entries: bool = False,
+    threads: int = 1,
 ) -> Iterator[tuple[int, Columns]]:
     """The rows of `index_entries`, less `file`: entries 1 .. indexCount - 1, of the columns in `names`.
+
+    A large file goes through a compiled loop, on `threads` threads.
 
     `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the
     header's begin + 1000 * time_diff, wrapped as a long, which is what a query computes (IDX-SEL-4). With
     `all_entries` each entry from 1 on that is not all zeros is a row, those beyond the index count too.
     """
     header = read_header(reader)
-    runs: Iterable[tuple[int, int]] = [(1, min(header.index_count, geometry.index_num))]
+    run = 1, min(header.index_count, geometry.index_num)
+    if run[1] > COMPILED_FROM and not all_entries and geometry.hash_slot_num > 0:
+        from rocket_columnar._split_index import split_entries
+
+        yield from split_entries(
+            reader, geometry, header.begin_timestamp, run, names, batch_rows, threads=threads
+        )
+        return
+    runs: Iterable[tuple[int, int]] = [run]
     if all_entries:
         runs = (
             _whole_entries(first, end, geometry) for first, end in reader.extents(geometry.entries_offset)

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "open_reader", "require_regular"]
 
 _CHUNK: Final = 1 << 20
+_PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
 def require_regular(path: os.PathLike[str] | str, mode: int) -> None:
@@ -45,6 +47,7 @@ class Reader:
         self.size = status.st_size
         self.allocated = min(self.size, 512 * getattr(status, "st_blocks", 1 << 54))
         self._file = os.fdopen(descriptor, "rb", buffering=0)
+        self._lock = Lock()
 
     def close(self) -> None:
         """Closes the file."""
@@ -60,10 +63,9 @@ class Reader:
         """As `read`, into a buffer that is there."""
         length = len(buffer)
         view = buffer.data
-        self._file.seek(offset)
         done = 0
         while done < length:
-            count = self._file.readinto(view[done:])
+            count = self._read_some(offset + done, view[done:])
             if not count:
                 raise MalformedError(
                     file=self.name,
@@ -72,6 +74,15 @@ class Reader:
                     expected=f"{length - done:,} more bytes",
                 )
             done += count
+
+    def _read_some(self, offset: int, view: memoryview) -> int:
+        """One read; threads may read at once."""
+        if _PREADV is not None:
+            count: int = _PREADV(self._file.fileno(), [view], offset)
+            return count
+        with self._lock:
+            self._file.seek(offset)
+            return self._file.readinto(view) or 0
 
     def extents(self, begin: int = 0) -> Iterator[tuple[int, int]]:
         """The ranges (begin, end) from `begin` on that may hold data; the holes between them read as zeros."""

@@ -85,10 +85,14 @@ class _Numbers:
         names = list(dict.fromkeys(value for value in values if value is not None))
         self._numbers = {name: number for number, name in enumerate(names)}
         self.array = _arrow.strings(names)
+        self._last: tuple[str | None, int, Array] | None = None
 
     def column(self, value: str | None, count: int) -> Array:
         """`count` times `value`; nulls for None."""
-        return _arrow.constant(self.array, -1 if value is None else self._numbers[value], count)
+        if self._last is None or self._last[:2] != (value, count):
+            number = -1 if value is None else self._numbers[value]
+            self._last = value, count, _arrow.constant(self.array, number, count)
+        return self._last[2]
 
 
 class _Decoder:
@@ -104,8 +108,10 @@ class _Decoder:
         all_entries: bool,
         on_gap: Callable[[Gap], None],
         batch_rows: int,
+        threads: int,
     ) -> None:
         self.table = table
+        self.threads = threads
         self.files = [file for file in files if file.kind == TABLE_KINDS[table]]
         self.schema = schema
         self.wanted = set(schema.names)
@@ -151,7 +157,12 @@ class _Decoder:
         elif self.table == "index_entries":
             geometry = self.geometries[file].geometry
             yield from entry_columns(
-                reader, geometry, self.wanted, self.batch_rows, all_entries=self.all_entries
+                reader,
+                geometry,
+                self.wanted,
+                self.batch_rows,
+                all_entries=self.all_entries,
+                threads=self.threads,
             )
         elif self.table == "consume_queue":
             yield from queue_columns(
@@ -238,6 +249,7 @@ def decode(
     on_gap: Callable[[Gap], None] = _raise,
     on_geometry: Callable[[StoreFile, GeometryGuess], None] | None = None,
     batch_rows: int = _BATCH_ROWS,
+    threads: int = 1,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of `files` as (table, record batch), table by table in the order of `TABLE_KINDS`.
 
@@ -256,6 +268,7 @@ def decode(
         on_gap: called for each range of the commit log that is passed over; by default MalformedError.
         on_geometry: called for each index file with its geometry and how surely it is the one.
         batch_rows: rows of a batch at most.
+        threads: that work on a large index file; batches come in order all the same.
 
     Raises:
         UsageError: unknown tables or columns, a table without files, a geometry that cannot be told.
@@ -280,6 +293,7 @@ def decode(
                 all_entries=all_entries,
                 on_gap=on_gap,
                 batch_rows=batch_rows,
+                threads=threads,
             )
             for table in chosen
         ],
