@@ -137,9 +137,8 @@ class _Walk:
             source = int(numbers[place + 1]) if followed[place] else -1 - slot
             if source in self.bad or slot < 0:
                 continue
-            code = "index.slot_range" if source < 0 else "index.prev_range"
             self.problem(
-                code,
+                "index.missing_key",
                 source,
                 f"expected {number:,}: no chain leads to that entry, so queries do not find its message",
             )

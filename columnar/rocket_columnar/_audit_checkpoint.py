@@ -40,7 +40,7 @@ def check_checkpoint(
     Args:
         file: the checkpoint.
         newest: store timestamp of the log's last record, ms; None where it is not known.
-        indexes: the index files that others follow, so that they are full.
+        indexes: the index files that two others follow: full, and flushed for long (the roll itself only starts it).
         report: takes findings.
     """
     times = dict(zip((field.name for field in CHECKPOINT.fields), read_checkpoint(file), strict=True))

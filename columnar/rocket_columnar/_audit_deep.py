@@ -26,7 +26,7 @@ _AT_ONCE: Final = 1 << 20
 
 
 def check_selects(content: IndexContent, report: Callable[[Finding], None]) -> None:
-    """Reports entries that a query of their own key does not come to."""
+    """Reports entries that a query of their own key does not come to; the file's chains are sound, so all end."""
     count = min(used_count(content), content.first_count, content.key_hash.size)
     if count < 2:
         return

@@ -59,10 +59,10 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
             report(
                 finding(
                     "queue.gap",
-                    file.name,
-                    0,
-                    f"found a file that begins at logical offset {stop:,}, expected one at {first:,}, where the one "
-                    "before it ends: consumers cannot read across",
+                    f"{file.name.rpartition('/')[0]}/{end:020}",
+                    None,
+                    f"there is no such file, and the next one begins at logical offset {stop:,} instead of {first:,}, where the "
+                    "one before ends: consumers cannot read across",
                 )
             )
 

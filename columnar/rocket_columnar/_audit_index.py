@@ -28,13 +28,13 @@ _CHAIN_CLAUSES: Final = {"slot": "slot", "prev": "prev_entry of entry", "hash": 
 def used_count(content: IndexContent) -> int:
     """The count that the entries tell: one more than the newest that is written."""
     if content.first_count != content.header.index_count:  # a broker is writing
-        return max(1, min(content.header.index_count, content.geometry.index_num))
+        return max(1, min(content.header.index_count, content.written))
     return content.written
 
 
 def check_content(
     content: IndexContent, report: Callable[[Finding], None], *, live: bool, last: bool
-) -> None:
+) -> bool:
     """Header, slots and chains of a file, by themselves.
 
     Args:
@@ -43,10 +43,13 @@ def check_content(
         live: whether this is the file that a broker writes, or wrote when it died: one entry may then be
             there before the count tells of it (IDX-PUT-11).
         last: whether no other file follows: an empty one is then where the next put goes.
+
+    Returns:
+        Whether slots and chains are sound, so that walks over them end.
     """
     if content.written <= 1 and content.header.index_count <= 1:
         report(empty_file(content.file, last=last))
-        return
+        return True
     moving = content.first_count != content.header.index_count
     if not moving:
         _check_count(content, report, live=live)
@@ -66,6 +69,7 @@ def check_content(
         report(finding(problem.code, content.file.name, offset, f"{where}: {problem.message}"))
     if not moving and not problems:
         _check_slot_count(content, count, report)
+    return not problems
 
 
 def _check_count(content: IndexContent, report: Callable[[Finding], None], *, live: bool) -> None:

@@ -101,7 +101,7 @@ def read_index(file: StoreFile, geometry: Geometry) -> IndexContent:
         begin = geometry.entries_offset
         last = reader.last_nonzero(begin, min(reader.size, geometry.file_size))
         stored = 0 if last is None else (last - begin) // INDEX_ENTRY.size + 1
-        limit = max(stored, min(header.index_count, geometry.index_num), 1)
+        limit = max(stored, 1)
         names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
         columns: dict[str, Any] = {
             name: np.empty(limit, _ENTRY[name].newbyteorder("=").str) for name in names

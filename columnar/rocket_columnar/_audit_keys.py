@@ -32,6 +32,7 @@ class Keys:
         self._codes = frames.key_frame * _HASHES + frames.all.key_hash
         self._known, self._wanted = np.unique(self._codes, return_counts=True)
         self._seen = np.zeros(self._known.size, np.int64)
+        self._wrong: list[tuple[str, tuple[int, int], int, str]] = []
 
     def see(
         self,
@@ -40,7 +41,7 @@ class Keys:
         place: NDArray[np.int64],
         report: Callable[[Finding], None],
     ) -> None:
-        """Counts the entries of one file that point to records; reports wrong and double ones."""
+        """Counts the entries of one file that point to records; reports double ones, and keeps wrong ones."""
         if not entries.size:
             return
         hashes = content.key_hash[entries].astype(np.int64)
@@ -50,17 +51,14 @@ class Keys:
         right = (self._known[at] == codes) if self._known.size else np.zeros(codes.shape, np.bool_)
         right &= hashes >= 0
         for first, length in runs(entries[~right]):
-            offset = int(content.phy_offset[first])
             more = f" and the {length - 1:,} behind it" if length > 1 else ""
-            report(
-                finding(
-                    "index.entry_wrong_key",
-                    content.file.name,
-                    content.field(first, "key_hash"),
-                    f"entry {first:,}{more}: found key hash {int(content.key_hash[first]):,}, which no key of the "
-                    f"record at physical offset {offset:,} has",
-                )
+            key_hash, offset = int(content.key_hash[first]), int(content.phy_offset[first])
+            text = (
+                f"entry {first:,}{more}: found key hash {key_hash:,}, which no key of the record at physical offset "
+                f"{offset:,} has"
             )
+            fields = content.field(first, "key_hash"), content.field(first, "phy_offset")
+            self._wrong.append((content.file.name, fields, key_hash, text))
         self._count(content, entries[right], at[right], report)
 
     def _count(
@@ -86,6 +84,16 @@ class Keys:
                     f"offset {int(content.phy_offset[first]):,}: a recovery dispatched these messages once more",
                 )
             )
+
+    def wrong(self, report: Callable[[Finding], None]) -> None:
+        """Reports entries whose record has no such key, when all files are seen.
+
+        Where a key with the entry's hash is missing it is the offset that leads astray, else the hash is damaged.
+        """
+        missing = np.unique(self._known[self._seen < self._wanted] % _HASHES)
+        for file, (hash_place, offset_place), key_hash, text in self._wrong:
+            astray = bool(np.isin(key_hash, missing))
+            report(finding("index.entry_wrong_key", file, offset_place if astray else hash_place, text))
 
     def indexed(self) -> NDArray[np.bool_]:
         """Which records have an entry of one of their keys."""

@@ -13,6 +13,7 @@ from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD, RECORD_FIXED_
 
 from rocket_columnar._audit_dispatch import COMMIT, NOT, Requests, TopicNames, requests
 from rocket_columnar._audit_finding import Finding, finding
+from rocket_columnar._audit_record import body_place, torn_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -153,6 +154,10 @@ def read_frames(
     for number in range(last):
         _check_end(read[number], sizes[number], ends[number], gaps, report)
     joined = _joined(parts)
+    if last >= 0:
+        found_torn = torn_end(read[last], int(joined.phy_offset[-1]), int(joined.size[-1]), live=live)
+        if found_torn is not None:
+            report(found_torn)
     key_frame = np.repeat(np.arange(joined.phy_offset.size, dtype=np.int64), joined.key_count)
     begin = read[0].base_offset if read else 0
     return Frames(joined, topics, read, tuple(sizes), begin, max(ends, default=0) or begin, key_frame)
@@ -165,7 +170,7 @@ def _check_crc(file: StoreFile, part: Requests, report: Callable[[Finding], None
             finding(
                 "log.crc",
                 file.name,
-                at + RECORD.offset_of("body_crc"),
+                at + body_place(file.path, at),
                 f"the body of the record at physical offset {file.base_offset + at:,} does not have its "
                 "checksum: consumers get damaged bytes, and a recovery cuts the log here",
             )
@@ -198,8 +203,8 @@ def check_log_files(
             report(
                 finding(
                     "log.gap",
-                    file.name,
-                    0,
+                    f"{file.name.rpartition('/')[0]}/{end:020}",
+                    None,
                     f"no file holds physical offsets {end:,} to {file.base_offset:,}: "
                     "their messages are lost, and a broker starts without complaint",
                 )

@@ -127,7 +127,7 @@ def _audit(
     check_queue_files(of["queue"], report)
     whole = check_index_files(headers, end if of["log"] else None, report, quick=frames is None)
     for file in of["checkpoint"]:
-        check_checkpoint(file, newest, [pair for pair in headers if pair[0] in whole][:-1], report)
+        check_checkpoint(file, newest, [pair for pair in headers if pair[0] in whole][:-2], report)
     yield from report.take()
     shape = _geometry(whole, geometry, report)
     if frames is not None:
@@ -197,6 +197,7 @@ def _cross_check(parts: _Parts, report: _Report, *, live: bool, deep: bool) -> I
     keys = Keys(frames)
     for found in _check_indexes(parts, keys, report, live=live, deep=deep):
         yield from found
+    keys.wrong(report)
     indexed = keys.indexed()
     late = late_frames(frames, queued | indexed, report)
     check_missing(parts.queues, frames, frames.queued() & ~queued & ~late, report)
@@ -222,9 +223,9 @@ def _check_indexes(
             content = read_index(file, parts.geometry)
         except FileNotFoundError:  # expired meanwhile
             continue
-        check_content(content, report, live=live and last, last=last)
+        sound = check_content(content, report, live=live and last, last=last)
         entries, places = check_targets(content, parts.frames, report)
         keys.see(content, entries, places, report)
-        if deep:
+        if deep and sound:
             check_selects(content, report)
         yield report.take()

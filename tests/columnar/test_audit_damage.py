@@ -188,7 +188,7 @@ def index_slot_emptied(store: Store) -> Planted:
     file, _ = store.index()
     slot = store.rng.choice(list(store.chains(file)))
     store.write(file, 40 + 4 * slot, "i", 0)
-    return Planted([("index.slot_range", file.name, 40 + 4 * slot)])
+    return Planted([("index.missing_key", file.name, 40 + 4 * slot)])
 
 
 def index_slot_of_another(store: Store) -> Planted:
@@ -211,7 +211,7 @@ def index_prev_cut(store: Store) -> Planted:
     chain = store.rng.choice([chain for chain in store.chains(file).values() if len(chain) > 1])
     at = store.entry(store.rng.choice(chain[:-1])) + PREV
     store.write(file, at, "i", 0)
-    return Planted([("index.prev_range", file.name, at)], {"index.header_count"})
+    return Planted([("index.missing_key", file.name, at)], {"index.header_count"})
 
 
 def index_cycle(store: Store) -> Planted:
@@ -368,7 +368,7 @@ def queue_middle_file_removed(store: Store) -> Planted:
     group = store.rng.choice(long)
     number = store.rng.randrange(1, len(group) - 1)
     group[number].path.unlink()
-    return Planted([("queue.gap", group[number + 1].name, 0)], {"queue.missing_unit"})
+    return Planted([("queue.gap", group[number].name, None)], {"queue.missing_unit"})
 
 
 def queue_removed(store: Store) -> Planted:
@@ -416,7 +416,7 @@ def log_body(store: Store) -> Planted:
     file, at = store.rng.choice(bodies)
     place = at + 88 + store.rng.randrange(store.read(file, at + 84, "i"))
     store.write(file, place, "B", store.read(file, place, "B") ^ 0x40)
-    return Planted([("log.crc", file.name, at + 8)], level="deep")
+    return Planted([("log.crc", file.name, at + 88)], level="deep")
 
 
 def log_segment_removed(store: Store) -> Planted:
@@ -425,7 +425,7 @@ def log_segment_removed(store: Store) -> Planted:
         pytest.skip("needs three segments")
     number = store.rng.randrange(1, len(files) - 1)
     files[number].path.unlink()
-    return Planted([("log.gap", files[number + 1].name, 0)], LOST | {"index.header_bounds"})
+    return Planted([("log.gap", files[number].name, None)], LOST | {"index.header_bounds"})
 
 
 def log_zeros(store: Store) -> Planted:
