@@ -258,7 +258,9 @@ class StartHistory(History):
             self.length(name, choose.choice((0, length + 20, max(0, length - 20))))
         elif kind < 8 and length >= 8:
             self.write(name, choose.randrange(length - 7), b"\x01" * choose.choice((1, 4, 8)))
-        elif length >= 20:
+        elif length >= 20 and name.startswith(
+            "consumequeue/"
+        ):  # in a log it can make a size that fills the memory
             self.write(
                 name, 20 * choose.randrange(length // 20), struct.pack(">q", self.end - choose.randrange(500))
             )
@@ -340,7 +342,7 @@ class StartHistory(History):
 
 def test_lives(real_classes: RealClasses, tmp_path: Path) -> None:
     history = StartHistory(1, tmp_path / "ours")
-    for number in range(200):
+    for number in range(100):
         history.one(number)
     history.drop()
     assert not first_differences(history, real_classes("StartCompare.java", history.lines))

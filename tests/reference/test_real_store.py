@@ -476,7 +476,7 @@ class ServiceHistory(History):
         )
 
 
-@pytest.mark.parametrize(("kind", "count"), [(QueueHistory, 1500), (ExtHistory, 800), (ServiceHistory, 800)])
+@pytest.mark.parametrize(("kind", "count"), [(QueueHistory, 1000), (ExtHistory, 500), (ServiceHistory, 500)])
 def test_histories(
     kind: type[QueueHistory | ExtHistory | ServiceHistory],
     count: int,

@@ -81,8 +81,9 @@ class History:
         self.run(f"length {name} {length}", cut)
 
     def folder(self, name: str) -> None:
-        """A directory where a file could be."""
-        self.run(f"directory {name}", lambda: (self.root / name).mkdir(parents=True, exist_ok=True))
+        """A directory where a file could be; not where there is one."""
+        if not (self.root / name).exists():
+            self.run(f"directory {name}", lambda: (self.root / name).mkdir(parents=True, exist_ok=True))
 
     def files(self) -> str:
         """As `StoreCompare.files`."""
