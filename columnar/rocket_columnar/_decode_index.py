@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar._arrow import Columns
     from rocket_columnar._read import Reader
+    from rocket_columnar.filters import Skip, Where
 
 __all__ = ["COMPILED_FROM", "entry_columns", "header_columns"]
 
@@ -49,10 +50,13 @@ def entry_columns(
     *,
     all_entries: bool = False,
     threads: int = 1,
+    where: Where | None = None,
+    skip: Skip | None = None,
 ) -> Iterator[tuple[int, Columns]]:
     """The rows of `index_entries`, less `file`: entries 1 .. indexCount - 1, of the columns in `names`.
 
-    A large file goes through a compiled loop, on `threads` threads.
+    Rows that `skip` passes over are not read, unless `where` or `all_entries` makes it unknown which they are. A
+    large file goes through a compiled loop, on `threads` threads.
 
     `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the
     header's begin + 1000 * time_diff, wrapped as a long, which is what a query computes (IDX-SEL-4). With
@@ -60,7 +64,9 @@ def entry_columns(
     """
     header = read_header(reader)
     run = 1, min(header.index_count, geometry.index_num)
-    if run[1] > COMPILED_FROM and not all_entries and geometry.hash_slot_num > 0:
+    if skip is not None and where is None and not all_entries:
+        run = run[0] + skip.of(max(0, run[1] - run[0])), run[1]
+    if run[1] - run[0] >= COMPILED_FROM and where is None and not all_entries and geometry.hash_slot_num > 0:
         from rocket_columnar._split_index import split_entries
 
         yield from split_entries(
@@ -72,7 +78,7 @@ def entry_columns(
         runs = (
             _whole_entries(first, end, geometry) for first, end in reader.extents(geometry.entries_offset)
         )
-    done = 1
+    done = run[0]
     for first, end in runs:
         for start in range(max(first, done), end, batch_rows):
             stop = min(start + batch_rows, end)
@@ -83,12 +89,28 @@ def entry_columns(
             if all_entries:
                 written = raw.reshape(-1, INDEX_ENTRY.size).any(axis=1)
                 entries, numbers = entries[written], numbers[written]
+            if where is not None:
+                entries, numbers = _filtered(entries, numbers, header.begin_timestamp, where)
             if entries.size:
                 yield (
                     entries.size,
                     _columns(entries, numbers, geometry, np.int64(header.begin_timestamp), names),
                 )
         done = max(done, end)
+
+
+def _filtered(
+    entries: NDArray[Any], numbers: NDArray[np.int32], begin: int, where: Where
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The entries that pass; only what is asked about is looked at."""
+    keep = where.rows(
+        phy_offsets=entries["phy_offset"] if where.offsets is not None else None,
+        store_timestamps=entries["time_diff"].astype(np.int64) * _MILLIS + np.int64(begin)
+        if where.times is not None
+        else None,
+        key_hashes=entries["key_hash"].astype(np.int32) if where.key_hashes is not None else None,
+    )
+    return (entries, numbers) if keep is None else (entries[keep], numbers[keep])
 
 
 def _whole_entries(first: int, end: int, geometry: Geometry) -> tuple[int, int]:

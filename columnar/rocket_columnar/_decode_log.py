@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rocket_columnar._arrow import Columns
     from rocket_columnar._read import Reader
     from rocket_columnar._scan_log import LogScan
+    from rocket_columnar.filters import Where
 
 __all__ = ["COMPILED_FROM", "LogState", "log_columns"]
 
@@ -101,12 +102,14 @@ class LogState:
     Attributes:
         names: the columns wanted.
         batch_rows: rows of a batch at most.
+        where: which records are rows; None for all.
         topics: the dictionary of topics.
         room: bytes that the disk holds of the files up to the present one.
     """
 
-    def __init__(self, names: set[str], batch_rows: int) -> None:
+    def __init__(self, names: set[str], batch_rows: int, where: Where | None = None) -> None:
         self.names = names
+        self.where = where
         self.batch_rows = batch_rows
         self.topics = Topics()
         self.room = 0
@@ -126,11 +129,11 @@ class LogState:
             if expected >= COMPILED_FROM:
                 from rocket_columnar._scan_log import LogScan
 
-                self._scan = LogScan(self.names, self.topics, self.batch_rows)
+                self._scan = LogScan(self.names, self.topics, self.batch_rows, self.where)
         return self._scan
 
 
-def log_columns(  # noqa: C901 - one walk, from record to record
+def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
     reader: Reader,
     base_offset: int,
     state: LogState,
@@ -158,13 +161,16 @@ def log_columns(  # noqa: C901 - one walk, from record to record
         if scan is not None:
             if rows.count:
                 yield rows.count, rows.take()
-            count, position, columns = scan.run(reader, base_offset, position)
+            count, after, columns = scan.run(reader, base_offset, position)
             if count:
                 yield count, columns
+            if after > position:
+                position = after
                 continue
         record = walk.record(position)
         if isinstance(record, Record):
-            rows.add(walk.window, record)
+            if state.where is None or state.where.record(walk.window, record):
+                rows.add(walk.window, record)
             state.seen(record.fixed[0])
             position += record.fixed[0]
             if rows.count >= batch_rows or rows.full:

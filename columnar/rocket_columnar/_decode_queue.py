@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar._arrow import Columns
     from rocket_columnar._read import Reader
+    from rocket_columnar.filters import Skip, Where
 
 __all__ = ["checkpoint_columns", "ext_columns", "queue_columns"]
 
@@ -45,7 +46,14 @@ def _units(reader: Reader, *, every: bool) -> int:
 
 
 def queue_columns(
-    reader: Reader, base_offset: int, names: set[str], batch_rows: int, *, all_entries: bool = False
+    reader: Reader,
+    base_offset: int,
+    names: set[str],
+    batch_rows: int,
+    *,
+    all_entries: bool = False,
+    where: Where | None = None,
+    skip: Skip | None = None,
 ) -> Iterator[tuple[int, Columns]]:
     """The rows of `consume_queue`, less topic, queue number and file: units up to the file's last valid one.
 
@@ -65,25 +73,31 @@ def queue_columns(
             clause="CQ-FILE-1",
         )
     count = _units(reader, every=all_entries)
-    for start in range(0, count, batch_rows):
+    passed = skip.of(count) if skip is not None and where is None else 0
+    for start in range(passed, count, batch_rows):
         stop = min(start + batch_rows, count)
         units = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(_UNIT)
+        first = base_offset // QUEUE_UNIT.size
+        numbers = np.arange(first + start, first + stop, dtype=np.int64)
+        keep = None if where is None else where.rows(phy_offsets=units["phy_offset"])
+        if keep is not None:
+            units, numbers = units[keep], numbers[keep]
         columns: Columns = {}
         if "logical_offset" in names:
-            first = base_offset // QUEUE_UNIT.size
-            columns["logical_offset"] = _arrow.integers(
-                np.arange(first + start, first + stop, dtype=np.int64)
-            )
+            columns["logical_offset"] = _arrow.integers(numbers)
         for name, kind in (("phy_offset", np.int64), ("size", np.int32), ("tags_code", np.int64)):
             if name in names:
                 columns[name] = _arrow.integers(units[name].astype(kind))
         if "pre_blank" in names:
             blank = (units["phy_offset"] == 0) & (units["size"] == PRE_BLANK_SIZE) & (units["tags_code"] == 0)
             columns["pre_blank"] = _arrow.booleans(blank)
-        yield stop - start, columns
+        if len(units):
+            yield len(units), columns
 
 
-def ext_columns(reader: Reader, base_offset: int, batch_rows: int) -> Iterator[tuple[int, Columns]]:
+def ext_columns(
+    reader: Reader, base_offset: int, batch_rows: int, *, where: Where | None = None
+) -> Iterator[tuple[int, Columns]]:
     """The rows of `consume_queue_ext`, less topic, queue number and file: units up to an end mark or a zero.
 
     `address` is the unit's offset in the ext queue + Long.MIN_VALUE, as a consume-queue unit's tags code holds
@@ -120,8 +134,9 @@ def ext_columns(reader: Reader, base_offset: int, batch_rows: int) -> Iterator[t
                 expected=f"{size - _EXT.size}, in a unit of {size}",
                 clause="CQ-EXT-1",
             )
-        address = to_i64(base_offset + position + _LONG_MIN)
-        rows.append((address, size, tags_code, store_timestamp, window[at + _EXT.size : at + size]))
+        if where is None or where.times is None or where.times[0] <= store_timestamp <= where.times[1]:
+            address = to_i64(base_offset + position + _LONG_MIN)
+            rows.append((address, size, tags_code, store_timestamp, window[at + _EXT.size : at + size]))
         position += size
         if len(rows) >= batch_rows:
             yield len(rows), _ext_columns(rows)

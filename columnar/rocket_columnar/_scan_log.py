@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rocket_columnar._arrow import Array, Columns
     from rocket_columnar._log_rows import Topics
     from rocket_columnar._read import Reader
+    from rocket_columnar.filters import Where
 
 __all__ = ["LogScan", "Part"]
 
@@ -66,7 +67,8 @@ class Part:
 class LogScan:
     """The scan of one decode: what its columns are, the window, and the topics and hosts known so far."""
 
-    def __init__(self, names: set[str], topics: Topics, batch_rows: int) -> None:
+    def __init__(self, names: set[str], topics: Topics, batch_rows: int, where: Where | None = None) -> None:
+        self._where = where
         self._names = names
         self._topics = topics
         self._rows = min(batch_rows, _ROWS)
@@ -83,8 +85,8 @@ class LogScan:
         """Rows from `position` of the file on, at most a window of them.
 
         Returns:
-            How many rows, where the next record begins, and the columns, less `file`. No rows: what lies there
-            does not verify, or is longer than the window.
+            How many rows, where the next record begins, and the columns, less `file`. No step forward: what
+            lies there does not verify, or is longer than the window.
         """
         longs = np.empty((len(LONGS), self._rows), np.int64)
         ints = np.empty((len(INTS), self._rows), np.int32)
@@ -108,9 +110,26 @@ class LogScan:
                 break
         if not count:
             return 0, position, {}
-        part = Part(self._window, longs[:, :count], ints[:, :count])
-        part.spans = spans[:, :count]
-        return count, self._begin + at, self._columns(part)
+        longs, ints, spans = longs[:, :count], ints[:, :count], spans[:, :count]
+        keep = None if self._where is None else self._kept(self._where, longs, spans)
+        if keep is not None:
+            longs, ints, spans = longs[:, keep], ints[:, keep], np.ascontiguousarray(spans[:, keep])
+        part = Part(self._window, longs, ints)
+        part.spans = spans
+        count = spans.shape[1]
+        return count, self._begin + at, self._columns(part) if count else {}
+
+    def _kept(
+        self, where: Where, longs: NDArray[np.int64], spans: NDArray[np.int32]
+    ) -> NDArray[np.bool_] | None:
+        """Which records are rows; nothing else of them has been read."""
+        fixed = dict(zip(LONGS, longs, strict=True))
+        keep = where.rows(phy_offsets=fixed["phy_offset"], store_timestamps=fixed["store_timestamp"])
+        if where.topics is not None:
+            numbers = self._topic_bytes.numbers(self._window, spans[TOPIC], spans[TOPIC_LENGTH])
+            passing = np.array([where.topic(raw) for raw in self._topic_bytes.items], np.bool_)
+            keep = passing[numbers] if keep is None else keep & passing[numbers]
+        return keep
 
     def _load(self, reader: Reader, position: int) -> None:
         length = min(len(self._window), reader.size - position)

@@ -15,6 +15,7 @@ from rocket_columnar._decode_log import LogState, log_columns
 from rocket_columnar._decode_queue import checkpoint_columns, ext_columns, queue_columns
 from rocket_columnar._gap import Gap
 from rocket_columnar._read import Reader, open_reader
+from rocket_columnar.filters import Skip
 from rocket_columnar.geometry import resolve_each
 from rocket_columnar.schema import SCHEMAS
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocket_columnar._arrow import Array, Columns
+    from rocket_columnar.filters import Where
     from rocket_columnar.geometry import GeometryGuess
     from rocket_columnar.store import Kind, StoreFile
 
@@ -109,8 +111,12 @@ class _Decoder:
         on_gap: Callable[[Gap], None],
         batch_rows: int,
         threads: int,
+        where: Where | None,
+        skip: int,
     ) -> None:
         self.table = table
+        self.where = where
+        self.skip = Skip(skip)
         self.threads = threads
         self.files = [file for file in files if file.kind == TABLE_KINDS[table]]
         self.schema = schema
@@ -121,7 +127,7 @@ class _Decoder:
         self.batch_rows = batch_rows
         self.names = _Numbers(file.name for file in self.files)
         self.topic_names = _Numbers(file.topic for file in self.files)
-        self.log = LogState(self.wanted, batch_rows)
+        self.log = LogState(self.wanted, batch_rows, where)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches of all files."""
@@ -133,8 +139,13 @@ class _Decoder:
                     if before is not None:
                         self._check_order(*before, file)
                     after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
+                if self.where is not None and not self.where.file(file, reader.size):
+                    continue
                 for count, columns in self._columns(reader, file, number):
-                    yield self._batch(file, count, columns)
+                    batch = self._batch(file, count, columns)
+                    passed = self.skip.of(count)
+                    if passed < count:
+                        yield batch.slice(passed) if passed else batch
 
     def _check_order(self, before: StoreFile, end: int, file: StoreFile) -> None:
         """The file's base offset against the end of the one before: overlaps raise, in the log a hole is a gap."""
@@ -163,13 +174,21 @@ class _Decoder:
                 self.batch_rows,
                 all_entries=self.all_entries,
                 threads=self.threads,
+                where=self.where,
+                skip=self.skip,
             )
         elif self.table == "consume_queue":
             yield from queue_columns(
-                reader, file.base_offset, self.wanted, self.batch_rows, all_entries=self.all_entries
+                reader,
+                file.base_offset,
+                self.wanted,
+                self.batch_rows,
+                all_entries=self.all_entries,
+                where=self.where,
+                skip=self.skip,
             )
         elif self.table == "consume_queue_ext":
-            yield from ext_columns(reader, file.base_offset, self.batch_rows)
+            yield from ext_columns(reader, file.base_offset, self.batch_rows, where=self.where)
         elif self.table == "checkpoint":
             yield 1, checkpoint_columns(reader)
         else:
@@ -250,6 +269,8 @@ def decode(
     on_geometry: Callable[[StoreFile, GeometryGuess], None] | None = None,
     batch_rows: int = _BATCH_ROWS,
     threads: int = 1,
+    where: Where | None = None,
+    skip: int = 0,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of `files` as (table, record batch), table by table in the order of `TABLE_KINDS`.
 
@@ -262,6 +283,9 @@ def decode(
         geometry: of the index files; by default told as `geometry.resolve` tells it.
         columns: only these columns, in this order; each must be in one of the tables.
         limit: at most so many rows of each table.
+        skip: rows of each table to pass over first, of those that `where` lets pass; entries and units passed
+            over are not read.
+        where: which rows come; looked at before anything else of a row is read.
         all_entries: index entries that are not all zeros wherever they lie, and consume-queue units up to the
             last that is not all zeros; by default entries 1 .. indexCount - 1, and units up to the last valid
             one of each file.
@@ -277,6 +301,8 @@ def decode(
     """
     chosen = _chosen_tables(files, tables)
     schemas = _chosen_schemas(chosen, columns)
+    if where is not None:
+        where.check(chosen)
     geometries = {}
     if any(TABLE_KINDS[table] == "index" for table in chosen):
         geometries = resolve_each(files, geometry)
@@ -294,6 +320,8 @@ def decode(
                 on_gap=on_gap,
                 batch_rows=batch_rows,
                 threads=threads,
+                where=where,
+                skip=skip,
             )
             for table in chosen
         ],
