@@ -95,6 +95,12 @@ class Keys:
             astray = bool(np.isin(key_hash, missing))
             report(finding("index.entry_wrong_key", file, offset_place if astray else hash_place, text))
 
+    def held(self) -> NDArray[np.bool_]:
+        """Which keys, in the order of the log, have an entry."""
+        seen = self._seen > 0
+        held: NDArray[np.bool_] = seen[np.searchsorted(self._known, self._codes)]
+        return held
+
     def indexed(self) -> NDArray[np.bool_]:
         """Which records have an entry of one of their keys."""
         found = np.zeros(self._frames.all.phy_offset.size, np.bool_)

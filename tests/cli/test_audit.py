@@ -133,3 +133,19 @@ def test_bad_input_is_one_line(
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("rocketspec: ")
     assert text in done.stderr
+
+
+def test_restart_of_a_killed_store(tmp_path: Path) -> None:
+    killed = open_store("killed", tmp_path)
+    done = rocketspec("audit", killed, "--restart", "--json")
+    assert (done.returncode, done.stderr) == (1, "")
+    *deletions, plan = map(json.loads, done.stdout.splitlines())
+    assert [list(one) for one in deletions] == [["action", "file", "offset", "reason"]] * 3
+    assert list(plan) == ["clean", "dispatch_from", "log_end", "lost_records", "index_safe"]
+    assert "delete index/" in rocketspec("audit", killed, "--restart").stdout
+
+
+def test_restart_of_a_clean_store(store: Path) -> None:
+    done = rocketspec("audit", store, "--restart")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("the last stop was clean\n")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rocket_columnar.audit import Finding, Level
+    from rocket_spec.layout import Geometry
 
 __all__ = ["print_findings", "register"]
 
@@ -58,6 +59,9 @@ def audit(
     deep: Annotated[
         bool, typer.Option("--deep", help="Also body checksums, and every key by 4.9.3's own select.")
     ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Tell what a start of 4.9.3 would delete, cut off and lose.")
+    ] = False,
     geometry: Annotated[
         str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]")
     ] = None,
@@ -67,12 +71,14 @@ def audit(
 
     Each finding names what was found and expected, where, what it means and what cures it. A store that a broker
     is writing can be audited: what is only late, torn at the end or double after a recovery is a note. Exit code 1
-    when there are errors or warnings.
+    when there are errors or warnings; with --restart, when a start would delete or lose something.
 
     Example: `rocketspec audit ~/store --deep --json`
     """
     if quick and deep:
         raise UsageError("--quick and --deep: say one of them")
+    if restart and (quick or deep):
+        raise UsageError("--restart goes without --quick and --deep")
 
     from rocket_columnar.audit import audit as engine
     from rocket_columnar.geometry import parse_geometry
@@ -80,6 +86,9 @@ def audit(
     from rocketspec.verbs._waiting import waiting
 
     given = None if geometry is None else parse_geometry(geometry)
+    if restart:
+        _restart(store, given, as_json=as_json)
+        return
     level: Level = "quick" if quick else "deep" if deep else "default"
     with waiting("auditing"):
         findings = list(engine(store, level, geometry=given))
@@ -87,4 +96,17 @@ def audit(
     if not as_json:
         typer.echo(f"{store}: {_summary(counts)}")
     if counts["error"] or counts["warning"]:
+        raise typer.Exit(_FINDINGS)
+
+
+def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
+    from rocket_columnar.audit_restart import restart as engine
+
+    from rocketspec.verbs import _restart_view
+    from rocketspec.verbs._waiting import waiting
+
+    with waiting("reading"):
+        usual, safe = (engine(store, index_safe=value, geometry=geometry) for value in (False, True))
+    _restart_view.show(usual, safe, as_json=as_json)
+    if usual.deletions or usual.lost:
         raise typer.Exit(_FINDINGS)
