@@ -15,7 +15,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from rocket_spec.layout import MESSAGE_MAGIC
+from rocket_spec.layout import BLANK, MESSAGE_MAGIC
 
 from rocket_reference._cursor import Cursor
 from rocket_reference._mapping import MappedBuffer
@@ -24,7 +24,7 @@ from rocket_reference.errors import JavaError
 from rocket_reference.java import rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue
-from rocket_reference.record_bytes import BORN_HOST_V6
+from rocket_reference.record_bytes import BORN_HOST_V6, encode_blank
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["CommitLogFiles", "store_timestamp_position"]
 
 _INT: Final = Struct(">i")
+_LONG: Final = Struct(">q")
 _MAGIC_POSITION: Final = 4
+_PHY_OFFSET_POSITION: Final = 28
 _SYS_FLAG_POSITION: Final = 36
 _RECOVERED_FILES: Final = 3
 
@@ -141,6 +143,33 @@ class CommitLogFiles:
             return -1
         return _store_timestamp(bytearray(data))
 
+    # --- writing --------------------------------------------------------------------------------------
+
+    def append(self, records: Sequence[bytes]) -> list[int]:
+        """Appends the records of one message or batch, which stay together, and returns their offsets.
+
+        Each gets its physical offset written in. Where they and 8 bytes more do not fit into the file, a
+        blank is written, the file counts as full, and they go into the next one. Only the blank's 8 bytes
+        are written: what follows stays what it was (LOG-BLANK-1, LOG-FILE-1).
+
+        Raises:
+            JavaError: IOException when a file cannot be made; MESSAGE_SIZE_EXCEEDED, which 4.9.3 answers
+                as an unknown error, when they fit into no file: a second file is then filled by a blank.
+
+        Source: CommitLog.asyncPutMessage 661-718, DefaultAppendMessageCallback.doAppend 1289-1388, 1390-1478.
+        """
+        length = sum(map(len, records))
+        for _ in range(2):
+            last = self.files.last_for_write(0)
+            if last is None:
+                raise JavaError("IOException", "a file of the commit log cannot be made")
+            room = last.file_size - last.wrote_position
+            if length + BLANK.size <= room:
+                return [_append_one(last, data) for data in records]
+            last.append(encode_blank(room))
+            last.wrote_position = last.file_size
+        raise JavaError("MESSAGE_SIZE_EXCEEDED", f"{length} bytes")
+
     # --- recovery -------------------------------------------------------------------------------------
 
     def recover_normally(self, *, check_crc: bool, delay_levels: Sequence[int]) -> int:
@@ -205,6 +234,12 @@ class CommitLogFiles:
                 break
         self.files.truncate_dirty_files(process_offset)
         return process_offset
+
+
+def _append_one(mapped_file: MappedFile, data: bytes) -> int:
+    offset = to_i64(mapped_file.file_from_offset + mapped_file.wrote_position)
+    mapped_file.append(data[:_PHY_OFFSET_POSITION] + _LONG.pack(offset) + data[_PHY_OFFSET_POSITION + 8 :])
+    return offset
 
 
 def _matched_recover(mapped_file: MappedFile, safe_timestamp: int) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from rocket_reference import (
     CommitLogFiles,
     DispatchRequest,
+    JavaError,
     Message,
     Reput,
     Store,
@@ -84,6 +85,23 @@ def read(root: Path, end: int, *, master: bool = True) -> tuple[list[int], Reput
     reput = Reput(log, dispatch, master=master)
     reput.reput()
     return offsets, reput
+
+
+def test_log_blank_1_a_batch_moves_as_a_whole_and_8_bytes_stay_free(tmp_path: Path) -> None:
+    log = CommitLogFiles(tmp_path / "commitlog", 2 * LENGTH + 8)
+    one = record(7, 0, KEYS="k")
+    assert log.append([one, one]) == [0, 98]
+    assert log.append([one]) == [204]
+    assert log.append([one, one]) == [408, 506]
+    first, second, third = sorted((tmp_path / "commitlog").iterdir())
+    blank = bytes.fromhex("00000008 cbd43194")
+    assert first.read_bytes() == record(0, 0, KEYS="k") + record(98, 0, KEYS="k") + blank
+    blank = bytes.fromhex("0000006a cbd43194")
+    assert second.read_bytes() == record(204, 0, KEYS="k") + blank + bytes(98)
+    assert log.max_offset() == 408 + 196
+    with pytest.raises(JavaError, match="294 bytes"):
+        log.append([one, one, one])
+    assert third.name == file_name(408)
 
 
 def test_the_record_is_98_bytes() -> None:
