@@ -32,9 +32,16 @@ class Addresses:
             return tags_code
         taken = tags_code.copy()
         for number, (tags, time) in enumerate(zip(tags_code.tolist(), store_timestamp.tolist(), strict=True)):
-            rest = slice(self._next, None)
-            hits = np.flatnonzero((self._tags[rest] == tags) & (self._times[rest] == time))
-            if hits.size:
-                taken[number] = self._addresses[self._next + int(hits[0])]
-                self._next += int(hits[0]) + 1
+            at = self._find(tags, time)
+            if at is not None:
+                taken[number] = self._addresses[at]
+                self._next = at + 1
         return taken
+
+    def _find(self, tags: int, time: int) -> int | None:
+        """The place of the next ext unit with this tags code and time; nearly always the very next one."""
+        at = self._next
+        if at < self._tags.size and self._tags[at] == tags and self._times[at] == time:
+            return at
+        hits = np.flatnonzero((self._tags[at:] == tags) & (self._times[at:] == time))
+        return at + int(hits[0]) if hits.size else None
