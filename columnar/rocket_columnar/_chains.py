@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar._read import Reader
 
-__all__ = ["ENTRY", "Agreement", "Header", "agreement", "ends_agree", "read_header"]
+__all__ = ["ENTRY", "SAMPLE", "Agreement", "Header", "agreement", "ends_agree", "read_header"]
 
 ENTRY: Final = np.dtype(
     [(field.name, ">" + field.type.replace("i32", "i4").replace("i64", "i8")) for field in INDEX_ENTRY.fields]
@@ -28,7 +28,7 @@ ENTRY: Final = np.dtype(
 """An index entry as it lies in the file, big-endian."""
 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
-_SAMPLE: Final = 4096  # entries looked at in one file
+SAMPLE: Final = 4096  # entries looked at in one file
 _BLOCK: Final = 256  # of these, how many lie side by side
 _WHOLE: Final = 1 << 20  # a region up to this many bytes is read at once
 
@@ -102,7 +102,7 @@ def _sample(last: int, limit: int) -> NDArray[np.int64]:
 
 
 def agreement(
-    reader: Reader, header: Header, geometry: Geometry, *, sample: int = _SAMPLE, at_end: bool = False
+    reader: Reader, header: Header, geometry: Geometry, *, sample: int = SAMPLE, at_end: bool = False
 ) -> Agreement:
     """Holds up to `sample` entries of one file against their slots and chains, in bounded memory.
 

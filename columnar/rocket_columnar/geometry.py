@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
-from rocket_columnar._chains import Agreement, Header, agreement, ends_agree, read_header
+from rocket_columnar._chains import SAMPLE, Agreement, Header, agreement, ends_agree, read_header
 from rocket_columnar._geometry_search import count_of_size, geometries_of_size, last_entry_guess, search
 from rocket_columnar._read import open_reader
 
@@ -28,6 +28,7 @@ __all__ = ["GeometryGuess", "parse_geometry", "resolve", "resolve_each"]
 
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry
 _WITNESSES: Final = 16  # files of one size that are asked
+_CHECKED: Final = 512  # entries of each that a given geometry is held against; an inferred one needs more
 _SHOWN: Final = 8  # candidates named in a message
 _NOTHING: Final = Agreement(0, 0, 0)
 
@@ -94,11 +95,11 @@ def _look(file: StoreFile) -> _Seen:
         return _Seen(file, reader.size, header)
 
 
-def _agreement(seen: Sequence[_Seen], geometry: Geometry) -> Agreement:
+def _agreement(seen: Sequence[_Seen], geometry: Geometry, sample: int = SAMPLE) -> Agreement:
     total = _NOTHING
     for one in seen:
         with open_reader(one.file.path) as reader:
-            total += agreement(reader, one.header, geometry)
+            total += agreement(reader, one.header, geometry, sample=sample)
     return total
 
 
@@ -207,7 +208,7 @@ def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
             f"{given.hash_slot_num},{given.index_num} makes {given.file_size:,}"
         )
     witnesses = [one for one in group if one.header.index_count > 1][:_WITNESSES]
-    found = _agreement(witnesses, given)
+    found = _agreement(witnesses, given, _CHECKED)
     if found.checked and not found.holds:
         other = _infer(group)
         if other is not None and other.geometry != given:
