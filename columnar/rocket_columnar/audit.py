@@ -165,12 +165,15 @@ def _geometry(
         return None
     try:
         return resolve(files, given).geometry
-    except MalformedError:
+    except MalformedError as error:
         for file in files:  # one damaged header keeps the others from being looked at
             try:
                 return resolve([file], given).geometry
             except (MalformedError, UsageError):
                 continue
+        code = "index.size" if error.offset is None else "index.header_count"
+        text = f"found {error.found}, expected {error.expected}; its content cannot be checked"
+        report(finding(code, files[0].name, error.offset, text))
         return None
     except UsageError as error:
         if given is not None:

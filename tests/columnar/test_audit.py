@@ -247,6 +247,18 @@ def test_an_empty_log_with_indexes_that_it_does_not_back(tmp_path: Path) -> None
     assert codes == {"index.ahead_of_log", "index.entry_dangling", "queue.dangling"}
 
 
+def test_a_lone_index_file_that_no_geometry_makes(tmp_path: Path) -> None:
+    """39 bytes are no header; 1,385 are no 40 + 4 * slots + 20 * entries; a count of 2^24 has no room."""
+    small_store(tmp_path)
+    data = (tmp_path / NAME).read_bytes()
+    (tmp_path / NAME).write_bytes(data + b"\0")
+    assert found(tmp_path) == [("index.size", "error", NAME, None)]
+    (tmp_path / NAME).write_bytes(data[:39])
+    assert ("index.size", "error", NAME, None) in found(tmp_path)
+    (tmp_path / NAME).write_bytes(data[:36] + b"\1" + data[37:])
+    assert found(tmp_path) == [("index.header_count", "error", NAME, 36)]
+
+
 def test_runs_of_one_kind_are_one_finding(tmp_path: Path) -> None:
     small_store(tmp_path, indexed=0, keys=[f"k{number}" for number in range(9)])
     empty, only = audit(tmp_path)
