@@ -15,6 +15,7 @@ from rocket_reference import key_hash
 from rocket_reference.java import I32_MAX, I32_MIN, string_hash
 
 from rocket_conformance._facts import Facts, OpFacts, gather
+from rocket_conformance._store_clauses import file_clauses, is_store_operation, result_clauses
 from rocket_conformance.protocol import key_of
 from rocket_conformance.protocol import to_i64 as from_text
 
@@ -107,8 +108,13 @@ def _clauses(
 ) -> tuple[str, ...]:
     """The clauses that can explain a difference, the likeliest first; never empty."""
     if difference.op is not None:
+        if is_store_operation(case.ops[difference.op]["op"]):
+            return result_clauses(case, difference)
         return _of_result(case.ops[difference.op], difference, facts.ops[difference.op])
     assert difference.file is not None  # noqa: S101 - a difference is in a result or in a file
+    of_file = file_clauses(case, difference, found)
+    if of_file is not None:
+        return of_file
     if difference.field == "size":
         return ("IDX-FILE-1", "IDX-FILE-3", *_FILE)
     if difference.field.startswith("header."):
@@ -295,7 +301,8 @@ def _of_slot(difference: Difference, found: Sequence[Difference]) -> tuple[str, 
 
 def _of_entry(case: Case, difference: Difference, facts: Facts) -> tuple[str, ...]:
     match = _ENTRY_NAME.match(difference.field)
-    assert match is not None  # noqa: S101 - compare names fields so
+    if match is None:  # a byte of a file that nothing should write to
+        return _FILE
     assert difference.file is not None  # noqa: S101 - the field of a file
     entry, name = int(match[1]), match[2]
     rest = ("IDX-PUT-6", "IDX-ENT-1", "IDX-PUT-9", "IDX-PUT-11", "IDX-FILE-3", *_STATE)

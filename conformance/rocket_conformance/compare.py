@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
+from rocket_conformance._regions import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,8 +27,13 @@ _FIELD_RANKS: Final = {
     "header.begin_phy_offset": 2,
     "entry": 3,
     "slot": 4,
+    "unit": 3,
 }
-_RESULT_RANKS: Final = {"index.header": 5, "index.full": 5, "index.select": 6, "index.time_matched": 6}
+_RESULT_RANKS: Final = {
+    **dict.fromkeys(("index.header", "index.full", "service.settle", "queue.bounds"), 5),
+    **dict.fromkeys(("index.select", "index.time_matched", "service.query"), 6),
+    **dict.fromkeys(("queue.get", "queue.last_offset"), 6),
+}
 _LAST_RANK: Final = 7
 """Ranks of fields of files and of results; a result that is not named has 0, other header fields the last."""
 
@@ -39,7 +44,8 @@ class Difference:
 
     Attributes:
         op: place of the operation whose result it is; None in a file.
-        field: name of the result field; in a file `header.NAME`, `slot[N]`, `entry[N].NAME` or `size`.
+        field: name of the result field, `unit.NAME` and `requests[N].NAME` inside one; in a file `header.NAME`, `slot[N]`, `entry[N].NAME`, `unit[N].NAME`,
+            the name of a checkpoint's time, `byte[N]` or `size`.
         file: path of the file, or None in a result.
         offset: byte offset of the field in the file, or None.
         kind: in what way it is wrong.
@@ -89,8 +95,34 @@ def _result_differences(expected: Sequence[Result], actual: Sequence[Result]) ->
             yield Difference(place, "rejected", None, None, "wrongly rejected", want, got)
         else:
             for name in want:
-                if want[name] != got.get(name):
-                    yield Difference(place, name, None, None, "wrong value", want[name], got.get(name))
+                for field, one, two in _inside(name, want[name], got.get(name)):
+                    yield Difference(place, field, None, None, "wrong value", one, two)
+
+
+def _inside(name: str, want: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ inside a result field: `unit.size`, `requests[0].keys`.
+
+    It is the field itself for a plain value, for null, and for lists of objects of other lengths.
+    """
+    if want == got:
+        return
+    ours, others = _objects(want), _objects(got)
+    if isinstance(want, dict) and isinstance(got, dict):
+        theirs = cast("dict[str, Any]", got)
+        for key, value in cast("dict[str, Any]", want).items():
+            yield from _inside(f"{name}.{key}", value, theirs.get(key))
+    elif ours and len(ours) == len(others):
+        for place, (one, two) in enumerate(zip(ours, others, strict=True)):
+            yield from _inside(f"{name}[{place}]", one, two)
+    else:
+        yield name, want, got
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The objects of a list of them; none for any other value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    objects = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+    return objects if len(objects) == len(items) else []
 
 
 def _file_differences(
@@ -105,7 +137,6 @@ def _file_differences(
     found: list[Difference] = []
     if expected.size != actual.size:
         found.append(Difference(None, "size", path, None, "wrong bytes", expected.size, actual.size))
-    geometry = _geometry_of(path, ops)
     fields: dict[str, Difference] = {}
     passed = -1
     for offset in expected.differing_bytes(actual):
@@ -113,37 +144,13 @@ def _file_differences(
             continue
         if len(fields) >= 200 * MOST_DIFFERENCES:
             break
-        name, start, length = _locate(offset, geometry)
+        name, start, length = locate(path, ops, offset)
         passed = start + length
         want_value, got_value = (
             str(int.from_bytes(image.at(start, length), "big", signed=True)) for image in (expected, actual)
         )
         fields[name] = Difference(None, name, path, start, "wrong bytes", want_value, got_value)
     return [*found, *fields.values()]
-
-
-def _geometry_of(path: str, ops: Sequence[Op]) -> Geometry:
-    for op in reversed(ops):
-        if op["op"] == "index.open" and op["file"] == path:
-            return Geometry(op["hash_slot_num"], op["index_num"])
-    return Geometry(0, 0)
-
-
-def _locate(offset: int, geometry: Geometry) -> tuple[str, int, int]:
-    """Name, byte offset and length of the field that a byte lies in."""
-    if offset < INDEX_HEADER.size:
-        for field in INDEX_HEADER.fields:
-            if field.offset is not None and field.size is not None and offset < field.offset + field.size:
-                return f"header.{field.name}", field.offset, field.size
-    if offset < geometry.entries_offset:
-        slot = (offset - INDEX_HEADER.size) // INDEX_SLOT.size
-        return f"slot[{slot}]", INDEX_HEADER.size + slot * INDEX_SLOT.size, INDEX_SLOT.size
-    entry, inside = divmod(offset - geometry.entries_offset, INDEX_ENTRY.size)
-    start = offset - inside
-    for field in INDEX_ENTRY.fields:
-        if field.offset is not None and field.size is not None and inside < field.offset + field.size:
-            return f"entry[{entry}].{field.name}", start + field.offset, field.size
-    raise AssertionError(f"no field at byte {offset}")  # the layout tables leave no gaps
 
 
 def _cause(difference: Difference, ops: Sequence[Op]) -> tuple[int, str, int]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.images import FileImage, read_image
 from rocket_conformance.reference_adapter import UnspecifiedOperationError, run_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rocket_conformance.protocol import Result
 
-__all__ = ["collect_files", "compared_files", "expect", "fill_directory", "specified"]
+__all__ = ["collect_files", "expect", "fill_directory", "rejected_files", "specified"]
+
+_SERVICE_FOLDER: Final = "index"
+_SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")
+_QUEUE_NAME: Final = re.compile(r"-?[0-9]{20,}\Z")
+_CHECKPOINT: Final = "checkpoint"
 
 
 def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
@@ -29,21 +35,79 @@ def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
         image.write(target)
 
 
-def collect_files(directory: Path, paths: Iterable[str]) -> dict[str, FileImage]:
-    """Images of those of the files that are there."""
-    return {path: read_image(directory / path) for path in paths if (directory / path).is_file()}
+def rejected_files(case: Case, results: Sequence[Result]) -> set[str]:
+    """Files that only rejected opens name, and that did not lie there: whether one remains is an accident."""
+    opened = [
+        (op["file"], "rejected" in result)
+        for op, result in zip(case.ops, results, strict=True)
+        if op["op"] == "index.open"
+    ]
+    return (
+        {file for file, rejected in opened if rejected}
+        - {file for file, rejected in opened if not rejected}
+        - case.files.keys()
+    )
 
 
-def compared_files(case: Case, results: Sequence[Result]) -> list[str]:
-    """The files of a case that are compared: placed ones, and those that an accepted open names.
+def collect_files(
+    case: Case, directory: Path, results: Sequence[Result], listed: Iterable[str] = ()
+) -> dict[str, FileImage]:
+    """Images of the files that are compared, of those that are there.
 
-    A file that only rejected opens name is left out: whether one remains is an accident.
+    They are the placed files, those that accepted opens name, what lies in the folders of queues and service
+    under a name of theirs, the checkpoint, and what the adapter lists. A file that the clock named is
+    `index/new-N`, N its place in the order of names.
+
+    Args:
+        case: whose directory it is.
+        directory: where its files lie.
+        results: of the reference: they tell which opens are accepted.
+        listed: what the adapter says that it wrote.
     """
     names = dict.fromkeys(case.files)
-    for op, result in zip(case.ops, results, strict=True):
-        if op["op"] == "index.open" and "rejected" not in result:
-            names[op["file"]] = None
-    return list(names)
+    names.update(dict.fromkeys(op["file"] for op in case.ops if op["op"] == "index.open"))
+    names.update(dict.fromkeys(_in_folders(case, directory)))
+    names.update(dict.fromkeys(listed))
+    rejected = rejected_files(case, results)
+    images: dict[str, FileImage] = {}
+    new = 0
+    for path in sorted(names):
+        if path in rejected or not (directory / path).is_file():
+            continue
+        name = path
+        if _is_new(case, path):
+            new += 1
+            name = f"{_SERVICE_FOLDER}/new-{new}"
+        images[name] = read_image(directory / path)
+    return images
+
+
+def _in_folders(case: Case, directory: Path) -> Iterator[str]:
+    """What lies in the folders that the case's operations write to, under the names that 4.9.3 gives."""
+    folders: dict[str, re.Pattern[str]] = {}
+    for op in case.ops:
+        if op["op"] == "queue.open":
+            folders[f"consumequeue/{op['topic']}/{op['queue_id']}"] = _QUEUE_NAME
+        elif op["op"] == "service.open":
+            folders[_SERVICE_FOLDER] = _SERVICE_NAME
+        elif op["op"].startswith("checkpoint."):
+            yield _CHECKPOINT
+    for folder, pattern in folders.items():
+        if (directory / folder).is_dir():
+            for path in (directory / folder).iterdir():
+                if pattern.match(path.name):
+                    yield f"{folder}/{path.name}"
+
+
+def _is_new(case: Case, path: str) -> bool:
+    """Whether a service made the file, under a name that it took from the clock."""
+    folder, _, name = path.rpartition("/")
+    return (
+        folder == _SERVICE_FOLDER
+        and path not in case.files
+        and _SERVICE_NAME.match(name) is not None
+        and any(op["op"] == "service.open" for op in case.ops)
+    )
 
 
 def expect(case: Case, directory: Path) -> Observation:
@@ -55,7 +119,7 @@ def expect(case: Case, directory: Path) -> Observation:
     fill_directory(directory, case.files)
     try:
         results, _ = run_operations(case.ops, directory)
-        return Observation(tuple(results), collect_files(directory, compared_files(case, results)))
+        return Observation(tuple(results), collect_files(case, directory, results))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

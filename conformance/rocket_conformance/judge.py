@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.compare import Difference, differences
-from rocket_conformance.expect import collect_files, compared_files
+from rocket_conformance.expect import collect_files, rejected_files
 from rocket_conformance.transport import Failed, Job, Reply
 
 if TYPE_CHECKING:
     from rocket_conformance.verdicts import Verdict
 
 __all__ = ["Judgement", "disagreement", "judge"]
+
+_ROLES: Final = frozenset({"index", "queue", "checkpoint"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgemen
         if "errored" in result:
             return Judgement("errored", f"operation {place} ({case.ops[place]['op']}): {result['errored']}")
     try:
-        actual = Observation(results, collect_files(job.directory, _files(case, expected, job, reply)))
+        listed = _listed(job, reply)
+        actual = Observation(results, collect_files(case, job.directory, expected.results, listed))
     except (ValueError, OSError) as error:
         return Judgement("errored", f"files of the answer: {error}")
     for place, result in enumerate(results):
@@ -59,27 +62,32 @@ def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgemen
     return Judgement("diverged" if found else "pass", "", actual, tuple(found))
 
 
-def _files(case: Case, expected: Observation, job: Job, reply: Reply) -> list[str]:
-    """What is compared: what is expected to be there, and index files that the adapter says it wrote."""
-    names = dict.fromkeys(expected.files)
-    rejected = {op["file"] for op in case.ops if op["op"] == "index.open"} - names.keys()
-    if not isinstance(reply, Failed):
-        root = job.directory.resolve()
-        for role, path in reply.answer.files:
-            if not (job.directory / path).resolve().is_relative_to(root):
-                raise ValueError(f"{path} lies outside the case's directory")
-            if role == "index" and path not in rejected:
-                names[path] = None
-    return list(names)
+def _listed(job: Job, reply: Reply) -> list[str]:
+    """The files that the adapter says it wrote; what role it gives them makes no difference.
+
+    Raises:
+        ValueError: when one lies outside the case's directory.
+    """
+    if isinstance(reply, Failed):
+        return []
+    root = job.directory.resolve()
+    names: list[str] = []
+    for role, path in reply.answer.files:
+        target = (job.directory / path).resolve()
+        if not target.is_relative_to(root):
+            raise ValueError(f"{path} lies outside the case's directory")
+        if role in _ROLES:
+            names.append(target.relative_to(root).as_posix())
+    return names
 
 
 def disagreement(case: Case, reference: Observation) -> list[Difference]:
     """How the reference differs from what the real jar gave, where the case holds that."""
     if case.expected is None:
         return []
-    shared = set(compared_files(case, reference.results)) & case.expected.files.keys()
-    jar = Observation(case.expected.results, {path: case.expected.files[path] for path in shared})
-    ours = Observation(reference.results, {path: reference.files[path] for path in shared})
-    if len(jar.results) != len(ours.results):
-        return [Difference(None, "results", None, None, "wrong value", len(jar.results), len(ours.results))]
-    return differences(case, jar, ours)
+    if len(case.expected.results) != len(reference.results):
+        lengths = len(case.expected.results), len(reference.results)
+        return [Difference(None, "results", None, None, "wrong value", *lengths)]
+    rejected = rejected_files(case, reference.results)
+    files = {path: image for path, image in case.expected.files.items() if path not in rejected}
+    return differences(case, Observation(case.expected.results, files), reference)

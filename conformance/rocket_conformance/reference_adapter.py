@@ -10,6 +10,7 @@ import rocket_reference
 from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError
 
+from rocket_conformance._reference_store import STORE_HANDLERS, StoreSession
 from rocket_conformance.protocol import OPERATIONS, PROTOCOL, Op, Result, from_i64, key_of, to_i64
 
 if TYPE_CHECKING:
@@ -25,6 +26,34 @@ _HEADER_I64: Final = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "e
 
 class Library(Protocol):
     """The part of `rocket_reference` that is needed here; a mutant brings its own."""
+
+    Checkpoint: type[rocket_reference.Checkpoint]
+    ConsumeQueue: type[rocket_reference.ConsumeQueue]
+    DispatchRequest: type[rocket_reference.DispatchRequest]
+    IndexService: type[rocket_reference.IndexService]
+    StoreCheckpoint: type[rocket_reference.StoreCheckpoint]
+
+    def queue_file_size(self, configured: int) -> int:
+        """As `rocket_reference.queue_file_size`."""
+        ...
+
+    def tags_code(self, tags: str | None) -> int:
+        """As `rocket_reference.tags_code`."""
+        ...
+
+    def dispatch_requests(
+        self, data: bytes, *, check_crc: bool
+    ) -> Iterable[rocket_reference.DispatchRequest]:
+        """As `rocket_reference.dispatch_requests`."""
+        ...
+
+    def read_checkpoint(self, path: Path) -> rocket_reference.Checkpoint:
+        """As `rocket_reference.read_checkpoint`."""
+        ...
+
+    def write_checkpoint(self, path: Path, times: rocket_reference.Checkpoint) -> None:
+        """As `rocket_reference.write_checkpoint`."""
+        ...
 
     def key_hash(self, key: str) -> int:
         """As `rocket_reference.key_hash`."""
@@ -60,18 +89,34 @@ class UnspecifiedOperationError(Exception):
 
 
 class _Session:
-    """One case: the directory, and the index file that is open in it."""
+    """One case: the directory, the index file that is open in it, and all else that is."""
 
     def __init__(self, directory: Path, library: Library) -> None:
         self.directory = directory
         self.library = library
         self.index: IndexFile | None = None
-        self.files: list[str] = []
+        self.store = StoreSession(directory, library)
+        self._files: dict[tuple[str, str], None] = {}
         self._open = ExitStack()
 
     def close(self) -> None:
         self.index = None
         self._open.close()
+
+    def end(self) -> None:
+        """Releases everything."""
+        self.close()
+        self.store.close()
+
+    def files(self) -> list[tuple[str, str]]:
+        """Role and path of what the harness shall read."""
+        return [*self._files, *self.store.files()]
+
+    def run(self, op: Op) -> Result:
+        name = op["op"]
+        if name in STORE_HANDLERS:
+            return STORE_HANDLERS[name](self.store, op)
+        return _HANDLERS[name](self, op)
 
     def opened(self) -> IndexFile:
         """The open index file.
@@ -99,8 +144,7 @@ class _Session:
             )
         )
         self.index = index
-        if op["file"] not in self.files:
-            self.files.append(op["file"])
+        self._files["index", op["file"]] = None
         return {}
 
     def put(self, op: Op) -> Result:
@@ -156,8 +200,8 @@ def run_operations(
     *,
     library: Library = REFERENCE,
     watch: Callable[[int, Op, IndexFile | None], None] | None = None,
-) -> tuple[list[Result], list[str]]:
-    """Runs a case in `directory`, and returns its results and the files that it opened.
+) -> tuple[list[Result], list[tuple[str, str]]]:
+    """Runs a case in `directory`, and returns its results, and role and path of its files.
 
     Args:
         ops: the operations.
@@ -175,14 +219,14 @@ def run_operations(
             if watch is not None:
                 watch(place, op, session.index)
             try:
-                results.append(_HANDLERS[op["op"]](session, op))
+                results.append(session.run(op))
             except UnspecifiedError as error:
                 raise UnspecifiedOperationError(place, str(error)) from error
             except (JavaError, FormatError, LookupError, OSError) as error:
                 results.append({"rejected": str(error) or type(error).__name__})
     finally:
-        session.close()
-    return results, session.files
+        session.end()
+    return results, session.files()
 
 
 class ReferenceAdapter:
@@ -214,4 +258,5 @@ class ReferenceAdapter:
 
     def _case(self, token: str, ops: Iterable[Op], directory: Path) -> dict[str, Any]:
         results, files = run_operations(list(ops), directory, library=self._library)
-        return {"id": token, "results": results, "files": [{"role": "index", "path": path} for path in files]}
+        listed = [{"role": role, "path": path} for role, path in files]
+        return {"id": token, "results": results, "files": listed}

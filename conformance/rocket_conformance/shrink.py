@@ -42,6 +42,8 @@ def _simpler(kind: str, value: Any) -> list[Any]:
         candidates = (False,)
     elif kind == "key":
         candidates = _SIMPLE_KEYS
+    elif kind == "key?":
+        candidates = (None, *_SIMPLE_KEYS)
     elif kind == "i64[]":
         candidates = ([],)
     if value in candidates:

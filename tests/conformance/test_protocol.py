@@ -9,6 +9,7 @@ import pytest
 from rocket_conformance.cases import directed_cases
 from rocket_conformance.properties import PROPERTIES, examples
 from rocket_conformance.protocol import (
+    OBJECTS,
     OPERATIONS,
     ProtocolError,
     case_message,
@@ -18,6 +19,7 @@ from rocket_conformance.protocol import (
     hello_message,
     key_fields,
     key_of,
+    key_or_none,
     parse_answer,
     parse_hello,
     to_i64,
@@ -142,7 +144,7 @@ def test_schema_of_the_suite_names_each_operation_with_its_fields() -> None:
     definitions = load_schema("suite_message")["$defs"]
     assert {item["$ref"] for item in definitions["op"]["oneOf"]} == {f"#/$defs/{name}" for name in OPERATIONS}
     for name, operation in OPERATIONS.items():
-        keys = {field for field, kind in operation.fields.items() if kind == "key"}
+        keys = {field for field, kind in operation.fields.items() if kind in {"key", "key?"}}
         schema = definitions[name]
         assert schema["properties"]["op"] == {"const": name}
         assert set(schema["properties"]) == {"op", *operation.fields, *operation.optional} | {
@@ -155,6 +157,70 @@ def test_schema_of_adapters_names_each_result_field() -> None:
     properties = load_schema("adapter_message")["$defs"]["result"]["properties"]
     fields = {field for operation in OPERATIONS.values() for field in operation.result}
     assert set(properties) == fields | {"rejected", "errored", "unsupported", "skipped"}
+    definitions = load_schema("adapter_message")["$defs"]
+    for name, kind in (("unit", "unit?"), ("request", "request[]")):
+        assert (
+            set(definitions[name]["properties"]) == set(definitions[name]["required"]) == set(OBJECTS[kind])
+        )
+
+
+def test_schema_of_cases_names_each_operation() -> None:
+    operations = load_schema("case")["properties"]["ops"]["items"]["properties"]["op"]["enum"]
+    assert operations == list(OPERATIONS)
+
+
+REQUEST: dict[str, Any] = {
+    "topic": "T",
+    "queue_id": 0,
+    "commit_log_offset": "0",
+    "msg_size": -1,
+    "tags_code": "0",
+    "store_timestamp": "0",
+    "consume_queue_offset": "0",
+    "keys": "",
+    "uniq_key": None,
+    "sys_flag": 0,
+    "success": False,
+}
+
+
+def test_objects_in_results_keep_what_the_protocol_knows() -> None:
+    unit = {"offset": "1", "size": 2, "tags_code": "-3"}
+    ops = [{"op": "queue.get", "cq_offset": "0"}] * 2 + [
+        {"op": "log.dispatch", "file": "log", "check_crc": True}
+    ]
+    results = [{"unit": unit | {"note": 1}}, {"unit": None}, {"requests": [REQUEST | {"note": 1}]}]
+    answer = parse_answer({"results": results}, ops)
+    assert answer.results == ({"unit": unit}, {"unit": None}, {"requests": [REQUEST]})
+
+
+@pytest.mark.parametrize(
+    ("op", "result", "text"),
+    [
+        ("queue.get", {"unit": []}, "unit: .* is no object"),
+        ("queue.get", {"unit": {"offset": "1", "size": 2}}, "unit: no tags_code"),
+        ("queue.get", {"unit": {"offset": 1, "size": 2, "tags_code": "3"}}, "unit: offset: 1 is no string"),
+        ("log.dispatch", {"requests": None}, "requests: None is no list"),
+        ("log.dispatch", {"requests": [None]}, "requests: None is no object"),
+        ("log.dispatch", {"requests": [REQUEST | {"keys": 7}]}, "requests: keys: 7 is no text"),
+    ],
+)
+def test_objects_of_the_wrong_form_are_named(op: str, result: dict[str, Any], text: str) -> None:
+    with pytest.raises(ProtocolError, match=text):
+        parse_answer({"results": [result]}, [{"op": op}])
+
+
+@pytest.mark.parametrize(
+    ("op", "tags"),
+    [
+        ({"op": "tags.code", "tags": None}, None),
+        ({"op": "tags.code", "tags": ""}, ""),
+        ({"op": "tags.code", "tags_utf16": "d800"}, "\ud800"),
+    ],
+)
+def test_a_key_that_may_be_null(op: dict[str, Any], tags: str | None) -> None:
+    assert key_or_none(op, "tags") == tags
+    check_message("suite", case_message("1", "x", [op]))
 
 
 def test_messages_of_both_sides_follow_the_schemas(tmp_path: Any) -> None:

@@ -53,7 +53,9 @@ def test_a_conformant_implementation_is_exit_0() -> None:
     report = run_on(Adapter())
     assert report.exit_code == 0
     total = len(report.cases)
-    assert conclusion(report) == f"conformant for index ({total} of {total} cases applicable)"
+    assert conclusion(report) == (
+        f"conformant for index, service, queue, log, checkpoint ({total} of {total} cases applicable)"
+    )
 
 
 def test_a_divergence_is_exit_1_and_named() -> None:

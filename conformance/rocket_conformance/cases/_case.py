@@ -42,7 +42,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A little program on one index file at a time.
+    """A little program on one index file, one index service and one queue at a time.
 
     Attributes:
         id: `CLAUSE/slug`, never reused.
@@ -72,7 +72,7 @@ class Case:
 
 def geometries_of(ops: Sequence[Op]) -> frozenset[tuple[int, int]]:
     """The geometries that the operations open files with."""
-    return frozenset((op["hash_slot_num"], op["index_num"]) for op in ops if op["op"] == "index.open")
+    return frozenset((op["hash_slot_num"], op["index_num"]) for op in ops if "hash_slot_num" in op)
 
 
 def families_of(names: frozenset[str]) -> frozenset[str]:
@@ -156,7 +156,7 @@ def _check_op(op: Op, file: str | None) -> None:
     missing = [
         name
         for name, kind in operation.fields.items()
-        if name not in op and not (kind == "key" and f"{name}_utf16" in op)
+        if name not in op and not (kind in {"key", "key?"} and f"{name}_utf16" in op)
     ]
     if missing:
         raise MalformedError(

@@ -1,7 +1,7 @@
-"""Directed cases of our own, beside the golden vectors: the default geometry, on sparse files.
+"""Directed cases of our own, beside the golden vectors.
 
-They are all that a port of fixed default geometry shares with others, and the only ones of that size that
-a port of any geometry gets.
+Most are of the default geometry, on sparse files: they are all that a port of fixed default geometry shares
+with others, and the only ones of that size that a port of any geometry gets.
 """
 
 from __future__ import annotations
@@ -75,6 +75,34 @@ def _case(name: str, ops: list[Op], *also: str, **fields: Any) -> Case:
     return Case(id=name, clauses=(name.partition("/")[0], *also), ops=tuple(ops), **fields)
 
 
+def _build(keys: str, commit_log_offset: int) -> Op:
+    return {
+        "op": "service.build",
+        "topic": "T",
+        "uniq_key": None,
+        "keys": keys,
+        "commit_log_offset": str(commit_log_offset),
+        "store_timestamp": str(_NOON + commit_log_offset),
+        "sys_flag": 0,
+    }
+
+
+def _query(key: str) -> Op:
+    return _select() | {"op": "service.query", "topic": "T", "key": key}
+
+
+def _keys_in_two_files() -> list[Op]:
+    """Files of three entries: of the second message the first key still goes into the first."""
+    opening = {
+        "op": "service.open",
+        "hash_slot_num": 7,
+        "index_num": 4,
+        "last_exit_ok": True,
+        "index_msg_timestamp": "0",
+    }
+    return [opening, _build("a b", 100), _build("c d", 200), *map(_query, "abcd"), {"op": "service.settle"}]
+
+
 def own_cases() -> list[Case]:
     """All of them, in the order of their clauses."""
     return [
@@ -93,4 +121,5 @@ def own_cases() -> list[Case]:
             "IDX-FULL-1",
             files={_FILE: _nearly_full(1)},
         ),
+        _case("IDX-SVC-3/keys-in-two-files", _keys_in_two_files()),
     ]

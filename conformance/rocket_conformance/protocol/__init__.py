@@ -14,7 +14,7 @@ from rocket_conformance.protocol._messages import (
     parse_answer,
     parse_hello,
 )
-from rocket_conformance.protocol._operations import FAMILIES, OPERATIONS, Operation
+from rocket_conformance.protocol._operations import FAMILIES, OBJECTS, OPERATIONS, Operation
 from rocket_conformance.protocol._values import (
     Op,
     Result,
@@ -22,6 +22,7 @@ from rocket_conformance.protocol._values import (
     has_lone_surrogate,
     key_fields,
     key_of,
+    key_or_none,
     to_i64,
 )
 
@@ -29,6 +30,7 @@ __all__ = [
     "BYE",
     "FAMILIES",
     "MAX_LINE",
+    "OBJECTS",
     "OPERATIONS",
     "PROTOCOL",
     "Answer",
@@ -45,6 +47,7 @@ __all__ = [
     "hello_message",
     "key_fields",
     "key_of",
+    "key_or_none",
     "parse_answer",
     "parse_hello",
     "to_i64",

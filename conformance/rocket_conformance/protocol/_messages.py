@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rocket_conformance.protocol._operations import OPERATIONS, Kind, Operation
+from rocket_conformance.protocol._operations import OBJECTS, OPERATIONS, Kind, Operation
 from rocket_conformance.protocol._values import Op, Result, to_i64
 
 if TYPE_CHECKING:
@@ -210,10 +210,38 @@ def _result(index: int, op: Op, value: Any) -> Result:
         if name not in result:
             raise ProtocolError(f"result {index} ({op['op']}) has no {name}")
         try:
-            _CHECKS[kind](result[name])
+            kept[name] = _checked(kind, result[name])
         except ValueError as error:
             raise ProtocolError(f"result {index} ({op['op']}): {name}: {error}") from None
-        kept[name] = result[name]
+    return kept
+
+
+def _checked(kind: Kind, value: Any) -> Any:
+    """The value of a result field, of objects only the fields that the protocol knows.
+
+    Raises:
+        ValueError: when it is not of that kind.
+    """
+    if kind == "unit?":
+        return None if value is None else _object(kind, value)
+    if kind == "request[]":
+        return [_object(kind, item) for item in _items(value)]
+    _CHECKS[kind](value)
+    return value
+
+
+def _object(kind: Kind, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r} is no object")  # noqa: TRY004 - one error for one wrong value
+    given = cast("dict[str, Any]", value)
+    kept: dict[str, Any] = {}
+    for name, field_kind in OBJECTS[kind].items():
+        if name not in given:
+            raise ValueError(f"no {name} in {given!r}")
+        try:
+            kept[name] = _checked(field_kind, given[name])
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
     return kept
 
 
@@ -236,10 +264,19 @@ def _check_text(value: object) -> None:
         raise ValueError(f"{value!r} is no text")  # noqa: TRY004 - one error for one wrong value
 
 
-def _check_i64s(value: object) -> None:
+def _check_text_or_null(value: object) -> None:
+    if value is not None:
+        _check_text(value)
+
+
+def _items(value: object) -> list[object]:
     if not isinstance(value, list):
         raise ValueError(f"{value!r} is no list")  # noqa: TRY004 - one error for one wrong value
-    for item in cast("list[object]", value):
+    return cast("list[object]", value)
+
+
+def _check_i64s(value: object) -> None:
+    for item in _items(value):
         to_i64(item)
 
 
@@ -249,5 +286,7 @@ _CHECKS: Final[Mapping[Kind, Callable[[object], object]]] = {
     "i64[]": _check_i64s,
     "bool": _check_bool,
     "string": _check_text,
+    "string?": _check_text_or_null,
     "key": _check_text,
+    "key?": _check_text_or_null,
 }

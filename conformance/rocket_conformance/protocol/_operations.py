@@ -8,10 +8,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-__all__ = ["FAMILIES", "OPERATIONS", "Kind", "Operation"]
+__all__ = ["FAMILIES", "OBJECTS", "OPERATIONS", "Kind", "Operation"]
 
-Kind = Literal["i32", "i64", "i64[]", "bool", "string", "key"]
-"""How a value travels: i32 a number, i64 a decimal string, key as `key` or `key_utf16`."""
+Kind = Literal["i32", "i64", "i64[]", "bool", "string", "string?", "key", "key?", "unit?", "request[]"]
+"""How a value travels: i32 a number, i64 a decimal string, a key NAME as `NAME` or `NAME_utf16`.
+
+One with a question mark may be null; `unit` and `request` are objects, their fields in `OBJECTS`.
+"""
+
+OBJECTS: Final[dict[str, dict[str, Kind]]] = {
+    "unit?": {"offset": "i64", "size": "i32", "tags_code": "i64"},
+    "request[]": {
+        "topic": "string",
+        "queue_id": "i32",
+        "commit_log_offset": "i64",
+        "msg_size": "i32",
+        "tags_code": "i64",
+        "store_timestamp": "i64",
+        "consume_queue_offset": "i64",
+        "keys": "string?",
+        "uniq_key": "string?",
+        "sys_flag": "i32",
+        "success": "bool",
+    },
+}
+"""The fields of the objects that results hold: of `unit`, and of each of `requests`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +55,12 @@ class Operation:
 
 
 _WINDOW: Final[dict[str, Kind]] = {"begin": "i64", "end": "i64"}
+_BOUNDS: Final[dict[str, Kind]] = {"min": "i64", "max": "i64", "max_physic_offset": "i64"}
+_TIMES: Final[dict[str, Kind]] = {
+    "physic_msg_timestamp": "i64",
+    "logics_msg_timestamp": "i64",
+    "index_msg_timestamp": "i64",
+}
 
 _TABLE: Final = (
     Operation("key.hash", "index", {"key": "key"}, {"hash": "i32"}),
@@ -77,6 +104,53 @@ _TABLE: Final = (
     Operation("index.full", "index", {}, {"full": "bool"}),
     Operation("index.flush", "index", {}, {}),
     Operation("index.close", "index", {}, {}),
+    Operation(
+        "service.open",
+        "service",
+        {"hash_slot_num": "i32", "index_num": "i32", "last_exit_ok": "bool", "index_msg_timestamp": "i64"},
+        {"files": "i32"},
+    ),
+    Operation(
+        "service.build",
+        "service",
+        {
+            "topic": "string",
+            "uniq_key": "key?",
+            "keys": "key?",
+            "commit_log_offset": "i64",
+            "store_timestamp": "i64",
+            "sys_flag": "i32",
+        },
+        {},
+    ),
+    Operation(
+        "service.query",
+        "service",
+        {"topic": "string", "key": "key", "max_num": "i32", **_WINDOW},
+        {"offsets": "i64[]", "last_update_timestamp": "i64", "last_update_phy_offset": "i64"},
+    ),
+    Operation("service.delete_expired", "service", {"offset": "i64"}, {"files": "i32"}),
+    Operation("service.settle", "service", {}, {"index_msg_timestamp": "i64"}),
+    Operation("tags.code", "queue", {"tags": "key?"}, {"tags_code": "i64"}),
+    Operation(
+        "queue.open", "queue", {"topic": "string", "queue_id": "i32", "file_size": "i32", "load": "bool"}, {}
+    ),
+    Operation(
+        "queue.put",
+        "queue",
+        {"offset": "i64", "size": "i32", "tags_code": "i64", "cq_offset": "i64"},
+        {"put": "bool"},
+    ),
+    Operation("queue.get", "queue", {"cq_offset": "i64"}, {"unit": "unit?"}),
+    Operation("queue.bounds", "queue", {}, _BOUNDS),
+    Operation("queue.recover", "queue", {}, _BOUNDS),
+    Operation("queue.truncate", "queue", {"phy_offset": "i64"}, _BOUNDS),
+    Operation("queue.correct_min", "queue", {"phy_min_offset": "i64"}, _BOUNDS),
+    Operation("queue.delete_expired", "queue", {"phy_offset": "i64"}, {"deleted": "i32", **_BOUNDS}),
+    Operation("queue.last_offset", "queue", {}, {"last_offset": "i64"}),
+    Operation("log.dispatch", "log", {"file": "string", "check_crc": "bool"}, {"requests": "request[]"}),
+    Operation("checkpoint.read", "checkpoint", {}, _TIMES),
+    Operation("checkpoint.write", "checkpoint", _TIMES, _TIMES),
 )
 
 OPERATIONS: Final = {operation.name: operation for operation in _TABLE}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-__all__ = ["Op", "Result", "from_i64", "has_lone_surrogate", "key_fields", "key_of", "to_i64"]
+__all__ = ["Op", "Result", "from_i64", "has_lone_surrogate", "key_fields", "key_of", "key_or_none", "to_i64"]
 
 Op = dict[str, Any]
 """One operation as it travels: `op` and that operation's fields."""
@@ -74,3 +74,12 @@ def key_of(op: Op, name: str = "key") -> str:
     if not isinstance(key, str):
         raise ValueError(f"operation without {name} or {name}_utf16: {op!r}")  # noqa: TRY004 - one error for a bad message
     return key
+
+
+def key_or_none(op: Op, name: str) -> str | None:
+    """The key of an operation that may have none, from either field; None for null.
+
+    Raises:
+        ValueError: as `key_of`.
+    """
+    return None if op.get(name, "") is None else key_of(op, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.verdicts import FAILING
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def conclusion(report: Report) -> str:
 
 def _what_for(footer: Mapping[str, Any]) -> str:
     families: list[str] = footer["families"]
-    others = [op for op in footer["ops"] if op.partition(".")[0].replace("key", "index") not in families]
+    others = [op for op in footer["ops"] if op in OPERATIONS and OPERATIONS[op].family not in families]
     if not families:
         return f"in part, for {', '.join(others)} only"
     return "for " + ", ".join(families) + (f" and in part {', '.join(others)}" if others else "")

@@ -1,0 +1,83 @@
+"""The fields of compared files: which field of the format a byte belongs to, by what kind of file it lies in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from rocket_spec.layout import (
+    CHECKPOINT,
+    INDEX_ENTRY,
+    INDEX_HEADER,
+    INDEX_SLOT,
+    QUEUE_UNIT,
+    Geometry,
+    Layout,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocket_conformance.protocol import Op
+
+__all__ = ["FileKind", "Region", "kind_of", "locate"]
+
+FileKind = Literal["index", "service", "queue", "checkpoint", "other"]
+"""An index file that the case opens itself, one of an index service, a consume-queue file, the checkpoint, or
+a file that nothing should write to."""
+
+Region = tuple[str, int, int]
+"""Name, byte offset and length of a field."""
+
+
+def kind_of(path: str, ops: Sequence[Op]) -> FileKind:
+    """What kind of file lies at a path, by the operations of the case."""
+    names = {op["op"] for op in ops}
+    if any(op["op"] == "index.open" and op["file"] == path for op in ops):
+        return "index"
+    if path.startswith("index/") and "service.open" in names:
+        return "service"
+    if path.startswith("consumequeue/"):
+        return "queue"
+    if path == "checkpoint" and any(name.startswith("checkpoint.") for name in names):
+        return "checkpoint"
+    return "other"
+
+
+def locate(path: str, ops: Sequence[Op], offset: int) -> Region:
+    """The field that a byte of a file lies in; the byte itself where there is none."""
+    kind = kind_of(path, ops)
+    if kind in {"index", "service"}:
+        return _in_index(offset, _geometry_of(path, ops))
+    if kind == "queue":
+        unit = offset // QUEUE_UNIT.size
+        return _in_layout(QUEUE_UNIT, offset, unit * QUEUE_UNIT.size, f"unit[{unit}].")
+    if kind == "checkpoint" and offset < CHECKPOINT.size:
+        return _in_layout(CHECKPOINT, offset, 0, "")
+    return f"byte[{offset}]", offset, 1
+
+
+def _geometry_of(path: str, ops: Sequence[Op]) -> Geometry:
+    for op in reversed(ops):
+        if op["op"] == "service.open" or (op["op"] == "index.open" and op["file"] == path):
+            return Geometry(op["hash_slot_num"], op["index_num"])
+    return Geometry(0, 0)
+
+
+def _in_index(offset: int, geometry: Geometry) -> Region:
+    if offset < INDEX_HEADER.size:
+        return _in_layout(INDEX_HEADER, offset, 0, "header.")
+    if offset < geometry.entries_offset:
+        slot = (offset - INDEX_HEADER.size) // INDEX_SLOT.size
+        return f"slot[{slot}]", INDEX_HEADER.size + slot * INDEX_SLOT.size, INDEX_SLOT.size
+    entry, inside = divmod(offset - geometry.entries_offset, INDEX_ENTRY.size)
+    return _in_layout(INDEX_ENTRY, offset, offset - inside, f"entry[{entry}].")
+
+
+def _in_layout(layout: Layout, offset: int, start: int, prefix: str) -> Region:
+    """The field of a layout that lies at `start`, at a byte inside it."""
+    for field in layout.fields:
+        if field.offset is None or field.size is None:
+            continue
+        if offset - start < field.offset + field.size:
+            return f"{prefix}{field.name}", start + field.offset, field.size
+    raise AssertionError(f"no field at byte {offset}")  # the layout tables leave no gaps
