@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import rocket_golden
 
 from rocket_conformance.cases._case import Case, case_from_json
 
-__all__ = ["LEFT_OUT", "vector_cases"]
-
-LEFT_OUT: Final = frozenset({"IDX-SVC-3/inside-a-message"})
-"""Vectors that are not sent: two new index files in one operation, which the clock may give one name."""
+__all__ = ["vector_cases"]
 
 
 def vector_cases() -> list[Case]:
@@ -21,8 +16,4 @@ def vector_cases() -> list[Case]:
         MalformedError: when a vector is no case.
     """
     vectors = [*rocket_golden.vectors(), *rocket_golden.vectors(store=True)]
-    return [
-        case_from_json(vector, file=f"vector {vector.get('id')}")
-        for vector in vectors
-        if vector.get("id") not in LEFT_OUT
-    ]
+    return [case_from_json(vector, file=f"vector {vector.get('id')}") for vector in vectors]

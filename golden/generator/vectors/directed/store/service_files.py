@@ -99,6 +99,7 @@ def _roll() -> Iterator[Vector]:
         "inside-a-message",
         "a message's keys kept in one file",
         open_service(7, 4),
+        build(50, NOW, keys="x"),  # so that each operation makes one file
         build(100, NOW, uniq_key="u1", keys="a b c d"),
         build(200, NOW + 5000, keys="a"),
         query("a"),
