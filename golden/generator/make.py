@@ -222,7 +222,7 @@ def main() -> None:
 def record_vectors() -> None:
     """Records the vector files that are there in the manifest."""
     manifest = json.loads(MANIFEST.read_text("utf-8"))
-    manifest["vectors"] = [packed(path) for path in vector_files()]
+    manifest["vectors"] = [packed(path) for path in (*vector_files(), *vector_files(store=True))]
     MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
     print(f"{len(manifest['vectors'])} files of vectors recorded")
 

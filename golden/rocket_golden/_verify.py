@@ -48,7 +48,7 @@ def verify() -> list[str]:
             problems.append(str(error))
     if found.vectors is not None:
         recorded = {packed.file for packed in found.vectors}
-        there = {f"vectors/{path.name}" for path in vector_files()}
+        there = {path.relative_to(ROOT).as_posix() for path in (*vector_files(), *vector_files(store=True))}
         problems.extend(f"{file}: not in the manifest" for file in sorted(there - recorded))
     problems.extend(_damaged_problems(found))
     there = {f"stores/{path.name}" for path in (ROOT / "stores").iterdir()}
