@@ -3,50 +3,26 @@
 from __future__ import annotations
 
 import json
-import sys
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
-from rocketspec import __main__ as command
 from store_bytes import BEGIN as T
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
+from verb_run import runner
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from verb_run import Run
 
 FIRST = "00000000000000000000"
 INDEX = "20260101000000000"
 ENTRIES = [Entry(8 + 7 * number % 50, 100 * number, number) for number in range(80)]
 
 
-class Outcome(NamedTuple):
-    """What a run of the command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Run(Protocol):
-    """Runs `rocketspec inspect` with these arguments."""
-
-    def __call__(self, *arguments: object) -> Outcome: ...
-
-
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*arguments: object) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["rocketspec", "inspect", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            command.main()
-        sys.stdout.flush()
-        out, err = capfd.readouterr()
-        code = caught.value.code
-        return Outcome(code if isinstance(code, int) else 0, out, err)
-
-    return call
+    return runner("inspect", capfd, monkeypatch)
 
 
 @pytest.fixture

@@ -3,51 +3,27 @@
 from __future__ import annotations
 
 import json
-import sys
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.index_file import IndexFile
 from rocket_spec.errors import UsageError
-from rocketspec import __main__ as command
 from rocketspec.verbs.query import parse_time
 from store_bytes import BEGIN as T
 from store_bytes import put, record
+from verb_run import runner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from verb_run import Run
+
 KEY = ("--topic", "AaTopic", "--key", "Aa", "--geometry", "16,200")
-
-
-class Outcome(NamedTuple):
-    """What a run of the command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-class Run(Protocol):
-    """Runs `rocketspec query` with these arguments."""
-
-    def __call__(self, *arguments: object) -> Outcome: ...
 
 
 @pytest.fixture
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*arguments: object) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["rocketspec", "query", *map(str, arguments)])
-        with pytest.raises(SystemExit) as caught:
-            command.main()
-        sys.stdout.flush()
-        out, err = capfd.readouterr()
-        code = caught.value.code
-        return Outcome(code if isinstance(code, int) else 0, out, err)
-
-    return call
+    return runner("query", capfd, monkeypatch)
 
 
 @pytest.fixture
