@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out/conform
 
-.PHONY: conform test bench golden lint lock format clean
+.PHONY: conform test soak bench golden lint lock format clean
 
 ## conform: the suite against the bundled engine, then the golden stores decoded; prints the report's path
 conform: $(VENV)/base.stamp
@@ -20,6 +20,10 @@ conform: $(VENV)/base.stamp
 ## test: every test, in parallel; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -q $(ARGS)
+
+## soak: the long tests: every version, five seeds, twenty kills, 2 GB stores; writes the generated figures again
+soak: $(VENV)/dev.stamp
+	@$(BIN)/python -m pytest --soak -q $(ARGS)
 
 ## bench: speed as ratios measured side by side in one run, into benchmarks/RESULTS.md
 bench: $(VENV)/dev.stamp

@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--soak`: only the long tests (`make soak`); without it they are not collected."""
+    parser.addoption("--soak", action="store_true", help="run the tests marked soak, and only those")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps either the long tests or the others; what is left out is deselected, not skipped."""
+    wanted = bool(config.getoption("--soak"))
+    left_out = {item for item in items if (item.get_closest_marker("soak") is not None) != wanted}
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """Says in one line what was skipped, and for want of what."""
     skipped = terminalreporter.stats.get("skipped", [])
