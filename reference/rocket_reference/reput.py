@@ -3,18 +3,9 @@
 Read beside `DefaultMessageStore.ReputMessageService` 1984-2180 of 4.9.3.
 
 Theory of operation. One pass takes the rest of a file as one buffer, and asks `checkMessageAndReturnSize`
-what comes next:
-
-    | outcome          | the offset moves                 | the pass                                  |
-    |------------------|----------------------------------|-------------------------------------------|
-    | a record         | by its size, after the dispatch  | goes on                                   |
-    | a blank          | to the next file                 | takes the next buffer                     |
-    | length mismatch  | by the recorded size             | goes on behind the *parsed* record        |
-    | anything else    | master: to the buffer's end      | ends; a slave stays where it is           |
-
-After a mismatch the count of bytes read does not move, so the pass reads off the buffer's end, fails
-there, and a master jumps by all that was not counted: beyond the end of the log. What is appended up to
-there is never dispatched.
+what comes next; what it does then stands in `dispatch_steps`. After a length mismatch the count of bytes
+read does not move, so the pass reads off the buffer's end, fails there, and a master jumps by all that was
+not counted: beyond the end of the log. What is appended up to there is never dispatched.
 """
 
 from __future__ import annotations
@@ -23,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rocket_reference._cursor import Cursor
 from rocket_reference.dispatch import DELAY_LEVELS, next_request
+from rocket_reference.dispatch_steps import MASTER, SLAVE, Move, Reading, met
 from rocket_reference.java import to_i64
 
 if TYPE_CHECKING:
@@ -58,7 +50,7 @@ class Reput:
     ) -> None:
         self._log = log
         self._dispatch = dispatch
-        self._master = master
+        self._turns = MASTER if master else SLAVE
         self._delay_levels = delay_levels
         self.reput_from_offset = 0
 
@@ -95,20 +87,22 @@ class Reput:
         read_size = 0
         while read_size < size:
             request = next_request(cursor, read_body=False, delay_levels=self._delay_levels)
-            if request.success and request.msg_size > 0:
+            turn = self._turns[met(request)]
+            if turn.dispatches:
                 self._dispatch(request)
-                self._move(request.msg_size)
+            self._move(turn.move, request.msg_size, size - read_size)
+            if turn.counts:
                 read_size += request.msg_size
-            elif request.success:
-                self.reput_from_offset = self._log.roll_next_file(self.reput_from_offset)
-                return True
-            elif request.msg_size > 0:
-                self._move(request.msg_size)  # LOG-DSP-10: and read_size stays
-            else:
-                if self._master:  # LOG-DSP-11
-                    self._move(size - read_size)
-                return False
+            if turn.then in {Reading.NEXT_BUFFER, Reading.STOPPED}:
+                return turn.then is Reading.NEXT_BUFFER
         return True
 
-    def _move(self, size: int) -> None:
-        self.reput_from_offset = to_i64(self.reput_from_offset + size)
+    def _move(self, move: Move, size: int, unread: int) -> None:
+        offset = self.reput_from_offset
+        targets = {
+            Move.SIZE: offset + size,
+            Move.NEXT_FILE: self._log.roll_next_file(offset),
+            Move.UNREAD: offset + unread,
+            Move.STAY: offset,
+        }
+        self.reput_from_offset = to_i64(targets[move])
