@@ -138,6 +138,20 @@ def test_every_recorded_query(name: str, tmp_path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize("name", ["killed", "live-copy"])
+def test_every_recorded_query_of_a_store_as_it_lies(name: str, tmp_path: Path) -> None:
+    """A start would delete index files of these first: log and index are mapped, and nothing is recovered."""
+    store = Store(rocket_golden.open_store(name, tmp_path), config_of(name), new_index_name=names())
+    assert store.log.load()
+    assert store.index.load(last_exit_ok=True)
+    queries = [line for line in rocket_golden.truth(name) if line["type"] == "query"]
+    assert len(queries) > 1000
+    assert not list(
+        itertools.islice((line for line in queries if answered(store, line) != recorded(line)), 3)
+    )
+    store.close()
+
+
 def recorded(line: dict[str, Any]) -> dict[str, Any]:
     names = ("offsets", "last_update_timestamp", "last_update_phy_offset", "messages")
     extra = ("messages_last_update_timestamp", "messages_last_update_phy_offset")
