@@ -1,6 +1,7 @@
 """Properties over whole operation lists, drawn from a seed."""
 
-from rocket_conformance.properties._catalogue import PROPERTIES, Property, examples
-from rocket_conformance.properties._lists import MOST_OPERATIONS
+from rocket_conformance.properties._catalogue import PROPERTIES
+from rocket_conformance.properties._drawn import MOST_OPERATIONS
+from rocket_conformance.properties._property import Property, examples
 
 __all__ = ["MOST_OPERATIONS", "PROPERTIES", "Property", "examples"]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_reference import key_hash
 
-from rocket_conformance.images import CHUNK, FileImage, image_of
+from rocket_conformance.images import image_of
+from rocket_conformance.properties._drawn import Drawn, SparseFile
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, NOON, draw_keys
-from rocket_conformance.properties._lists import FILE, Drawn, Profile, draw_list
+from rocket_conformance.properties._lists import FILE, Profile, draw_list
 
 if TYPE_CHECKING:
     from random import Random
@@ -120,24 +121,15 @@ def nearly_full(rng: Random, profile: Profile, geometry: tuple[int, int] | None)
     slots, entries = geometry or (rng.choice((3, 101)), rng.choice((50, 400)))
     keys = draw_keys(rng, _KEYS)
     count = max(1, entries - rng.randrange(4))
-    size = 40 + 4 * slots + 20 * entries
-    chunks: dict[int, bytearray] = {}
-
-    def write(offset: int, data: bytes) -> None:
-        for index, byte in enumerate(data, offset):
-            number, inside = divmod(index, CHUNK)
-            chunk = chunks.setdefault(number, bytearray(min(CHUNK, size - number * CHUNK)))
-            chunk[inside] = byte
-
-    write(0, pack(">qqqqii", NOON, NOON + 5_000, 100, 9_000, 2, count))
+    file = SparseFile(40 + 4 * slots + 20 * entries)
+    file.write(0, pack(">qqqqii", NOON, NOON + 5_000, 100, 9_000, 2, count))
     previous: dict[int, int] = {}
     for entry in range(max(1, count - 10), count):
         hash_ = key_hash(rng.choice(keys))
         slot = hash_ % slots
-        write(
+        file.write(
             40 + 4 * slots + 20 * entry, pack(">iqii", hash_, entry * 100, entry % 7, previous.get(slot, 0))
         )
-        write(40 + 4 * slot, pack(">i", entry))
+        file.write(40 + 4 * slot, pack(">i", entry))
         previous[slot] = entry
-    image = FileImage(size, {number: bytes(chunk) for number, chunk in chunks.items()})
-    return draw_list(rng, profile, geometry=(slots, entries), keys=keys, files={FILE: image})
+    return draw_list(rng, profile, geometry=(slots, entries), keys=keys, files={FILE: file.image()})

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import java
 
+from rocket_conformance.properties._drawn import MOST_OPERATIONS, Drawn
 from rocket_conformance.properties._keys import (
     I64_MAX,
     I64_MIN,
@@ -25,20 +26,10 @@ if TYPE_CHECKING:
 
     from rocket_conformance.images import FileImage
 
-__all__ = ["FILE", "MOST_OPERATIONS", "Drawn", "Profile", "draw_list"]
+__all__ = ["FILE", "Profile", "draw_list"]
 
 FILE: Final = "20260101000000000"
 _OTHER_FILE: Final = "20260102030405006"
-MOST_OPERATIONS: Final = 200
-"""Greatest length of a list."""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A drawn list, and the files that lie in its directory beforehand."""
-
-    ops: tuple[Op, ...]
-    files: Mapping[str, FileImage] = field(default_factory=dict[str, "FileImage"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,55 @@
+"""A drawn list with its files, and files of which only a few bytes are not zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rocket_conformance.images import CHUNK, FileImage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+
+    from rocket_conformance.protocol import Op
+
+__all__ = ["MOST_OPERATIONS", "Drawn", "SparseFile", "list_length"]
+
+MOST_OPERATIONS: Final = 200
+"""Greatest length of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A drawn list, and the files that lie in its directory beforehand."""
+
+    ops: tuple[Op, ...]
+    files: Mapping[str, FileImage] = field(default_factory=dict[str, "FileImage"])
+
+
+class SparseFile:
+    """A file of zeros to write into; one of 420 MB costs what is written."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._chunks: dict[int, bytearray] = {}
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Writes at a byte offset; what would lie outside the file is left out."""
+        for index, byte in enumerate(data, offset):
+            if 0 <= index < self.size:
+                number, inside = divmod(index, CHUNK)
+                length = min(CHUNK, self.size - number * CHUNK)
+                self._chunks.setdefault(number, bytearray(length))[inside] = byte
+
+    def image(self) -> FileImage:
+        """What it holds now."""
+        chunks = {number: bytes(chunk) for number, chunk in self._chunks.items() if any(chunk)}
+        return FileImage(self.size, chunks)
+
+
+def list_length(rng: Random, mean: int) -> int:
+    """A number of operations: mostly a few, now and then as many as there may be."""
+    if rng.random() < 0.02:
+        return MOST_OPERATIONS
+    return min(MOST_OPERATIONS, 3 + int(rng.expovariate(1 / mean)))

@@ -1,0 +1,65 @@
+"""What a property is, and how its lists are drawn from a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from rocket_conformance.cases import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rocket_conformance.properties._drawn import Drawn
+
+__all__ = ["Geometry", "Property", "examples"]
+
+Geometry = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property.
+
+    Attributes:
+        id: `CLAUSE/prop-slug`.
+        clauses: the clauses it bears on, the one it is named after first.
+        ops: the operations that its lists use.
+        draw: makes one list, of the given geometry where there is one.
+        features: what an adapter must have declared.
+        any_geometry: whether it needs an adapter that takes any geometry.
+    """
+
+    id: str
+    clauses: tuple[str, ...]
+    ops: frozenset[str]
+    draw: Callable[[Random, Geometry | None], Drawn]
+    features: frozenset[str] = frozenset()
+    any_geometry: bool = False
+
+
+def examples(
+    wanted: Property, *, seed: int, count: int, geometries: Sequence[Geometry] | None = None
+) -> Iterator[Case]:
+    """The lists of a property; the same for the same arguments, on any machine.
+
+    Args:
+        wanted: the property.
+        seed: of the run.
+        count: how many.
+        geometries: those that the adapter can do; None for any.
+    """
+    for number in range(count):
+        rng = Random(f"{seed}/{wanted.id}/{number}")  # noqa: S311 - not for secrets
+        geometry = rng.choice(list(geometries)) if geometries else None
+        drawn = wanted.draw(rng, geometry)
+        yield Case(
+            id=wanted.id,
+            clauses=wanted.clauses,
+            ops=drawn.ops,
+            files=drawn.files,
+            producer=f"generated, example {number}",
+            features=wanted.features,
+            seed=seed,
+        )
