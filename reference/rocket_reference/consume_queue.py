@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PRE_BLANK",
+    "UNIT_SIZE",
     "QueueUnit",
     "base_offset",
     "encode_queue_unit",
@@ -64,6 +65,7 @@ class QueueUnit:
         return self.phy_offset >= 0 and self.size > 0
 
 
+UNIT_SIZE: Final = QUEUE_UNIT.size  # CQ_STORE_UNIT_SIZE
 PRE_BLANK: Final = QueueUnit(0, PRE_BLANK_SIZE, 0)
 """The unit that `ConsumeQueue.fillPreBlank` 532-542 writes (CQ-UNIT-2)."""
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference._cursor import Cursor
-from rocket_reference.consume_queue import PRE_BLANK, QueueUnit, encode_queue_unit
+from rocket_reference._nearest_unit import nearest_unit, next_unit
+from rocket_reference.consume_queue import PRE_BLANK, UNIT_SIZE, QueueUnit, encode_queue_unit
 from rocket_reference.consume_queue_ext import is_ext_address
 from rocket_reference.errors import JavaError, UnspecifiedError
 from rocket_reference.java import div, rem, to_i32, to_i64
@@ -32,12 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from rocket_reference._mapping import ReadableBuffer
     from rocket_reference.consume_queue_ext_store import ConsumeQueueExt
 
-__all__ = ["UNIT_SIZE", "ConsumeQueue", "QueueBounds"]
+__all__ = ["ConsumeQueue", "QueueBounds"]
 
-UNIT_SIZE: Final = 20  # CQ_STORE_UNIT_SIZE
 _NO_ADDRESS: Final = 1  # what is no ext address
 
 
@@ -186,7 +185,7 @@ class ConsumeQueue:
         if mapped_file is None:
             return None
         data = mapped_file.select(to_i32(rem(offset, self.mapped_file_size)), UNIT_SIZE)
-        return None if data is None else _next_unit(Cursor(data))
+        return None if data is None else next_unit(Cursor(data))
 
     def last_offset(self) -> int:
         """End of the record of the last valid unit, read from the unit before the write position on; else -1.
@@ -206,7 +205,7 @@ class ConsumeQueue:
             return found
         cursor = Cursor(mapped_file.view, max(0, mapped_file.wrote_position - UNIT_SIZE))
         for _ in range(0, self.mapped_file_size, UNIT_SIZE):
-            unit = _next_unit(cursor)
+            unit = next_unit(cursor)
             if not unit.valid:
                 break
             found = to_i64(unit.phy_offset + unit.size)
@@ -243,7 +242,7 @@ class ConsumeQueue:
             return 0
         first = mapped_file.file_from_offset
         low = to_i32(self.min_logic_offset - first) if self.min_logic_offset > first else 0
-        position = _nearest(data, low, timestamp, store_timestamp, min_phy_offset)
+        position = nearest_unit(data, low, timestamp, store_timestamp, min_phy_offset)
         return 0 if position is None else div(to_i64(first + position), UNIT_SIZE)
 
     # --- start and clean-up ---------------------------------------------------------------------------
@@ -327,7 +326,7 @@ class ConsumeQueue:
             cursor = Cursor(data)
             try:
                 for position in range(0, len(data), UNIT_SIZE):
-                    unit = _next_unit(cursor)
+                    unit = next_unit(cursor)
                     if unit.phy_offset >= phy_min_offset:
                         self.min_logic_offset = to_i64(mapped_file.file_from_offset + position)
                         address = unit.tags_code if is_ext_address(unit.tags_code) else address
@@ -368,49 +367,4 @@ class ConsumeQueue:
         """Every unit of a file, written or not."""
         cursor = Cursor(mapped_file.view)
         for _ in range(0, self.mapped_file_size, UNIT_SIZE):
-            yield _next_unit(cursor)
-
-
-def _next_unit(cursor: Cursor) -> QueueUnit:
-    return QueueUnit(cursor.get_long(), cursor.get_int(), cursor.get_long())
-
-
-def _nearest(
-    data: ReadableBuffer,
-    low: int,
-    timestamp: int,
-    store_timestamp: Callable[[int, int], int],
-    min_phy_offset: int,
-) -> int | None:
-    """Byte position of the unit nearest to a time; None where a record's time cannot be read.
-
-    Source: getOffsetInQueueByTime 164-219.
-    """
-    high = len(data) - UNIT_SIZE
-    left = right = -1
-    left_time = right_time = -1
-    while high >= low:
-        middle = (low + high) // (2 * UNIT_SIZE) * UNIT_SIZE
-        unit = _next_unit(Cursor(data, middle))
-        if unit.phy_offset < min_phy_offset:
-            low, left = middle + UNIT_SIZE, middle
-            continue
-        stored = store_timestamp(unit.phy_offset, unit.size)
-        if stored < 0:
-            return None
-        if stored == timestamp:
-            return middle
-        if stored > timestamp:
-            high, right, right_time = middle - UNIT_SIZE, middle, stored
-        else:
-            low, left, left_time = middle + UNIT_SIZE, middle, stored
-    if left_time == -1:
-        return right
-    if right_time == -1:
-        return left
-    return right if _distance(timestamp, left_time) > _distance(timestamp, right_time) else left
-
-
-def _distance(one: int, other: int) -> int:
-    """`Math.abs(one - other)` of longs."""
-    return to_i64(abs(to_i64(one - other)))
+            yield next_unit(cursor)
