@@ -137,6 +137,7 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
     reader: Reader,
     base_offset: int,
     state: LogState,
+    log_range: tuple[int, int],
     *,
     on_gap: Callable[[Gap], None],
     goes_on: Callable[[], bool],
@@ -145,7 +146,7 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
 
     A record verifies when its magic, its lengths and its physical offset are right; the body's CRC is a column of
     its own. `goes_on` tells whether a later file of the log holds records: zeros at the end of this one are then
-    a gap, and otherwise the room that is still to be written.
+    a gap, and otherwise the room that is still to be written. Of `log_range` see `decode`.
     """
     if not reader.size:
         raise MalformedError(
@@ -155,13 +156,19 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
     state.room += reader.allocated
     walk = _Walk(reader, base_offset)
     rows = LogRows(state.names, state.topics)
-    position = 0
-    while position < reader.size:
+    position = max(log_range[0] - base_offset, 0)
+    stop = end = min(log_range[1] - base_offset, reader.size)
+    if state.where is not None and state.where.offsets is not None:
+        stop = min(stop, state.where.offsets[1] - base_offset)
+    if position:
+        position = walk.next_frame(position)
+    start = position
+    while position < stop:
         scan = state.scan()
         if scan is not None:
             if rows.count:
                 yield rows.count, rows.take()
-            count, after, columns = scan.run(reader, base_offset, position)
+            count, after, columns = scan.run(reader, base_offset, position, stop)
             if count:
                 yield count, columns
             if after > position:
@@ -176,14 +183,29 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
             if rows.count >= batch_rows or rows.full:
                 yield rows.count, rows.take()
             continue
-        if walk.is_blank(position):
+        gap = _gap(walk, position, record, goes_on)
+        if gap is None:
             break
-        if _zeros(reader, position):
-            if not goes_on():
-                break
-            record = Bad("zeros to the file's end", "a record or a blank, since a later file holds records")
-        end = walk.next_frame(position + 1)
-        on_gap(Gap(reader.name, base_offset + position, base_offset + end, record.found, record.expected))
-        position = end
+        on_gap(gap)
+        position = gap.end - base_offset
+    else:
+        # The gap behind a range's last record is this range's: the next one begins at the next frame.
+        if start < position < reader.size and position >= end:
+            gap = _gap(walk, position, walk.record(position), goes_on)
+            if gap is not None:
+                on_gap(gap)
     if rows.count:
         yield rows.count, rows.take()
+
+
+def _gap(walk: _Walk, position: int, record: Record | Bad, goes_on: Callable[[], bool]) -> Gap | None:
+    """The gap at a frame that was found to be `record`; None for a record, the blank, or the end of the log."""
+    if isinstance(record, Record) or walk.is_blank(position):
+        return None
+    reader = walk.reader
+    if _zeros(reader, position):
+        if not goes_on():
+            return None
+        record = Bad("zeros to the file's end", "a record or a blank, since a later file holds records")
+    end = walk.next_frame(position + 1)
+    return Gap(reader.name, walk.base_offset + position, walk.base_offset + end, *record)

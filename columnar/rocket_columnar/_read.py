@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
@@ -17,11 +18,11 @@ import numpy as np
 from rocket_spec.errors import MalformedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["Reader", "open_reader", "require_regular"]
+__all__ = ["Reader", "Source", "open_reader", "require_regular"]
 
 _CHUNK: Final = 1 << 20
 _PREADV: Final = getattr(os, "preadv", None)  # not on Windows
@@ -35,23 +36,38 @@ def require_regular(path: os.PathLike[str] | str, mode: int) -> None:
         raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The bytes of a file that has no path here: in memory, fetched, or read from far away.
+
+    Attributes:
+        name: for messages.
+        size: of the whole file, bytes.
+        read: gives the bytes from an offset on, as many as are asked for (fewer only where it has no more; then
+            it is called again). Threads may call it at once where `decode` is given several.
+    """
+
+    name: str
+    size: int
+    read: Callable[[int, int], bytes | bytearray | memoryview]
+
+    @classmethod
+    def of_bytes(cls, name: str, data: bytes | bytearray | memoryview) -> Source:
+        """A file that is wholly in memory; nothing is copied."""
+        view = memoryview(data).cast("B")
+        return cls(name, len(view), lambda offset, length: view[offset : offset + length])
+
+
 class Reader:
     """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
 
     `allocated` is how many bytes of it the disk holds at most, holes left out.
     """
 
-    def __init__(self, name: str, descriptor: int) -> None:
+    def __init__(self, name: str, size: int, allocated: int) -> None:
         self.name = name
-        status = os.fstat(descriptor)
-        self.size = status.st_size
-        self.allocated = min(self.size, 512 * getattr(status, "st_blocks", 1 << 54))
-        self._file = os.fdopen(descriptor, "rb", buffering=0)
-        self._lock = Lock()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
+        self.size = size
+        self.allocated = allocated
 
     def read(self, offset: int, length: int) -> NDArray[np.uint8]:
         """Exactly `length` bytes from `offset`; MalformedError where the file has fewer (any more)."""
@@ -74,6 +90,69 @@ class Reader:
                     expected=f"{length - done:,} more bytes",
                 )
             done += count
+
+    def _read_some(self, offset: int, view: memoryview) -> int:
+        """One read; how many bytes it gave."""
+        raise NotImplementedError
+
+    def extents(self, begin: int = 0) -> Iterator[tuple[int, int]]:
+        """The ranges (begin, end) from `begin` on that may hold data; the holes between them read as zeros."""
+        if begin < self.size:
+            yield begin, self.size
+
+    def last_nonzero(self, begin: int, end: int) -> int | None:
+        """Offset of the last byte in [begin, end) that is not zero, or None; holes are not read."""
+        for first, limit in reversed(list(self.extents(begin))):
+            low, high = max(first, begin), min(limit, end)
+            while high > low:
+                start = max(low, high - _CHUNK)
+                found = np.flatnonzero(self.read(start, high - start))
+                if found.size:
+                    return start + int(found[-1])
+                high = start
+        return None
+
+    def first_nonzero(self, begin: int, end: int) -> int | None:
+        """Offset of the first byte in [begin, end) that is not zero, or None; holes are not read."""
+        for first, limit in self.extents(begin):
+            low, high = max(first, begin), min(limit, end)
+            while low < high:
+                chunk = self.read(low, min(_CHUNK, high - low))
+                if chunk.any():
+                    return low + int((chunk != 0).argmax())
+                low += chunk.size
+            if limit >= end:
+                return None
+        return None
+
+
+class _SourceReader(Reader):
+    """Reads through a `Source`."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source.name, source.size, source.size)
+        self._read = source.read
+
+    def _read_some(self, offset: int, view: memoryview) -> int:
+        data = memoryview(self._read(offset, min(len(view), max(0, self.size - offset)))).cast("B")
+        view[: len(data)] = data
+        return len(data)
+
+
+class _FileReader(Reader):
+    """Reads a file that is open."""
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        super().__init__(
+            name, status.st_size, min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))
+        )
+        self._file = os.fdopen(descriptor, "rb", buffering=0)
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
 
     def _read_some(self, offset: int, view: memoryview) -> int:
         """One read; threads may read at once."""
@@ -103,39 +182,20 @@ class Reader:
             yield first, end
             position = end
 
-    def last_nonzero(self, begin: int, end: int) -> int | None:
-        """Offset of the last byte in [begin, end) that is not zero, or None; holes are not read."""
-        for first, limit in reversed(list(self.extents(begin))):
-            low, high = max(first, begin), min(limit, end)
-            while high > low:
-                start = max(low, high - _CHUNK)
-                found = np.flatnonzero(self.read(start, high - start))
-                if found.size:
-                    return start + int(found[-1])
-                high = start
-        return None
-
-    def first_nonzero(self, begin: int, end: int) -> int | None:
-        """Offset of the first byte in [begin, end) that is not zero, or None; holes are not read."""
-        for first, limit in self.extents(begin):
-            low, high = max(first, begin), min(limit, end)
-            while low < high:
-                chunk = self.read(low, min(_CHUNK, high - low))
-                if chunk.any():
-                    return low + int((chunk != 0).argmax())
-                low += chunk.size
-            if limit >= end:
-                return None
-        return None
-
 
 @contextmanager
-def open_reader(path: os.PathLike[str] | str) -> Iterator[Reader]:
-    """Opens `path` for reading; raises OSError with it, also for what is no regular file."""
+def open_reader(path: os.PathLike[str] | str, source: Source | None = None) -> Iterator[Reader]:
+    """Opens `path` for reading; raises OSError with it, also for what is no regular file.
+
+    With a `source` that is read, and `path` is not looked at.
+    """
+    if source is not None:
+        yield _SourceReader(source)
+        return
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         require_regular(path, os.fstat(descriptor).st_mode)
-        reader = Reader(os.fspath(path), descriptor)
+        reader = _FileReader(os.fspath(path), descriptor)
     except BaseException:
         os.close(descriptor)
         raise

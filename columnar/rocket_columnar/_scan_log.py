@@ -81,8 +81,8 @@ class LogScan:
         self._hosts = Interned()
         self._crc_table = _compiled_log.crc_table()
 
-    def run(self, reader: Reader, base_offset: int, position: int) -> tuple[int, int, Columns]:
-        """Rows from `position` of the file on, at most a window of them.
+    def run(self, reader: Reader, base_offset: int, position: int, stop: int) -> tuple[int, int, Columns]:
+        """Rows from `position` of the file on that begin before `stop`, at most a window of them.
 
         Returns:
             How many rows, where the next record begins, and the columns, less `file`. No step forward: what
@@ -110,6 +110,9 @@ class LogScan:
                 break
         if not count:
             return 0, position, {}
+        if self._begin + at > stop:
+            count = int(np.searchsorted(spans[START, :count], stop - self._begin))
+            at = int(spans[START, count - 1] + ints[0, count - 1])
         longs, ints, spans = longs[:, :count], ints[:, :count], spans[:, :count]
         keep = None if self._where is None else self._kept(self._where, longs, spans)
         if keep is not None:

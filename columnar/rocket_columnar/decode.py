@@ -14,7 +14,6 @@ from rocket_columnar._decode_index import entry_columns, header_columns
 from rocket_columnar._decode_log import LogState, log_columns
 from rocket_columnar._decode_queue import checkpoint_columns, ext_columns, queue_columns
 from rocket_columnar._gap import Gap
-from rocket_columnar._read import Reader, open_reader
 from rocket_columnar.filters import Skip
 from rocket_columnar.geometry import resolve_each
 from rocket_columnar.schema import SCHEMAS
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocket_columnar._arrow import Array, Columns
+    from rocket_columnar._read import Reader
     from rocket_columnar.filters import Where
     from rocket_columnar.geometry import GeometryGuess
     from rocket_columnar.store import Kind, StoreFile
@@ -43,6 +43,7 @@ TABLE_KINDS: Final[dict[str, Kind]] = {
 
 _JOINED: Final = frozenset({"index_headers", "consume_queue", "checkpoint"})  # many small files, short rows
 _BATCH_ROWS: Final = 1 << 17
+_WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
 
 
 def _raise(gap: Gap) -> NoReturn:
@@ -113,8 +114,10 @@ class _Decoder:
         threads: int,
         where: Where | None,
         skip: int,
+        log_range: tuple[int, int],
     ) -> None:
         self.table = table
+        self.log_range = log_range
         self.where = where
         self.skip = Skip(skip)
         self.threads = threads
@@ -133,19 +136,27 @@ class _Decoder:
         """The batches of all files."""
         after: dict[object, tuple[StoreFile, int]] = {}
         for number, file in enumerate(self.files):
-            with open_reader(file.path) as reader:
+            with file.open() as reader:
                 if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
                     before = after.get((file.path.parent, file.topic, file.queue_id))
                     if before is not None:
                         self._check_order(*before, file)
                     after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
-                if self.where is not None and not self.where.file(file, reader.size):
+                if self._passes_over(file, reader.size):
                     continue
                 for count, columns in self._columns(reader, file, number):
                     batch = self._batch(file, count, columns)
                     passed = self.skip.of(count)
                     if passed < count:
                         yield batch.slice(passed) if passed else batch
+
+    def _passes_over(self, file: StoreFile, size: int) -> bool:
+        """Whether no row can come from a file of so many bytes."""
+        if file.kind == "log":
+            begin, end = self.log_range
+            if not (begin < file.base_offset + max(size, 1) and file.base_offset < end):
+                return True
+        return self.where is not None and not self.where.file(file, size)
 
     def _check_order(self, before: StoreFile, end: int, file: StoreFile) -> None:
         """The file's base offset against the end of the one before: overlaps raise, in the log a hole is a gap."""
@@ -157,7 +168,8 @@ class _Decoder:
                 expected=f"{file.base_offset - before.base_offset:,}, up to where {file.path.name} begins",
                 clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
             )
-        if file.kind == "log" and file.base_offset > end:
+        within = self.log_range[0] <= end < self.log_range[1]
+        if file.kind == "log" and file.base_offset > end and within:
             self.on_gap(
                 Gap(str(file.path), end, file.base_offset, "no file", "one that joins on to the one before")
             )
@@ -196,6 +208,7 @@ class _Decoder:
                 reader,
                 file.base_offset,
                 self.log,
+                self.log_range,
                 on_gap=self.on_gap,
                 goes_on=lambda: any(_begins(later) for later in self.files[number + 1 :]),
             )
@@ -217,7 +230,7 @@ class _Decoder:
 
 def _begins(file: StoreFile) -> bool:
     """Whether a later log file begins with anything but zeros."""
-    with open_reader(file.path) as reader:
+    with file.open() as reader:
         return bool(reader.read(0, min(8, reader.size)).any())
 
 
@@ -271,11 +284,23 @@ def decode(
     threads: int = 1,
     where: Where | None = None,
     skip: int = 0,
+    log_range: tuple[int, int] = _WHOLE_LOG,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of `files` as (table, record batch), table by table in the order of `TABLE_KINDS`.
 
     Each table comes with at least one batch, which may be empty. Memory is bounded by the batch, whatever the
     size of the files. The arguments and the geometry are checked before the first batch is asked for.
+
+    Files need not be files: one that has a `Source` is read through it, whether that holds it in memory or fetches
+    the ranges that are asked for. `store.placed_file` tells such a file's kind, topic and queue by its name:
+
+        data = fetch("commitlog/00000000000000000000")
+        file = placed_file("commitlog/00000000000000000000", source=Source.of_bytes("s3://store/...", data))
+        for table, batch in decode([file]): ...
+
+    Work is divided by rows (`skip`, `limit`: what is passed over in a file of index entries or units is not read) and,
+    for a commit log, by ranges of physical offsets: the rows of `log_range=(a, b)` and those of `(b, c)` are together
+    those of `(a, c)`, and so are their gaps.
 
     Args:
         files: as `find_files` lists them.
@@ -285,6 +310,10 @@ def decode(
         limit: at most so many rows of each table.
         skip: rows of each table to pass over first, of those that `where` lets pass; entries and units passed
             over are not read.
+        log_range: records of the commit log that begin from the first physical offset on, before the second. The walk
+            begins at the first frame that verifies there, and reads nothing before it; it ends where a record begins
+            behind the range. A gap belongs to the range of the record before it. (`where` with offsets walks from the
+            file's beginning; a range trusts that no body holds a frame made for the place where it lies.)
         where: which rows come; looked at before anything else of a row is read.
         all_entries: index entries that are not all zeros wherever they lie, and consume-queue units up to the
             last that is not all zeros; by default entries 1 .. indexCount - 1, and units up to the last valid
@@ -322,6 +351,7 @@ def decode(
                 threads=threads,
                 where=where,
                 skip=skip,
+                log_range=log_range,
             )
             for table in chosen
         ],

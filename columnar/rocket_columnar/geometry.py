@@ -17,7 +17,6 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDE
 
 from rocket_columnar._chains import SAMPLE, Agreement, Header, agreement, ends_agree, read_header
 from rocket_columnar._geometry_search import count_of_size, geometries_of_size, last_entry_guess, search
-from rocket_columnar._read import open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +66,7 @@ class _Seen:
 
 def _look(file: StoreFile) -> _Seen:
     """Size and header; MalformedError where no geometry at all can be the file's."""
-    with open_reader(file.path) as reader:
+    with file.open() as reader:
         if reader.size < INDEX_HEADER.size:
             raise MalformedError(
                 file=reader.name,
@@ -98,7 +97,7 @@ def _look(file: StoreFile) -> _Seen:
 def _agreement(seen: Sequence[_Seen], geometry: Geometry, sample: int = SAMPLE) -> Agreement:
     total = _NOTHING
     for one in seen:
-        with open_reader(one.file.path) as reader:
+        with one.file.open() as reader:
             total += agreement(reader, one.header, geometry, sample=sample)
     return total
 
@@ -112,7 +111,7 @@ def _guess(
 
 def _first_guess(one: _Seen) -> tuple[Geometry, Agreement] | None:
     """The default or the last entry's geometry, where the chains of `one` agree with it."""
-    with open_reader(one.file.path) as reader:
+    with one.file.open() as reader:
         guesses = [DEFAULT_GEOMETRY] if one.size == DEFAULT_GEOMETRY.file_size else []
         last = last_entry_guess(reader, one.header)
         for guess in [*guesses, *([last] if last else [])]:
@@ -130,7 +129,7 @@ def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[
         total = _agreement(witnesses, geometry)
         ends = 0
         for one in witnesses:
-            with open_reader(one.file.path) as reader:
+            with one.file.open() as reader:
                 ends += ends_agree(reader, one.header, geometry)
         if (total.agreed, ends) > score:
             best, score = [geometry], (total.agreed, ends)
@@ -146,7 +145,7 @@ def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
         first = _first_guess(one)
         if first is not None and first[1].agreed >= _SETTLED:
             return _guess(first[0], _agreement(witnesses, first[0]), "inferred", 1)
-        with open_reader(one.file.path) as reader:
+        with one.file.open() as reader:
             candidates = search(reader, one.header)
         if not candidates:
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, cast, get_args
 
@@ -17,12 +17,15 @@ from rocket_spec.layout import MESSAGE_MAGIC
 
 from rocket_columnar._detect import detect
 from rocket_columnar._java import parse_int, parse_long
-from rocket_columnar._read import open_reader, require_regular
+from rocket_columnar._read import Source, open_reader, require_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
-__all__ = ["KINDS", "Kind", "StoreFile", "find_files", "protected_directories"]
+    from rocket_columnar._read import Reader
+
+__all__ = ["KINDS", "Kind", "Source", "StoreFile", "find_files", "placed_file", "protected_directories"]
 
 Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
 
@@ -60,6 +63,7 @@ class StoreFile:
         queue_id: queue number of a queue or ext file where the path tells it, else None.
         base_offset: of a queue, ext or log file the offset of its first byte in its queue or log, in bytes
             (its name, CQ-FILE-2, LOG-FILE-1); 0 for the other kinds.
+        source: what is read in place of `path`: a file in memory, or one that is fetched.
     """
 
     kind: Kind
@@ -68,6 +72,11 @@ class StoreFile:
     topic: str | None = None
     queue_id: int | None = None
     base_offset: int = 0
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    def open(self) -> AbstractContextManager[Reader]:
+        """Opens the file to read parts of it; OSError where it cannot be."""
+        return open_reader(self.path, self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,33 @@ def _place(path: Path, *, is_file: bool) -> _Place | None:
     if is_file and whole.name == "checkpoint":
         return _Place("checkpoint", folder)
     return None
+
+
+def placed_file(name: str, *, source: Source | None = None, path: Path | None = None) -> StoreFile | None:
+    """The file of a store that has this name in it, such as `consumequeue/T/0/00000000000000000000`.
+
+    Args:
+        name: relative to the store, with `/`.
+        source: reads it; see `Source`.
+        path: where it lies, for a file without a source; by default the name itself.
+
+    Returns:
+        None for a name that is none of a store's files, as `find_files` would leave it out.
+    """
+    parts = name.split("/")
+    kind = _PLACES.get(parts[0])
+    path = Path(name) if path is None else path
+    if kind == "checkpoint" or kind is None:
+        return StoreFile("checkpoint", path, name, source=source) if name == "checkpoint" else None
+    number = parse_long(parts[-1])
+    if number is None or len(parts) != (4 if parts[0] in _QUEUES else 2):
+        return None
+    if kind == "index":
+        return StoreFile(kind, path, name, source=source)
+    if kind == "log":
+        return StoreFile(kind, path, name, base_offset=number, source=source)
+    queue_id = parse_int(parts[2])
+    return None if queue_id is None else StoreFile(kind, path, name, parts[1], queue_id, number, source)
 
 
 def protected_directories(path: Path) -> list[Path]:
