@@ -13,6 +13,7 @@ __all__ = ["register_all"]
 _VERBS = (
     "conform",
     "replay",
+    "conform_diff",
     "decode",
     "inspect",
     "query",

@@ -1,0 +1,77 @@
+"""The verb `conform-diff`: compares two reports of `conform`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path  # noqa: TC003  typer reads the annotation
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_conformance.report_diff import Change, ReportDiff
+
+__all__ = ["register"]
+
+HELP = """Compare two reports of conform: what broke, what was fixed.
+
+OLD and NEW are report.jsonl files, or the folders of conform --report. A case
+is broken when it passed in OLD and does not in NEW; one that NEW does not hold
+is removed, one that runs in NEW alone is added, whether it passes or fails.
+
+\b
+Example:
+  rocketspec conform-diff main/report.jsonl out/report.jsonl
+
+\b
+Exit codes:
+  0 nothing broke         2 usage
+  1 something broke       3 unreadable, or the report of a run that was cut off
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `conform-diff` to the command."""
+    app.command("conform-diff", help=HELP)(conform_diff)
+
+
+def conform_diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="The earlier report.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The later report.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Compares two reports; exit 1 when something broke."""
+    from rocket_conformance.report_diff import compare_reports, read_whole_report
+
+    diff = compare_reports(read_whole_report(old), read_whole_report(new))
+    if as_json:
+        typer.echo(json.dumps(diff.to_json(), indent=1))
+    else:
+        for line in _lines(diff):
+            typer.echo(line)
+    raise typer.Exit(int(bool(diff.broken)))
+
+
+def _lines(diff: ReportDiff) -> Iterator[str]:
+    """What the verb prints: all that broke, was fixed or changed; of what was added only what fails."""
+    for note in diff.notes:
+        yield f"note: the runs differ in {note}"
+    failing = [change for change in diff.added if change.fails]
+    for name, changes in (
+        ("broken", diff.broken),
+        ("fixed", diff.fixed),
+        ("changed", diff.changed),
+        ("added", failing),
+    ):
+        for change in changes:
+            yield from _told(name, change)
+    added = f"{len(diff.added)} added" + (f" ({len(failing)} of them fail)" if failing else "")
+    yield f"{len(diff.broken)} broken, {len(diff.fixed)} fixed, {len(diff.changed)} changed, {added}, {len(diff.removed)} removed"
+
+
+def _told(name: str, change: Change) -> Iterator[str]:
+    yield f"{name:<8} {change.id}: {change.old or 'not there'} -> {change.new or 'not there'}"
+    if change.new != "pass" and change.why:
+        yield f"         {change.why.splitlines()[0]}"
