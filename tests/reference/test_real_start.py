@@ -340,8 +340,9 @@ class StartHistory(History):
         self.run(f"query {hexed(topic)} {hexed(key)} {limit} {begin} {end}", query)
 
 
-def test_lives(real_classes: RealClasses, tmp_path: Path) -> None:
-    history = StartHistory(1, tmp_path / "ours")
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 7))])
+def test_lives(seed: int, real_classes: RealClasses, tmp_path: Path) -> None:
+    history = StartHistory(seed, tmp_path / "ours")
     for number in range(100):
         history.one(number)
     history.drop()

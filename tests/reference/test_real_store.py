@@ -477,13 +477,15 @@ class ServiceHistory(History):
 
 
 @pytest.mark.parametrize(("kind", "count"), [(QueueHistory, 1000), (ExtHistory, 500), (ServiceHistory, 500)])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 7))])
 def test_histories(
     kind: type[QueueHistory | ExtHistory | ServiceHistory],
     count: int,
+    seed: int,
     real_classes: RealClasses,
     tmp_path: Path,
 ) -> None:
-    history = kind(1, tmp_path / "ours")
+    history = kind(seed, tmp_path / "ours")
     for number in range(count):
         history.one(number)
     history.drop()
