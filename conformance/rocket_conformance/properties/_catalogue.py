@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from rocket_conformance.properties._index import INDEX_PROPERTIES
+from rocket_conformance.properties._queue import QUEUE_PROPERTIES
 
 __all__ = ["PROPERTIES"]
 
-PROPERTIES: Final = (*INDEX_PROPERTIES,)
+PROPERTIES: Final = (*INDEX_PROPERTIES, *QUEUE_PROPERTIES)
 """All properties, family by family, in the order of their clauses."""
