@@ -47,6 +47,7 @@ class Options:
         baseline: what is known to fail.
         shrink_seconds: longest time to spend on making diverging lists smaller, all properties together.
         command: the adapter's command, for the report.
+        replays: whether replay files are made of what fails; they take longest where files are large.
     """
 
     select: Sequence[str] = ()
@@ -57,6 +58,7 @@ class Options:
     baseline: Baseline = field(default_factory=Baseline)
     shrink_seconds: float = 30.0
     command: Sequence[str] = ()
+    replays: bool = True
 
 
 @dataclass(slots=True)
@@ -207,7 +209,8 @@ class Running:
             if judgement.found:
                 found = attribute(case, judgement.found, self.directory(), directed=planned.is_directed)
                 divergence = [item.to_json() for item in found]
-            document = replay_of(case, expected, judgement, divergence)
+            if options.replays:
+                document = replay_of(case, expected, judgement, divergence)
             state.detail = judgement.detail
         detail = state.detail
         if planned.is_property and state.failing:
