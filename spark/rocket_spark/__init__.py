@@ -1,18 +1,27 @@
 """RocketMQ 4.9.3 store files on Spark: data sources for every table, and jobs that decode inside the tasks."""
 
-from rocket_spark.decode import DecodePlan, DecodeSummary, TableSummary, decode_store, plan_decode, run_plan
-from rocket_spark.session import SparkUnavailableError, local_session
+from rocket_spark.decode import (
+    DecodePlan,
+    DecodeSummary,
+    TableSummary,
+    decode_stores,
+    plan_decode,
+    run_decode,
+)
+from rocket_spark.jobs import JobError
+from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
 
 __all__ = [
     "SOURCES",
     "DecodePlan",
     "DecodeSummary",
+    "JobError",
     "SparkUnavailableError",
     "TableSummary",
-    "decode_store",
-    "local_session",
+    "decode_stores",
+    "open_session",
     "plan_decode",
     "register",
-    "run_plan",
+    "run_decode",
 ]

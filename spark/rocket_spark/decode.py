@@ -1,38 +1,79 @@
-"""Decoding a whole store on Spark: the engine runs inside the tasks and writes Parquet there."""
+"""Decoding stores on Spark: the engine runs inside the tasks and writes Parquet there."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import threading
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
+import pyarrow.parquet as pq
+from rocket_columnar import decode as engine
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.geometry import resolve_each
-from rocket_columnar.store import StoreFile, find_files, protected_directories
-from rocket_spec.errors import UsageError
+from rocket_columnar.schema import SCHEMAS
+from rocket_columnar.store import StoreFile, find_files
+from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
-from rocket_spark._engine import followers
-from rocket_spark._parts import PartTask, raise_error, run_part
+from rocket_spark._commit import Output, attempt, check_out
+from rocket_spark._engine import decode_part, followers
+from rocket_spark._stores import StorePath, name_stores
+from rocket_spark.jobs import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
+    from rocket_columnar.decode import Gap
     from rocket_spec.layout import Geometry
 
-__all__ = ["DecodePlan", "DecodeSummary", "TableSummary", "decode_store", "plan_decode", "run_plan"]
+__all__ = [
+    "DecodePlan",
+    "DecodeSummary",
+    "PartTask",
+    "TableSummary",
+    "decode_stores",
+    "plan_decode",
+    "run_decode",
+]
 
 _TASK_BYTES: Final = 128 << 20
 """Small files are joined into one task up to this many bytes, so that a part is worth a file of its own."""
 
-_TEMPORARY: Final = "_temporary"
+_TASK_ENTRIES: Final = 4_000_000
+"""Entries of a large index file that one task takes at most."""
 
-_POLL_SECONDS: Final = 0.2
+_BATCH_ROWS: Final = 1 << 20
+"""Rows of a batch, and so of a Parquet row group, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartTask:
+    """What one task decodes: `files` of one kind, to a part of that number in each of `tables`.
+
+    Attributes:
+        number: of the parts, in the order of the rows.
+        store: name of the store, empty where there is one.
+        files: to decode.
+        sizes: of these files when the job was planned, bytes.
+        following: files of the log that say whether zeros at the end of `files` are a gap.
+        tables: to write.
+        geometry: of index files.
+        entries: from which entry on and how many, of the one index file that has several tasks.
+    """
+
+    number: int
+    store: str
+    files: tuple[StoreFile, ...]
+    sizes: tuple[int, ...]
+    following: tuple[StoreFile, ...]
+    tables: tuple[str, ...]
+    geometry: Geometry | None
+    entries: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +88,9 @@ class TableSummary:
 
 @dataclass(frozen=True, slots=True)
 class DecodeSummary:
-    """What a decode job did: files and bytes read, a row for each table written, gaps met in commit logs."""
+    """What a decode job did: stores, files and bytes read, a row for each table written, gaps met in commit logs."""
 
+    stores: int
     files: int
     size: int
     tables: tuple[TableSummary, ...]
@@ -60,104 +102,130 @@ class DecodePlan:
     """What a decode job will do: all that can be wrong with the request has been checked, nothing is written."""
 
     out: Path
+    stores: dict[str, Path]
     files: int
     size: int
     tasks: tuple[PartTask, ...]
 
 
-def decode_store(
+def decode_stores(
     spark: SparkSession,
-    store: str | Path,
+    stores: StorePath | Sequence[StorePath],
     out: str | Path,
     tables: Collection[str] | None = None,
     geometry: Geometry | None = None,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    overwrite: bool = False,
+    progress: Progress = silent,
 ) -> DecodeSummary:
-    """Decodes `store` into `out/TABLE/part-*.parquet`, the rows of `rocketspec decode`.
+    """Decodes stores into `out/TABLE/part-*.parquet`, the rows of `rocketspec decode`.
 
-    The parts grow in `out/_temporary` and move to their place when every task is done: `out` holds all tables or,
-    after an error, none.
+    Of several stores each has a folder of its own, `out/TABLE/store=NAME/`, which Spark reads as a column `store`.
+    `out` holds all tables and `_SUCCESS`, or after an error what it held before.
 
     Args:
-        spark: the session that runs the tasks; they see `store` and `out` under the same paths as the driver.
-        store: a file, a directory of one kind, or a whole store.
+        spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
+        stores: one or several; each a file, a directory of one kind, or a whole store.
         out: a directory, missing or empty.
-        tables: names from `rocket_spec.tables.TABLES`; None for every table that the store has files of.
-        geometry: of the index files; inferred over all of them when None.
-        progress: called now and then with the number of finished tasks and of all tasks.
+        tables: names from `rocket_spec.tables.TABLES`; None for every table that the stores have files of.
+        geometry: of the index files; inferred store by store when None.
+        overwrite: replaces what an earlier job wrote to `out`, once all is written.
+        progress: see `rocket_spark.jobs.Progress`.
 
     Raises:
-        UsageError: `out` is not empty or lies in the store, a table is unknown or has no files here, the geometry cannot be told.
-        FormatError: a file cannot be decoded; the first one, in the order of the store.
+        UsageError: `out` will not do, a table is unknown or has no files here, the geometry cannot be told.
+        FormatError: a file cannot be decoded, or has another size than when the job began; the first one, in
+            the order of the stores.
         OSError: a file cannot be read or written.
+        JobError: Spark gave up.
     """
-    return run_plan(spark, plan_decode(store, out, tables, geometry), progress=progress)
+    plan = plan_decode(stores, out, tables, geometry, overwrite=overwrite)
+    return run_decode(spark, plan, progress=progress)
 
 
 def plan_decode(
-    store: str | Path,
+    stores: StorePath | Sequence[StorePath],
     out: str | Path,
     tables: Collection[str] | None = None,
     geometry: Geometry | None = None,
     *,
-    on_skip: Callable[[str, str], None] | None = None,
+    overwrite: bool = False,
+    on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> DecodePlan:
-    """The first half of `decode_store`, without Spark; arguments and errors as there.
+    """The first half of `decode_stores`, without Spark; arguments and errors as there.
 
     `on_skip` is called with the name of each file that is left out, and the reason.
     """
-    store, out = Path(store).absolute(), Path(out).absolute()
-    found = find_files(store) if on_skip is None else find_files(store, on_skip=on_skip)
-    _check_out(out, store)
-    files = _select(found, tables, store)
-    geometries = {file: guess.geometry for file, guess in resolve_each(files, geometry).items()}
-    tasks = _tasks(files, tables, geometries, str(out / _TEMPORARY))
-    return DecodePlan(out, len(files), sum(map(_size, files)), tasks)
+    named, out = name_stores(stores), Path(out).absolute()
+    found = {name: find_files(path, on_skip=on_skip) for name, path in named.items()}
+    check_out(out, list(named.values()), TABLES, overwrite=overwrite)
+    chosen = _select(found, tables, named)
+    tasks: list[PartTask] = []
+    for name, files in chosen.items():
+        for task in _tasks(files, tables, geometry):
+            tasks.append(replace(task, number=len(tasks), store=name))
+    every = [file for files in chosen.values() for file in files]
+    return DecodePlan(out, named, len(every), sum(map(_size, every)), tuple(tasks))
 
 
-def run_plan(
-    spark: SparkSession, plan: DecodePlan, *, progress: Callable[[int, int], None] | None = None
-) -> DecodeSummary:
-    """The second half of `decode_store`; arguments and errors as there."""
-    out = plan.out
-    temporary = out / _TEMPORARY
-    made = not out.exists()
-    temporary.mkdir(parents=True)
-    try:
-        outcomes = _run(spark, plan.tasks, temporary, progress)
-        for outcome in outcomes:
-            raise_error(outcome)
-        written = _summaries(outcomes)
-        for summary in written:
-            (temporary / summary.table).rename(out / summary.table)
-        shutil.rmtree(temporary)
-    except BaseException:
-        for path in [out] if made else list(out.iterdir()):
-            shutil.rmtree(path, ignore_errors=True)
-        raise
-    gaps = tuple(dict.fromkeys(gap for outcome in outcomes for gap in outcome["gaps"]))
-    return DecodeSummary(plan.files, plan.size, written, gaps)
+def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
+    """The second half of `decode_stores`; arguments and errors as there."""
+    with Output(plan.out) as output:
+        directory, work = str(output.attempts), run_part
+
+        def run(task: PartTask) -> dict[str, Any]:
+            return work(task, directory)
+
+        outcomes = run_tasks(spark, run, plan.tasks, what="decode", progress=progress)
+        parts: dict[str, str] = {}
+        rows: dict[str, int] = {}
+        for task, outcome in zip(plan.tasks, outcomes, strict=True):
+            for table, (name, count) in outcome["parts"].items():
+                place = f"{_folder(table, task.store)}/part-{task.number:05}.parquet"
+                parts[place], rows[place] = name, count
+        gaps = list(dict.fromkeys(gap for outcome in outcomes for gap in outcome["gaps"]))
+        written = _summaries(
+            rows, {place: (output.attempts / name).stat().st_size for place, name in parts.items()}
+        )
+        facts = {
+            "job": "decode",
+            "stores": {name: str(path) for name, path in plan.stores.items()},
+            "rows": rows,
+            "gaps": gaps,
+        }
+        output.commit(parts, facts)
+    return DecodeSummary(len(plan.stores), plan.files, plan.size, written, tuple(gaps))
 
 
-def _check_out(out: Path, store: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out}: exists and is not an empty directory; name a new one to write to")
-    for kept in protected_directories(store):
-        if out.resolve().is_relative_to(kept):
-            raise UsageError(f"{out}: lies in the store that is read, {kept}; choose another directory")
+def _folder(table: str, store: str) -> str:
+    """Hive's way to say that all rows below have this value in the column `store`."""
+    return f"{table}/store={quote(store, safe='')}" if store else table
 
 
-def _select(files: list[StoreFile], tables: Collection[str] | None, store: str | Path) -> list[StoreFile]:
+def _summaries(rows: dict[str, int], sizes: dict[str, int]) -> tuple[TableSummary, ...]:
+    summaries = []
+    for table in TABLES:
+        places = [place for place in rows if place.startswith(f"{table}/")]
+        if places:
+            count, size = sum(rows[place] for place in places), sum(sizes[place] for place in places)
+            summaries.append(TableSummary(table, count, len(places), size))
+    return tuple(summaries)
+
+
+def _select(
+    found: dict[str, list[StoreFile]], tables: Collection[str] | None, stores: dict[str, Path]
+) -> dict[str, list[StoreFile]]:
     if tables is None:
-        return files
+        return found
+    kinds = {file.kind for files in found.values() for file in files}
     for table in tables:
         if table not in TABLES:
             raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLES)}")
-        if not any(file.kind == TABLE_KINDS[table] for file in files):
-            raise UsageError(f"{store}: holds no file that table {table} is decoded from")
-    kinds = {TABLE_KINDS[table] for table in tables}
-    return [file for file in files if file.kind in kinds]
+        if TABLE_KINDS[table] not in kinds:
+            where = ", ".join(map(str, stores.values()))
+            raise UsageError(f"{where}: holds no file that table {table} is decoded from")
+    wanted = {TABLE_KINDS[table] for table in tables}
+    return {name: [file for file in files if file.kind in wanted] for name, files in found.items()}
 
 
 def _size(file: StoreFile) -> int:
@@ -165,40 +233,38 @@ def _size(file: StoreFile) -> int:
 
 
 def _tasks(
-    files: list[StoreFile],
-    tables: Collection[str] | None,
-    geometries: dict[StoreFile, Geometry],
-    directory: str,
-) -> tuple[PartTask, ...]:
+    files: list[StoreFile], tables: Collection[str] | None, geometry: Geometry | None
+) -> Iterator[PartTask]:
     """Tasks in the order of the files: neighbours of one kind up to `_TASK_BYTES`, larger files alone.
 
-    The files of one queue stay together, since the engine holds their offsets against each other.
+    The files of one queue stay together, since the engine holds their offsets against each other; a large index
+    file is divided by its entries.
     """
+    geometries = {file: guess.geometry for file, guess in resolve_each(files, geometry).items()}
     groups: list[list[int]] = []
     room = 0
+    sizes = [_size(file) for file in files]
     for number, file in enumerate(files):
-        size = _size(file)
+        size = sizes[number]
         if not groups or not _together(files[groups[-1][-1]], file, geometries, fits=size <= room):
             groups.append([])
             room = _TASK_BYTES
         groups[-1].append(number)
         room -= size
     following = followers(files)
-    tasks: list[PartTask] = []
     for numbers in groups:
-        kind = files[numbers[0]].kind
-        wanted = [table for table, own in TABLE_KINDS.items() if own == kind]
-        tasks.append(
-            PartTask(
-                len(tasks),
-                tuple(files[number] for number in numbers),
-                following[numbers[-1]],
-                tuple(table for table in wanted if tables is None or table in tables),
-                geometries.get(files[numbers[0]]),
-                directory,
-            )
+        first = files[numbers[0]]
+        wanted = tuple(table for table, own in TABLE_KINDS.items() if own == first.kind)
+        task = PartTask(
+            0,
+            "",
+            tuple(files[number] for number in numbers),
+            tuple(sizes[number] for number in numbers),
+            following[numbers[-1]],
+            tuple(table for table in wanted if tables is None or table in tables),
+            geometries.get(first),
         )
-    return tuple(tasks)
+        yield from _divided(task)
 
 
 def _together(
@@ -211,61 +277,103 @@ def _together(
     return fits or same_queue
 
 
-def _run(
-    spark: SparkSession,
-    tasks: tuple[PartTask, ...],
-    directory: Path,
-    progress: Callable[[int, int], None] | None,
-) -> list[dict[str, Any]]:
-    """Outcomes of `run_part`, in the order of `tasks`; one Spark task each."""
-    if not tasks:
-        return []
+def _divided(task: PartTask) -> Iterator[PartTask]:
+    """The task, or of a single large index file one for each `_TASK_ENTRIES`; the first has the header too."""
+    if len(task.files) > 1 or task.files[0].kind != "index" or "index_entries" not in task.tables:
+        yield task
+        return
+    count = _entries(task)
+    if count <= _TASK_ENTRIES:
+        yield task
+        return
+    shares = -(-count // _TASK_ENTRIES)
+    edges = [count * share // shares for share in range(shares + 1)]
+    for begin, end in pairwise(edges):
+        yield replace(
+            task, entries=(begin, end - begin), tables=task.tables if not begin else ("index_entries",)
+        )
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
 
-        for batch in batches:
-            numbers = [int(number) for number in batch.column("id").to_numpy()]
-            outcomes = [run_part(tasks[number]) for number in numbers]
-            yield pa.RecordBatch.from_pydict({"task": numbers, "outcome": outcomes})
+def _entries(task: PartTask) -> int:
+    """How many entries the engine gives of the task's one index file."""
+    assert task.geometry is not None  # noqa: S101 - for the type checkers
+    batches = engine.decode(list(task.files), tables=["index_headers"], geometry=task.geometry)
+    (count,) = (int(number.as_py()) for _, batch in batches for number in batch.column("index_count"))
+    return max(0, min(count, task.geometry.index_num) - 1)
 
-    numbers = spark.range(0, len(tasks), 1, len(tasks))
-    stop = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(stop, tasks, directory, progress), daemon=True)
-    if progress is not None:
-        watcher.start()
+
+def run_part(task: PartTask, directory: str) -> dict[str, Any]:
+    """In a task: decodes to attempts in `directory`; `{"parts": {table: [attempt, rows]}, "gaps": [...]}`.
+
+    Raises:
+        FormatError: bytes that cannot be decoded, or a file of another size than planned.
+        OSError: a file cannot be read or written.
+    """
+    gaps: list[str] = []
+    rows = dict.fromkeys(task.tables, 0)
+    name = f"part-{task.number:05}"
+    _check_sizes(task)
+    with attempt(directory, name) as folder:
+        folder.mkdir()
+        with ExitStack() as stack:
+            writers = {table: stack.enter_context(_writer(folder, table)) for table in task.tables}
+            for table, batch in _batches(task, lambda gap: gaps.append(str(gap))):
+                rows[table] += batch.num_rows
+                writers[table].write_batch(batch)
+        _check_sizes(task)
+        if task.entries is not None and rows["index_entries"] != task.entries[1]:
+            raise _changed(task.files[0], f"{rows['index_entries']:,} entries", f"{task.entries[1]:,}")
+    return {
+        "parts": {table: [f"{folder.name}/{table}.parquet", rows[table]] for table in task.tables},
+        "gaps": gaps,
+    }
+
+
+@contextmanager
+def _writer(folder: Path, table: str) -> Iterator[pq.ParquetWriter]:
+    # Without the Arrow schema beside Parquet's own, dictionaries read back as plain strings.
+    writer = pq.ParquetWriter(
+        folder / f"{table}.parquet", SCHEMAS[table], compression="zstd", store_schema=False
+    )
     try:
-        rows = numbers.mapInArrow(run, "task bigint, outcome string").collect()
-    finally:
-        stop.set()
-        if progress is not None:
-            watcher.join()
-    if progress is not None:
-        progress(len(tasks), len(tasks))
-    return [json.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["task"])]
+        yield writer
+        writer.close()
+    except BaseException:
+        with suppress(Exception):
+            writer.close()
+        writer.is_open = False  # or it would try again, and complain, when it is collected
+        raise
 
 
-def _watch(
-    stop: threading.Event,
-    tasks: tuple[PartTask, ...],
-    directory: Path,
-    progress: Callable[[int, int], None],
-) -> None:
-    """Counts finished tasks by their parts on disk: it needs no channel of its own back from the executors."""
-    while not stop.wait(_POLL_SECONDS):
-        parts = {path.relative_to(directory).as_posix() for path in directory.glob("*/part-*.parquet")}
-        done = sum(f"{task.tables[-1]}/part-{task.number:05}.parquet" in parts for task in tasks)
-        progress(done, len(tasks))
-
-
-def _summaries(outcomes: list[dict[str, Any]]) -> tuple[TableSummary, ...]:
-    summaries = []
-    for table in TABLES:
-        parts = [outcome["parts"][table] for outcome in outcomes if table in outcome["parts"]]
-        if parts:
-            summaries.append(
-                TableSummary(
-                    table, sum(part[0] for part in parts), len(parts), sum(part[1] for part in parts)
-                )
+def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    if task.entries is not None:
+        skip, limit = task.entries
+        for table in task.tables:
+            yield from engine.decode(
+                list(task.files),
+                tables=[table],
+                geometry=task.geometry,
+                skip=skip if table == "index_entries" else 0,
+                limit=limit,
+                batch_rows=_BATCH_ROWS,
             )
-    return tuple(summaries)
+        return
+    yield from decode_part(
+        task.files,
+        task.following,
+        tables=task.tables,
+        geometry=task.geometry,
+        batch_rows=_BATCH_ROWS,
+        on_gap=on_gap,
+    )
+
+
+def _check_sizes(task: PartTask) -> None:
+    for file, planned in zip(task.files, task.sizes, strict=True):
+        size = _size(file)
+        if size != planned:
+            raise _changed(file, f"{size:,} bytes", f"{planned:,}")
+
+
+def _changed(file: StoreFile, found: str, planned: str) -> MalformedError:
+    return MalformedError(file=str(file.path), found=found, expected=f"{planned}, as when the job began")

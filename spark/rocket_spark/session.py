@@ -1,26 +1,31 @@
-"""Starting Spark on one machine: the running interpreter, loopback only, no UI, quiet logs."""
+"""Starting Spark: the running interpreter, loopback where the master is, no UI, quiet logs."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rocket_spec.errors import UsageError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkUnavailableError", "local_session"]
+__all__ = ["SparkUnavailableError", "open_session"]
 
 _LOG_CONFIG: Final = Path(__file__).with_name("quiet-log4j2.properties")
 
 _CURE: Final = "Spark needs a Java 17 beside `pip install rocketspec[spark]`"
 
 _LOOPBACK: Final = "127.0.0.1"
+
+_ON_LOOPBACK: Final = re.compile(r"local(\[|$|-cluster)|spark://(localhost|127\.0\.0\.1)[:,]")
 
 
 class SparkUnavailableError(RuntimeError):
@@ -69,43 +74,75 @@ def _reason(error: Exception, log: Path | None) -> str:
     return text.strip().partition("\n")[0]
 
 
-def local_session(
-    master: str = "local[*]", *, app_name: str = "rocketspec", log: Path | None = None
+def open_session(
+    master: str | None = None,
+    *,
+    remote: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    app_name: str = "rocketspec",
+    log: Path | None = None,
 ) -> SparkSession:
-    """A Spark session whose workers run this interpreter.
+    """A Spark session: on this machine, on a cluster, or over Spark Connect; one that is there is taken.
 
-    With a `local` master everything binds to loopback. The environment of this process is changed
-    (`PYSPARK_PYTHON`, `SPARK_LOCAL_IP`), since that is where the JVM looks.
+    With a `local` master the workers run this interpreter, and a master on loopback keeps the driver there too. The
+    environment of this process is changed (`PYSPARK_PYTHON`, `SPARK_LOCAL_IP`), since that is where the JVM looks.
 
     Args:
-        master: Spark's master URL.
+        master: Spark's master URL; None for the one that `spark-submit` was given, else `local[*]`.
+        remote: URL of a Spark Connect server (`sc://host:port`), instead of a master.
+        conf: Spark's properties.
         app_name: name of the application.
         log: a file, overwritten, that takes what the JVM and its workers write to stderr; this process's own stderr when None.
 
     Raises:
-        SparkUnavailableError: without a Java, or when Spark does not start.
+        SparkUnavailableError: without a Java, or when Spark does not start or answer.
+        UsageError: both a master and a remote.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    _require_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = (
-        SparkSession.builder.master(master)
-        .appName(app_name)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}")
-    )
-    if master.startswith("local"):
-        os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
-        builder = builder.config("spark.driver.host", _LOOPBACK).config("spark.driver.bindAddress", _LOOPBACK)
+    if master is not None and remote is not None:
+        raise UsageError("a master and a Spark Connect server: say one of them")
+    builder = SparkSession.builder.appName(app_name)
+    if remote is not None:
+        where = f"Spark Connect at {remote} does not answer"
+        builder = builder.remote(remote)
+    else:
+        where = f"Spark does not start with master {master}"
+        builder = _classic(builder, master)
+    for name, value in (conf or {}).items():
+        builder = builder.config(name, value)
     try:
         with _stderr_to(log):
-            return builder.getOrCreate()
-    except (Py4JError, PySparkException) as error:
-        raise SparkUnavailableError(
-            f"Spark does not start with master {master}: {_reason(error, log)}"
-        ) from error
+            session = builder.getOrCreate()
+            if remote is not None:
+                _ = session.version  # the first word with the server
+            return session
+    except (Py4JError, PySparkException, ImportError) as error:
+        raise SparkUnavailableError(f"{where}: {_reason(error, log)}") from error
+
+
+def _classic(builder: SparkSession.Builder, master: str | None) -> SparkSession.Builder:
+    """Settings of a session whose driver is here."""
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if master is None and not submitted:
+        master = "local[*]"
+    if not submitted:
+        _require_java()
+    if master is not None and master.startswith("local"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    if master is None:
+        return builder
+    builder = (
+        builder.master(master)
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}")
+    )
+    if _ON_LOOPBACK.match(master):
+        os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
+        builder = builder.config("spark.driver.host", _LOOPBACK).config("spark.driver.bindAddress", _LOOPBACK)
+    return builder

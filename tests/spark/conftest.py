@@ -21,9 +21,9 @@ BEGIN = 1_700_000_000_000
 @pytest.fixture(scope="session")
 def spark(java: str) -> Iterator[SparkSession]:
     """A session on two cores with every source registered; starting it takes seconds."""
-    from rocket_spark import local_session, register
+    from rocket_spark import open_session, register
 
-    session = local_session("local[2]", app_name="rocketspec tests")
+    session = open_session("local[2]", app_name="rocketspec tests")
     register(session)
     yield session
     session.stop()

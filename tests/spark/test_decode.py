@@ -1,4 +1,4 @@
-"""`decode_store` and `rocketspec spark decode`: Parquet written inside the tasks, whole or not at all."""
+"""`decode_stores` and `rocketspec spark decode`: Parquet written inside the tasks, whole or not at all."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ def parquet_rows(folder: Path) -> list[dict[str, Any]]:
     return [row for part in parts for row in pq.ParquetFile(part).read().to_pylist()]
 
 
+def written(out: Path) -> list[Path]:
+    assert (out / "_SUCCESS").exists()
+    return sorted(path for path in out.iterdir() if not path.name.startswith("_"))
+
+
 def decoded_rows(store: Path, tables: list[str] | None = None) -> dict[str, list[dict[str, Any]]]:
     from rocket_columnar.decode import decode
     from rocket_columnar.store import find_files
@@ -49,92 +54,92 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_rows_equal_decode(spark: SparkSession, stores: list[Path], number: int, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
     store = stores[number]
-    summary = decode_store(spark, store, tmp_path / "out")
-    written = {path.name: parquet_rows(path) for path in sorted((tmp_path / "out").iterdir())}
-    assert written == decoded_rows(store)
+    summary = decode_stores(spark, store, tmp_path / "out")
+    rows = {path.name: parquet_rows(path) for path in written(tmp_path / "out")}
+    assert rows == decoded_rows(store)
     assert {table.table: table.rows for table in summary.tables} == {
-        table: len(rows) for table, rows in written.items()
+        table: len(each) for table, each in rows.items()
     }
 
 
 def test_spark_reads_what_was_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
     from rocket_spark.schema import spark_schema
 
-    decode_store(spark, hand_made, tmp_path / "out")
-    for folder in (tmp_path / "out").iterdir():
+    decode_stores(spark, hand_made, tmp_path / "out")
+    for folder in written(tmp_path / "out"):
         assert spark.read.parquet(str(folder)).schema == spark_schema(folder.name)
 
 
 def test_only_the_tables_asked_for(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
     tables = ["index_headers", "checkpoint"]
-    summary = decode_store(spark, hand_made, tmp_path / "out", tables)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(tables)
+    summary = decode_stores(spark, hand_made, tmp_path / "out", tables)
+    assert [path.name for path in written(tmp_path / "out")] == sorted(tables)
     assert summary.files == 3
 
 
 def test_small_files_share_a_part(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
-    summary = decode_store(spark, hand_made, tmp_path / "out", ["index_entries"])
+    summary = decode_stores(spark, hand_made, tmp_path / "out", ["index_entries"])
     assert [(table.rows, table.parts) for table in summary.tables] == [(6, 1)]
 
 
 def test_large_files_have_parts_of_their_own(
     spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rocket_spark import decode, decode_store
+    from rocket_spark import decode, decode_stores
 
     monkeypatch.setattr(decode, "_TASK_BYTES", 300)
-    summary = decode_store(spark, hand_made, tmp_path / "out", ["index_entries"])
+    summary = decode_stores(spark, hand_made, tmp_path / "out", ["index_entries"])
     assert [(table.rows, table.parts) for table in summary.tables] == [(6, 2)]
     assert parquet_rows(tmp_path / "out" / "index_entries") == decoded_rows(hand_made)["index_entries"]
 
 
 def test_out_that_is_not_empty_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="not an empty directory"):
-        decode_store(spark, hand_made, tmp_path)
+        decode_stores(spark, hand_made, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_an_unknown_table_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
     with pytest.raises(UsageError, match=r"table entries: unknown; choose from index_headers, .*"):
-        decode_store(spark, hand_made, tmp_path / "out", ["entries"])
+        decode_stores(spark, hand_made, tmp_path / "out", ["entries"])
     assert not (tmp_path / "out").exists()
 
 
 def test_a_table_without_files_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
     with pytest.raises(UsageError, match="holds no file that table commit_log is decoded from"):
-        decode_store(spark, hand_made / "index", tmp_path / "out", ["commit_log"])
+        decode_stores(spark, hand_made / "index", tmp_path / "out", ["commit_log"])
 
 
 def test_a_file_that_cannot_be_decoded_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
     store = tmp_path / "store"
     store.mkdir()
     (store / "checkpoint").write_bytes(b"short")
     with pytest.raises(FormatError) as caught:
-        decode_store(spark, store, tmp_path / "out")
+        decode_stores(spark, store, tmp_path / "out")
     assert "checkpoint" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_file_that_vanishes_fails_the_job(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import plan_decode, run_plan
+    from rocket_spark import plan_decode, run_decode
 
     store = tmp_path / "store"
     store.mkdir()
@@ -142,17 +147,17 @@ def test_a_file_that_vanishes_fails_the_job(spark: SparkSession, hand_made: Path
     plan = plan_decode(store, tmp_path / "out")
     (store / "checkpoint").unlink()
     with pytest.raises(FileNotFoundError) as caught:
-        run_plan(spark, plan)
+        run_decode(spark, plan)
     assert caught.value.filename == str(store / "checkpoint")
     assert not (tmp_path / "out").exists()
 
 
 def test_progress_counts_tasks(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_store
+    from rocket_spark import decode_stores
 
-    seen: list[tuple[int, int]] = []
-    decode_store(spark, hand_made, tmp_path / "out", progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (5, 5)
+    seen: list[tuple[str, int, int]] = []
+    decode_stores(spark, hand_made, tmp_path / "out", progress=lambda *told: seen.append(told))
+    assert seen[-1] == ("decode", 5, 5)
 
 
 def test_command_writes_the_rows_of_decode(java: str, hand_made: Path, tmp_path: Path) -> None:
@@ -163,7 +168,7 @@ def test_command_writes_the_rows_of_decode(java: str, hand_made: Path, tmp_path:
     done = command("decode", str(hand_made), "-o", str(out), "--master", "local[1]", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     expected = {path.stem: pq.read_table(path).to_pylist() for path in plain.iterdir()}
-    assert {folder.name: parquet_rows(folder) for folder in out.iterdir()} == expected
+    assert {folder.name: parquet_rows(folder) for folder in written(out)} == expected
     summary = json.loads(done.stdout)
     assert {table["table"]: table["rows"] for table in summary["tables"]} == {
         table: len(rows) for table, rows in expected.items()
@@ -216,7 +221,7 @@ def test_gaps_between_tasks_are_those_of_decode(
 ) -> None:
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
-    from rocket_spark import decode, decode_store
+    from rocket_spark import decode, decode_stores
 
     log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
     folder = tmp_path / "store" / "commitlog"
@@ -237,6 +242,6 @@ def test_gaps_between_tasks_are_those_of_decode(
     assert len(whole) > 1
 
     monkeypatch.setattr(decode, "_TASK_BYTES", 1)
-    summary = decode_store(spark, tmp_path / "store", tmp_path / "out")
+    summary = decode_stores(spark, tmp_path / "store", tmp_path / "out")
     assert [table.parts for table in summary.tables] == [5]
     assert list(summary.gaps) == whole

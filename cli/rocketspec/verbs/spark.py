@@ -1,4 +1,4 @@
-"""The verbs `spark decode` and, later, the other jobs: the same work on Spark."""
+"""The verbs `spark decode`, `spark audit` and `spark rebuild`: the same jobs on Spark, for many stores at once."""
 
 from __future__ import annotations
 
@@ -11,15 +11,43 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
+from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pyspark.sql import SparkSession
     from rocket_spark import DecodeSummary
+    from rocket_spark.jobs import Progress
+
+__all__ = ["register"]
 
 _UNREADABLE: Final = 3
 
 _FINDINGS: Final = 1
+
+Stores = Annotated[
+    list[Path],
+    typer.Argument(metavar="STORE...", help="One store or several; the workers see the same paths."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Spark master. [default: that of spark-submit, else local[*]]"),
+]
+Remote = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="A Spark Connect server (sc://host:port) instead of a master."),
+]
+Conf = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A property of Spark; repeat for several.")
+]
+GeometryText = Annotated[
+    str | None,
+    typer.Option(metavar="S,N", help="Hash slots and entries of the index files [default: inferred]."),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what an earlier job wrote there, once all is written.")
+]
 
 
 def _note(text: str) -> None:
@@ -32,10 +60,12 @@ def _fail(message: str) -> NoReturn:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
+def _progress() -> Iterator[Progress]:
     """A bar on a terminal, nothing elsewhere."""
+    from rocket_spark.jobs import silent
+
     if not sys.stderr.isatty():
-        yield None
+        yield silent
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -43,73 +73,113 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting Spark", total=None)
-        yield lambda done, total: bar.update(task, description="tasks", completed=done, total=total)
+        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
 
-def _print_summary(summary: DecodeSummary, out: Path) -> None:
+def _require_pyspark() -> None:
+    try:
+        import rocket_spark  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
+            raise
+        _fail("PySpark is not installed: pip install rocketspec[spark]")
+
+
+@contextmanager
+def _session(
+    master: str | None, remote: str | None, conf: list[str] | None
+) -> Iterator[tuple[SparkSession, Progress]]:
+    """A session for one job, and where its progress goes; stopped at the end."""
+    from rocket_spark import JobError, SparkUnavailableError, open_session
+
+    settings = dict(_setting(text) for text in conf or ())
+    with _progress() as progress, TemporaryDirectory(prefix="rocketspec-spark-") as scratch:
+        try:
+            spark = open_session(master, remote=remote, conf=settings, log=Path(scratch) / "stderr")
+        except SparkUnavailableError as error:
+            _fail(str(error))
+        try:
+            yield spark, progress
+        except JobError as error:
+            _fail(str(error))
+        finally:
+            spark.stop()
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--conf {text}: say NAME=VALUE")
+    return name, value
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def _told(stores: int) -> str:
+    return "" if stores == 1 else f"{_counted(stores, 'store')}, "
+
+
+def _print_decoded(summary: DecodeSummary, out: Path) -> None:
     width = max((len(table.table) for table in summary.tables), default=0)
     for table in summary.tables:
-        parts = "1 part" if table.parts == 1 else f"{table.parts:,} parts"
+        parts = _counted(table.parts, "part")
         typer.echo(f"{table.table:<{width}}  {table.rows:>14,} rows  {parts:>9}  {table.size:>15,} bytes")
-    typer.echo(f"{summary.files:,} files, {summary.size:,} bytes decoded to {out}")
+    typer.echo(f"{_told(summary.stores)}{summary.files:,} files, {summary.size:,} bytes decoded to {out}")
 
 
 def _decode(
-    store: Annotated[
-        Path, typer.Argument(metavar="STORE", help="A file, a directory of one kind, or a whole store.")
-    ],
+    stores: Stores,
     *,
     output: Annotated[
         Path,
         typer.Option("-o", "--output", metavar="OUT", help="Directory to make: OUT/TABLE/part-*.parquet."),
     ],
-    master: Annotated[str, typer.Option(metavar="URL", help="Spark master.")] = "local[*]",
+    master: Master = None,
+    remote: Remote = None,
+    conf: Conf = None,
     table: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this table; repeat for several.")
     ] = None,
-    geometry: Annotated[
-        str | None,
-        typer.Option(metavar="S,N", help="Hash slots and entries of the index files [default: inferred]."),
-    ] = None,
+    geometry: GeometryText = None,
+    overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
 ) -> None:
-    """Decode a store into Parquet on Spark; the engine runs inside the tasks.
+    """Decode stores into Parquet on Spark; the engine runs inside the tasks.
+
+    A store is a file, a directory of one kind, or a whole store. Of several stores each has a folder
+    OUT/TABLE/store=NAME/. OUT holds all of it, a manifest and _SUCCESS at the end, or nothing.
 
     Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
     """
     from rocket_columnar.geometry import parse_geometry
 
     given = None if geometry is None else parse_geometry(geometry)
-    try:
-        from rocket_spark import SparkUnavailableError, local_session, plan_decode, run_plan
-    except ModuleNotFoundError as error:
-        if error.name != "pyspark":
-            raise
-        _fail("PySpark is not installed: pip install rocketspec[spark]")
+    _require_pyspark()
+    from rocket_spark import plan_decode, run_decode
+
     plan = plan_decode(
-        store,
+        stores,
         output,
         table or None,
         given,
+        overwrite=overwrite,
         on_skip=lambda name, reason: _note(f"{name}: skipped, {reason}"),
     )
-    with _progress() as progress, TemporaryDirectory(prefix="rocketspec-spark-") as scratch:
-        try:
-            spark = local_session(master, log=Path(scratch) / "stderr")
-        except SparkUnavailableError as error:
-            _fail(str(error))
-        try:
-            summary = run_plan(spark, plan, progress=progress)
-        finally:
-            spark.stop()
+    with _session(master, remote, conf) as (spark, progress):
+        summary = run_decode(spark, plan, progress=progress)
     for gap in summary.gaps:
         _note(gap)
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
-        _print_summary(summary, output)
+        _print_decoded(summary, output)
     if summary.gaps:
         raise typer.Exit(_FINDINGS)
+
+
+_VERBS: Final[dict[str, Callable[..., None]]] = {"decode": _decode}
 
 
 def register(app: typer.Typer) -> None:
@@ -117,6 +187,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         help="The same jobs on Spark, from a laptop's local[*] to a cluster.", no_args_is_help=True
     )
-    group.command("decode")(_decode)
+    for name, verb in _VERBS.items():
+        group.command(name)(verb)
     app.add_typer(group, name="spark")
     group.callback()(lambda: None)

@@ -1,0 +1,205 @@
+"""Many tasks on Spark, one Python call each: what every job here is made of.
+
+Each task is a Spark partition of its own, so Spark places, retries and speculates it. What a task gives back is a
+line of JSON, and errors that no retry can cure come back in the same way, whole, instead of as a Java stack trace.
+Nothing here needs the JVM in the driver: it works over Spark Connect too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
+
+from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+__all__ = ["JobError", "Progress", "run_tasks", "silent"]
+
+Task = TypeVar("Task")
+
+Progress = Any
+"""`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
+
+_WAVE: Final = 10_000
+"""Tasks of one Spark job at most: what the driver holds, and what each task is sent, stays bounded."""
+
+_POLL_SECONDS: Final = 0.2
+
+_FORMAT_ERRORS: Final = {error.__name__: error for error in (FormatError, InvalidError, MalformedError)}
+
+_LAST_WORDS: Final = re.compile(r"^\s*(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
+
+
+class JobError(RuntimeError):
+    """A Spark job that did not come to its end; the message is one line."""
+
+
+def silent(_what: str, _done: int, _total: int) -> None:
+    """Tells nobody."""
+
+
+def run_tasks(
+    spark: SparkSession,
+    work: Callable[[Task], Any],
+    tasks: Sequence[Task],
+    *,
+    what: str,
+    progress: Progress = silent,
+) -> list[Any]:
+    """What `work` gives for each of `tasks`, in their order; each runs in a Spark task of its own.
+
+    A task may run more than once, and twice at a time: exactly one of its runs is in the answer. OSErrors are left to
+    Spark to retry, elsewhere perhaps, and come back after the last attempt.
+
+    Args:
+        spark: the session, of Spark Connect too.
+        work: is sent to the workers; gives what JSON can hold.
+        tasks: are sent to the workers.
+        what: a word for the progress.
+        progress: see `Progress`.
+
+    Raises:
+        FormatError: or UsageError, OSError, as `work` raised it; of several the first in the order of the tasks.
+        JobError: Spark gave up.
+    """
+    last_attempt = _attempts(spark) - 1
+    results: list[Any] = []
+    progress(what, 0, len(tasks))
+    for start in range(0, len(tasks), _WAVE):
+        wave = tasks[start : start + _WAVE]
+        with _watched(spark, lambda done: progress(what, len(results) + done, len(tasks))):
+            outcomes = _run(spark, work, wave, last_attempt)
+        for outcome in outcomes:
+            _raise_error(outcome)
+            results.append(outcome["done"])
+    progress(what, len(tasks), len(tasks))
+    return results
+
+
+def _run(
+    spark: SparkSession, work: Callable[[Task], Any], tasks: Sequence[Task], last_attempt: int
+) -> list[Any]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in batches:
+            numbers = [int(number) for number in batch.column("id").to_numpy()]
+            outcomes = [_outcome(work, tasks[number], last_attempt) for number in numbers]
+            yield pa.RecordBatch.from_pydict({"task": numbers, "outcome": outcomes})
+
+    numbers = spark.range(0, len(tasks), 1, len(tasks))
+    with _one_line_errors():
+        rows = numbers.mapInArrow(run, "task bigint, outcome string").collect()
+    if sorted(row["task"] for row in rows) != list(range(len(tasks))):
+        raise JobError(f"Spark gave the outcomes of {len(rows):,} tasks, not of the {len(tasks):,} that ran")
+    return [json.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["task"])]
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        said = _LAST_WORDS.findall(str(error).partition("Driver stacktrace")[0])
+        first = str(error).strip().partition("\n")[0]
+        told = f"{first} ({': '.join(said[-1])})" if said and said[-1][1] not in first else first
+        raise JobError(f"the Spark job failed: {told}") from error
+
+
+def _attempts(spark: SparkSession) -> int:
+    """How often Spark runs a task before it gives up."""
+    master = spark.conf.get("spark.master", "") or ""
+    local = re.fullmatch(r"local(?:\[[^,\]]*(?:,\s*(\d+))?\])?", master)
+    if local is not None:
+        return int(local[1] or 1)
+    return int(spark.conf.get("spark.task.maxFailures", "4") or 4)
+
+
+def _outcome(work: Callable[[Task], Any], task: Task, last_attempt: int) -> str:
+    """Runs in the worker."""
+    from pyspark import TaskContext
+
+    try:
+        return json.dumps({"done": work(task)})
+    except FormatError as error:
+        fields: dict[str, Any] = {
+            "found": str(error.found),
+            "expected": str(error.expected),
+            "file": error.file,
+            "offset": error.offset,
+            "clause": error.clause,
+        }
+        return json.dumps({"error": type(error).__name__, "fields": fields})
+    except UsageError as error:
+        return json.dumps({"error": "UsageError", "fields": {"message": str(error)}})
+    except OSError as error:
+        context = TaskContext.get()
+        if context is not None and context.attemptNumber() < last_attempt:
+            raise
+        fields = {"errno": error.errno, "strerror": error.strerror or str(error), "filename": error.filename}
+        return json.dumps({"error": "OSError", "fields": fields}, default=str)
+
+
+def _raise_error(outcome: dict[str, Any]) -> None:
+    """Raises again, in the driver, the error that an outcome carries, if it does."""
+    name = outcome.get("error")
+    if name is None:
+        return
+    fields = outcome["fields"]
+    if name in _FORMAT_ERRORS:
+        raise _FORMAT_ERRORS[name](**fields)
+    if name == "OSError":
+        raise OSError(fields["errno"], fields["strerror"], fields["filename"])
+    raise UsageError(fields["message"])
+
+
+@contextmanager
+def _watched(spark: SparkSession, told: Callable[[int], None]) -> Iterator[None]:
+    """Calls `told` with the number of finished tasks while the block runs its one Spark job."""
+    from pyspark.sql.utils import is_remote
+
+    if is_remote():
+
+        def count(stages: Any, **_rest: Any) -> None:
+            told(sum(stage.num_completed_tasks for stage in stages or ()))
+
+        handler: Any = count
+        spark.registerProgressHandler(handler)
+        try:
+            yield
+        finally:
+            spark.removeProgressHandler(handler)
+        return
+    context = spark.sparkContext
+    group = f"rocketspec-{uuid4().hex}"
+    context.setJobGroup(group, "rocketspec", interruptOnCancel=True)
+    stop = threading.Event()
+
+    def watch() -> None:
+        tracker = context.statusTracker()
+        while not stop.wait(_POLL_SECONDS):
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+            stages = [
+                tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds
+            ]
+            told(sum(stage.numCompletedTasks for stage in stages if stage is not None))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join()
