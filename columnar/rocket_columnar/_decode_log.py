@@ -6,6 +6,7 @@ Where a record does not verify, the walk goes on at the next frame that does, an
 from __future__ import annotations
 
 import struct
+import time
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import MalformedError
@@ -33,6 +34,7 @@ _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than
 _SAMPLE: Final = 1 << 10  # records that tell how many there may be
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
+_MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
 _MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGIC))
 
 
@@ -186,13 +188,15 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
         gap = _gap(walk, position, record, goes_on)
         if gap is None:
             break
+        if _is_written(walk, gap):
+            continue
         on_gap(gap)
         position = gap.end - base_offset
     else:
         # The gap behind a range's last record is this range's: the next one begins at the next frame.
         if start < position < reader.size and position >= end:
             gap = _gap(walk, position, walk.record(position), goes_on)
-            if gap is not None:
+            if gap is not None and not _is_written(walk, gap):
                 on_gap(gap)
     if rows.count:
         yield rows.count, rows.take()
@@ -209,3 +213,31 @@ def _gap(walk: _Walk, position: int, record: Record | Bad, goes_on: Callable[[],
         record = Bad("zeros to the file's end", "a record or a blank, since a later file holds records")
     end = walk.next_frame(position + 1)
     return Gap(reader.name, walk.base_offset + position, walk.base_offset + end, *record)
+
+
+def _is_written(walk: _Walk, gap: Gap) -> bool:
+    """Whether a frame verifies at a gap by now: a broker may have written it since the window was read."""
+    reader, position = walk.reader, gap.begin - walk.base_offset
+    walk.window = b""
+    if _verifies(walk, position):
+        return True
+    if gap.end < walk.base_offset + reader.size:
+        return False
+    time.sleep(_MOMENT)
+    return _verifies(walk, position)
+
+
+def _verifies(walk: _Walk, position: int) -> bool:
+    reader = walk.reader
+    room = reader.size - position
+    if room < _BLANK:
+        return False
+    total_size, magic = _PAIR.unpack(reader.read(position, _BLANK).tobytes())
+    if magic == BLANK_MAGIC:
+        return bool(total_size == room)
+    if magic != MESSAGE_MAGIC or not RECORD_FIXED_V4 <= total_size <= room:
+        return False
+    data = reader.read(position, total_size).tobytes()
+    return check_head(data, 0, room, walk.base_offset + position) is None and isinstance(
+        check(data, 0), Record
+    )
