@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from rocket_conformance.properties._index import INDEX_PROPERTIES
+from rocket_conformance.properties._log import CHECKPOINT_PROPERTIES, LOG_PROPERTIES
 from rocket_conformance.properties._queue import QUEUE_PROPERTIES
 from rocket_conformance.properties._service import SERVICE_PROPERTIES
 
 __all__ = ["PROPERTIES"]
 
-PROPERTIES: Final = (*INDEX_PROPERTIES, *SERVICE_PROPERTIES, *QUEUE_PROPERTIES)
+PROPERTIES: Final = (
+    *INDEX_PROPERTIES,
+    *SERVICE_PROPERTIES,
+    *QUEUE_PROPERTIES,
+    *LOG_PROPERTIES,
+    *CHECKPOINT_PROPERTIES,
+)
 """All properties, family by family, in the order of their clauses."""

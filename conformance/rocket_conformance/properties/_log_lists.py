@@ -1,0 +1,283 @@
+"""Commit logs to walk: sound records in front, and what a property is about among them."""
+
+from __future__ import annotations
+
+from struct import pack
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+from rocket_conformance.images import image_of
+from rocket_conformance.properties._drawn import Drawn
+from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64
+from rocket_conformance.properties._records import BLANK, MAGIC, RecordParts, encode
+from rocket_conformance.properties._texts import draw_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from random import Random
+
+__all__ = [
+    "batches", "blanks", "checksums", "damage", "delays", "draw_log", "fields", "hosts", "lengths",
+    "malformed_text", "named_properties", "property_texts", "sound", "torn", "transaction_types",
+]  # fmt: skip
+
+_I32_MIN: Final = -(1 << 31)
+_LOG: Final = "log"
+_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
+_TOPICS: Final = (
+    b"T",
+    b"TopicTest",
+    b"%RETRY%g",
+    b"RMQ_SYS_TRANS_HALF_TOPIC",
+    "\u4e3b\u9898".encode(),
+    b"",
+    b"t" * 127,
+)
+_BODIES: Final = (b"", b"", b"\0", b"123456789", b"body", bytes(300))
+_NAMES: Final = (
+    b"KEYS", b"TAGS", b"UNIQ_KEY", b"DELAY", b"WAIT", b"a", b"", b"keys", b"KEYS ", b"INNER_MULTI_DISPATCH",
+    b"INNER_MULTI_QUEUE_OFFSET", b"REAL_TOPIC", b"\xe8\xae\xa2",
+)  # fmt: skip
+_MALFORMED: Final = (
+    b"\x80", b"\xbf", b"\xc0\x80", b"\xc1\xbf", b"\xc2", b"\xe0\x80\x80", b"\xe0\xa0", b"\xe1\x80", b"\xed\xa0\x80",
+    b"\xed\xa0\x80\xed\xb0\x80", b"\xed\xb0\x80", b"\xef\xbf\xbe", b"\xf0\x80\x80\x80", b"\xf0\x9f\x9a", b"\xf0\x9f",
+    b"\xf0\x90\x41", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf8\x88\x80\x80\x80", b"\xfe", b"\xff\xff", b"\xe2\x82\x41",
+    b"\xf1\x80\x80\xc2\x80", b"\xe1\xa0\xc0",
+)  # fmt: skip
+_LEVELS: Final = (
+    b"1", b"2", b"3", b"17", b"18", b"19", b"100", b"0", b"-1", b"-0", b"+3", b"007", b"2147483647", b"2147483648",
+    b"-2147483648", b"-2147483649", b"x", b"", b" 1", b"1 ", b"1.0", b"0x1", b"1\x01", "\u0663".encode(), "\uff13".encode(),
+    "\U0001d7d9".encode(), b"1_0", b"+", b"-",
+)  # fmt: skip
+
+
+def _word(rng: Random) -> bytes:
+    kind = rng.choice(("plain", "plain", "colliding", "cjk", "emoji", "extreme", "separators"))
+    text = draw_text(rng, kind).replace("\1", "").replace("\2", "")
+    return text.encode("utf-8", "replace")[:200]
+
+
+def sound(rng: Random) -> RecordParts:
+    """A record as a broker writes it."""
+    pairs = [
+        name + b"\1" + _word(rng) for name in (b"KEYS", b"TAGS", b"UNIQ_KEY", b"WAIT") if rng.random() < 0.5
+    ]
+    return RecordParts(
+        topic=rng.choice(_TOPICS[:-2]),
+        body=rng.choice(_BODIES),
+        properties=b"\2".join(pairs),
+        queue_id=rng.randrange(4),
+        queue_offset=rng.randrange(1_000),
+        phy_offset=rng.randrange(1 << 40),
+        sys_flag=rng.choice((0, 0, 1, 2, 8)),
+        born_timestamp=NOON - 5,
+        store_timestamp=NOON + rng.randrange(10_000),
+    )
+
+
+def fields(rng: Random) -> bytes:
+    """A record whose plain fields hold anything."""
+    parts = sound(rng)
+    edges32 = (0, 1, -1, I32_MAX, _I32_MIN, 0x01020304)
+    parts.topic = rng.choice(_TOPICS)
+    parts.queue_id = rng.choice(edges32)
+    parts.flag = rng.choice(edges32)
+    parts.reconsume_times = rng.choice(edges32)
+    for name in (
+        "queue_offset",
+        "phy_offset",
+        "born_timestamp",
+        "store_timestamp",
+        "prepared_transaction_offset",
+    ):
+        setattr(parts, name, any_i64(rng))
+    return encode(parts)
+
+
+def hosts(rng: Random) -> bytes:
+    """A record with hosts of either length, the flag and the total size in step or not."""
+    parts = sound(rng)
+    parts.sys_flag = rng.choice((0, 16, 32, 48, 17, 50, 64, 128, -1, -49))
+    parts.more = rng.choice((0, 0, 0, 0, 12, -12, 24, -24))
+    return encode(parts)
+
+
+def transaction_types(rng: Random) -> bytes:
+    """A record of any transaction type, with any other bit."""
+    parts = sound(rng)
+    parts.sys_flag = rng.choice((0, 4, 8, 12)) | rng.choice((0, 1, 2, 3, 16, 32, 48, 64, _I32_MIN))
+    parts.prepared_transaction_offset = any_i64(rng)
+    return encode(parts)
+
+
+def lengths(rng: Random) -> bytes:
+    """A record with one length that says something else, and perhaps a total size to match."""
+    parts = sound(rng)
+    kind = rng.randrange(5)
+    if kind == 0:
+        parts.more = rng.choice((-1, 1, -2, 12, 100, -50))
+    elif kind == 1:
+        parts.total_size = rng.choice((0, -1, 4, 7, 8, 9, 11, 12, 16, 90, 91, 92, _I32_MIN, 1 << 20))
+    elif kind == 2:
+        parts.body_length = rng.choice(
+            (-1, -5, _I32_MIN, len(parts.body) + 1, len(parts.body) - 1, 1_000, I32_MAX)
+        )
+        if parts.body_length < 0:
+            parts.body = b""
+    elif kind == 3:
+        parts.topic_length = rng.choice((-1, -128, 127, len(parts.topic) + 1, 0))
+        parts.more = rng.choice((0, parts.topic_length - len(parts.topic)))
+    else:
+        parts.properties_length = rng.choice((-1, -5, -32768, 0, 32767, len(parts.properties) + 1))
+        if rng.random() < 0.6:
+            parts.properties = b""
+    return encode(parts)
+
+
+def checksums(rng: Random) -> bytes:
+    """A record whose checksum is right, wrong by a bit, unmasked, or of nothing."""
+    parts = sound(rng)
+    parts.body = rng.choice(_BODIES)
+    true = crc32(parts.body)
+    parts.crc = rng.choice(
+        (
+            true & I32_MAX,
+            true & I32_MAX,
+            true,
+            true | 1 << 31,
+            (true & I32_MAX) ^ 1,
+            (true & I32_MAX) ^ 1 << 30,
+            0,
+        )
+    )
+    return encode(parts)
+
+
+def named_properties(rng: Random) -> bytes:
+    """A record with the properties that a request is made of, present, absent, empty or twice."""
+    parts = sound(rng)
+    pairs = [
+        rng.choice(_NAMES[:5]) + b"\1" + rng.choice((_word(rng), _word(rng), b""))
+        for _ in range(rng.randrange(6))
+    ]
+    parts.properties = b"\2".join(pairs) + rng.choice((b"", b"\2"))
+    return encode(parts)
+
+
+def property_texts(rng: Random) -> bytes:
+    """A record whose properties have separators at odd places."""
+    parts = sound(rng)
+    pieces = (
+        b"\1",
+        b"\1",
+        b"\2",
+        b"\2",
+        b"\1\2",
+        b"\2\2",
+        b"a",
+        b"b",
+        b"\0",
+        " \u8ba2".encode(),
+        *_NAMES[:4],
+        b"v w",
+    )
+    text = b"".join(rng.choice(pieces) for _ in range(rng.randrange(1, 14)))
+    if rng.random() < 0.5:
+        text = rng.choice((b"KEYS", b"TAGS", b"UNIQ_KEY")) + b"\1" + text
+    parts.properties = text
+    return encode(parts)
+
+
+def delays(rng: Random) -> bytes:
+    """A record with a delay level, mostly under the schedule's topic."""
+    parts = sound(rng)
+    parts.topic = rng.choice(
+        (_SCHEDULE, _SCHEDULE, _SCHEDULE, b"T", _SCHEDULE + b"1", _SCHEDULE[:-1], _SCHEDULE.lower())
+    )
+    level = rng.choice(_LEVELS) if rng.random() < 0.5 else rng.choice(_LEVELS[:7])
+    pairs = [b"DELAY\1" + level, b"TAGS\1" + _word(rng), b"REAL_TOPIC\1T"]
+    rng.shuffle(pairs)
+    parts.properties = b"\2".join(pairs[: rng.choice((1, 2, 3, 3))])
+    parts.store_timestamp = rng.choice((NOON, NOON, 0, -60_000, I64_MAX, I64_MIN))
+    return encode(parts)
+
+
+def malformed_text(rng: Random) -> bytes:
+    """A record whose topic or properties are no UTF-8."""
+
+    def spoilt() -> bytes:
+        pieces = (*rng.choices(_MALFORMED, k=rng.randrange(1, 4)), b"a", "\u8ba2\U0001f680".encode())
+        return b"".join(rng.sample(pieces, rng.randrange(1, len(pieces) + 1)))
+
+    parts = sound(rng)
+    if rng.random() < 0.5:
+        parts.topic = spoilt()[:127]
+    names = [b"KEYS", b"TAGS", b"UNIQ_KEY", spoilt()]
+    parts.properties = b"\2".join(rng.choice(names) + b"\1" + spoilt() for _ in range(rng.randrange(1, 4)))
+    return encode(parts)
+
+
+def batches(rng: Random) -> bytes:
+    """Records of one batch: side by side, of one time; some with the properties of LMQ."""
+    parts = sound(rng)
+    records: list[bytes] = []
+    for number in range(rng.randrange(1, 5)):
+        parts.queue_offset += 1
+        pairs = [b"KEYS\1" + _word(rng), b"UNIQ_KEY\1id%d" % number, b"CLUSTER\1c"]
+        if rng.random() < 0.5:
+            pairs += [b"INNER_MULTI_DISPATCH\1%LMQ%a,%LMQ%b", b"INNER_MULTI_QUEUE_OFFSET\x010,7"]
+        rng.shuffle(pairs)
+        parts.properties = b"\2".join(pairs)
+        records.append(encode(parts))
+    return b"".join(records)
+
+
+def blanks(rng: Random) -> bytes:
+    """A blank that says any size, with zeros or stale bytes behind it."""
+    size = rng.choice((8, 9, 100, 0, -1, 7, I32_MAX, _I32_MIN))
+    behind = rng.choice((b"", bytes(rng.randrange(40)), encode(sound(rng)), b"\xff" * 8))
+    magic = rng.choice((BLANK, BLANK, BLANK, BLANK, BLANK + 1, BLANK ^ 1 << 31))
+    return pack(">iI", size, magic) + behind
+
+
+def torn(rng: Random) -> bytes:
+    """The front of a record, or a record with another magic, as a torn write leaves it."""
+    data = encode(sound(rng))
+    if rng.random() < 0.25:
+        magic = rng.choice((0, MAGIC + 4, MAGIC ^ 1, 0xA720A3DA, MAGIC - 1))
+        return data[:4] + pack(">I", magic) + data[8:]
+    cut = rng.choice((1, 3, 4, 7, 8, 11, 12, 20, 60, len(data) - 1, rng.randrange(1, len(data))))
+    return data[:cut] + rng.choice((b"", b"", bytes(rng.randrange(1, 120)), encode(sound(rng))))
+
+
+def damage(rng: Random) -> bytes:
+    """A record with one to three bytes that are others; never such that its size is over 64 KiB."""
+    data = bytearray(encode(sound(rng)))
+    for _ in range(rng.randrange(1, 4)):
+        place = rng.randrange(2, len(data))
+        data[place] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, data[place] ^ 1, data[place] ^ 0x80))
+    return bytes(data)
+
+
+def draw_log(rng: Random, pieces: Sequence[Callable[[Random], bytes]]) -> Drawn:
+    """One to six walks, each through a log of its own."""
+    files: dict[str, bytes] = {}
+    ops: list[dict[str, object]] = []
+    for number in range(rng.choice((1, 1, 2, 3, 6))):
+        name = f"{_LOG}{number}"
+        parts: list[bytes] = []
+        for _ in range(rng.choice((1, 1, 2, 3, 6))):
+            make = rng.choice(pieces) if rng.random() < 0.8 else _sound_bytes
+            parts.append(make(rng))
+        if rng.random() < 0.1:
+            parts.append(rng.choice((b"\0", bytes(7), bytes(8), bytes(100), b"\xda\xa3")))
+        files[name] = b"".join(parts)
+        check = rng.random() < 0.6
+        ops.append({"op": "log.dispatch", "file": name, "check_crc": check})
+        if rng.random() < 0.2:
+            ops.append({"op": "log.dispatch", "file": name, "check_crc": not check})
+    return Drawn(tuple(ops), {name: image_of(data) for name, data in files.items()})
+
+
+def _sound_bytes(rng: Random) -> bytes:
+    return encode(sound(rng))
