@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
     from rocket_columnar._audit_dispatch import Requests
@@ -63,7 +64,7 @@ class IndexWriter:
             put = index.put_many(batch.key_hash[done:], batch.phy_offset[rest], batch.store_timestamp[rest])
             done += int(np.count_nonzero(put))
             if done < owner.size:
-                index = self._roll(int(batch.store_timestamp[owner[done]]))
+                index = self._roll(int(batch.store_timestamp[_next(batch, owner, done)]))
         later = np.flatnonzero(batch.dispatched)
         later = later[later > (int(owner[-1]) if owner.size else -1)]
         if later.size and index.full():
@@ -72,7 +73,7 @@ class IndexWriter:
     def _roll(self, time: int) -> IndexFile:
         header = None if self._file is None else self._file.header()
         self.close()
-        path = self._directory / self._name(time)
+        path = self._directory / self.name(time)
         index = self._file = IndexFile(
             path,
             *self._geometry,
@@ -81,7 +82,8 @@ class IndexWriter:
         )
         return index
 
-    def _name(self, time: int) -> str:
+    def name(self, time: int) -> str:
+        """The name of the next file, made necessary by a record of that store time, ms."""
         try:
             moment = _EPOCH + timedelta(milliseconds=time) + self._zone
         except OverflowError:
@@ -95,6 +97,14 @@ class IndexWriter:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def _next(batch: Requests, owner: NDArray[np.int64], done: int) -> int:
+    """The record that finds the file full after `done` keys: the one in work, else the next, with keys or without."""
+    if done and owner[done] == owner[done - 1]:
+        return int(owner[done])
+    behind = int(owner[done - 1]) + 1 if done else 0
+    return behind + int(np.argmax(batch.dispatched[behind:]))
 
 
 def zone_of(headers: Iterable[tuple[StoreFile, IndexHeader]]) -> timedelta:
