@@ -14,6 +14,7 @@ _VERBS = (
     "conform",
     "replay",
     "conform_diff",
+    "adapter",
     "decode",
     "inspect",
     "query",

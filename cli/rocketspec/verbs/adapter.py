@@ -1,0 +1,159 @@
+"""The verbs `adapter new` and `adapter check`: a starter to copy, and a look at what an adapter says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_conformance.adapter_check import Exchange, Summary
+
+__all__ = ["register"]
+
+_LANGUAGES = {
+    "go": ("go build -o adapter .", "./adapter"),
+    "java": ("javac -d classes *.java", "java -cp classes Adapter"),
+    "python": ("", "python3 adapter.py"),
+    "rust": ("cargo build --release", "target/release/rocketspec-adapter"),
+}
+"""How a starter is built, and the command that runs it."""
+
+_ADAPTER_FAILED = 3
+_LONGEST_LINE = 400
+
+CHECK_HELP = """Talk to an adapter, and explain what it says wrong.
+
+It is asked hello, a small case for each operation that it declares, and bye;
+each line that breaks the protocol is shown with the rule of PROTOCOL.md. Run it
+before conform: what it finds is the adapter's fault, not the implementation's.
+
+\b
+Example:
+  rocketspec adapter check -- python3 adapter.py
+
+\b
+Exit codes:
+  0 ready for conform       2 usage
+  1 protocol broken, or a smoke case failed
+  3 not started
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `adapter new` and `adapter check` to the command."""
+    group = typer.Typer(help="Start an adapter, and check it.", no_args_is_help=True)
+    group.command("new")(new)
+    group.command("check", help=CHECK_HELP)(check)
+    app.add_typer(group, name="adapter")
+
+
+def new(
+    language: Annotated[str, typer.Argument(metavar="LANG", help="go, java, python or rust.")],
+    directory: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; default adapter-LANG.")
+    ] = None,
+) -> None:
+    """Copy a starter adapter: a small complete program that passes the suite.
+
+    Example: `rocketspec adapter new rust -o my-adapter`
+    """
+    from rocket_spec.data import find_data
+    from rocket_spec.errors import UsageError
+
+    if language not in _LANGUAGES:
+        raise UsageError(f"no starter in {language!r}; there are {', '.join(_LANGUAGES)}")
+    target = directory or Path(f"adapter-{language}")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target}: is there already and not empty")
+    left_out = shutil.ignore_patterns("__pycache__", "target", "classes")
+    source = find_data(f"conformance/adapters/{language}")
+    shutil.copytree(source, target, dirs_exist_ok=True, ignore=left_out)
+    marked = [
+        path.name
+        for path in sorted(target.rglob("*"))
+        if path.is_file() and "YOURS" in path.read_text("utf-8")
+    ]
+    build, command = _LANGUAGES[language]
+    typer.echo(
+        f"{target}: call your code where {' and '.join(name for name in marked if name != 'README.md')} says YOURS. Then, there:"
+    )
+    for line in filter(
+        None, (build, f"rocketspec adapter check -- {command}", f"rocketspec conform -- {command}")
+    ):
+        typer.echo(f"  {line}")
+
+
+def check(
+    command: Annotated[
+        list[str], typer.Argument(help="The adapter's command, after --.", show_default=False)
+    ],
+    *,
+    case_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that an answer may take.")] = 10.0,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each exchange.")] = False,
+) -> None:
+    """Talks to an adapter; exit 1 when it breaks the protocol or fails a smoke case."""
+    from rocket_conformance.adapter_check import check_adapter, summary
+    from rocket_conformance.transport import AdapterError
+
+    exchanges: list[Exchange] = []
+    try:
+        for exchange in check_adapter(command, case_timeout=case_timeout):
+            exchanges.append(exchange)
+            for line in [_as_json(exchange)] if as_json else _told(exchange):
+                typer.echo(line)
+    except AdapterError as error:
+        typer.echo(f"rocketspec: {error}", err=True)
+        raise typer.Exit(_ADAPTER_FAILED) from None
+    result = summary(exchanges)
+    if not as_json:
+        for line in _verdict(result, command):
+            typer.echo(line)
+    raise typer.Exit(int(not result.good))
+
+
+def _as_json(exchange: Exchange) -> str:
+    from dataclasses import asdict
+
+    return json.dumps(asdict(exchange))
+
+
+def _told(exchange: Exchange) -> Iterator[str]:
+    """One line for what is right; what is wrong with all that was said."""
+    if not exchange.broken and exchange.verdict in {None, "pass"}:
+        yield f"ok   {exchange.about}"
+        return
+    yield f"{'BAD ' if exchange.broken else exchange.verdict} {exchange.about}"
+    yield f"  > {_cut(exchange.sent)}"
+    yield f"  < {_cut(exchange.received)}"
+    for broken in exchange.broken:
+        yield f"  {broken.place}: {broken.text}"
+    for difference in exchange.differences:
+        yield f"  {difference}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}... ({len(line):,} characters)"
+
+
+def _verdict(result: Summary, command: list[str]) -> Iterator[str]:
+    yield ""
+    if result.broken:
+        yield (
+            f"not ready: the protocol is broken in {result.broken} of {result.exchanges} exchanges; "
+            "the rules are those of PROTOCOL.md"
+        )
+    elif result.good:
+        yield f"ready: {result.passed} smoke cases pass; now rocketspec conform -- {' '.join(command)}"
+    elif result.cases:
+        yield (
+            f"the protocol is kept, and {result.cases - result.passed} of {result.cases} smoke cases fail: "
+            "the implementation, or the call to it"
+        )
+    else:
+        yield "not ready: no operation could be tried"

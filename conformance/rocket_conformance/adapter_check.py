@@ -1,0 +1,418 @@
+"""Talks to an adapter line by line and says which rule of PROTOCOL.md a line of it breaks.
+
+The suite's own transport ends a process that breaks the protocol, and blames the case. Here every line is
+looked at for all that is wrong with it, so that whoever writes an adapter sees what to change.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from rocket_conformance.attribution import attribute
+from rocket_conformance.cases import Case, directed_cases, geometries_of
+from rocket_conformance.expect import specified
+from rocket_conformance.judge import judge
+from rocket_conformance.plan import Planned
+from rocket_conformance.protocol import (
+    BYE,
+    OPERATIONS,
+    ProtocolError,
+    decode_line,
+    encode_line,
+    hello_message,
+    parse_answer,
+    parse_hello,
+)
+from rocket_conformance.report import describe_divergence, suite_version
+from rocket_conformance.transport import Answered, Job
+from rocket_conformance.transport._process import Event, Process
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from rocket_conformance.cases import Observation
+    from rocket_conformance.protocol import Hello, Op
+    from rocket_conformance.verdicts import Verdict
+
+__all__ = ["Broken", "Exchange", "Summary", "check_adapter", "summary"]
+
+HELLO_SECONDS: Final = 60.0
+_END_SECONDS: Final = 5.0
+_UNASKED_SECONDS: Final = 0.02
+_MOST_DEATHS: Final = 5
+_DEFAULT_SIZE: Final = 1 << 26
+"""Files over so many bytes are left to the suite itself."""
+
+_PLACES: Final = (
+    ("64-bit integers", "rule 2"),
+    ("decimal integer", "rule 2"),
+    ("64 bits", "rule 2"),
+    ("32-bit", "rule 2"),
+    ("geometry", "rule 9"),
+    ("max_in_flight", "rule 10"),
+    ("hello", "rule 3"),
+    ("results for", "rule 4"),
+    ("results of the answer", "rule 4"),
+    ("files of the answer", "rule 7"),
+    ("line", "rule 1"),
+    ("result", "Operations"),
+)
+"""What an error of the protocol's readers speaks of, and where PROTOCOL.md says how it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What is wrong with a line: the place in PROTOCOL.md that says so (`rule 2`, `Operations`), and how."""
+
+    place: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message and what came of it.
+
+    Attributes:
+        about: what is tried, in words, or the id of the case.
+        sent: the line that was sent.
+        received: the line that came, or what came instead of one.
+        broken: what is wrong with it by the protocol.
+        verdict: of the suite on the answer to a case that keeps the protocol; else None.
+        differences: what is wrong with the implementation, in words.
+    """
+
+    about: str
+    sent: str
+    received: str
+    broken: tuple[Broken, ...] = ()
+    verdict: Verdict | None = None
+    differences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a check comes to; `passed` of `cases` smoke cases are right."""
+
+    exchanges: int
+    broken: int
+    cases: int
+    passed: int
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Whether the suite can be run, and will find something to run."""
+        return self.broken == 0 and self.passed == self.cases > 0
+
+
+def summary(exchanges: Sequence[Exchange]) -> Summary:
+    """Counts the exchanges of a check."""
+    cases = [exchange for exchange in exchanges if exchange.verdict is not None]
+    return Summary(
+        exchanges=len(exchanges),
+        broken=sum(bool(exchange.broken) for exchange in exchanges),
+        cases=len(cases),
+        passed=sum(exchange.verdict == "pass" for exchange in cases),
+    )
+
+
+def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Iterator[Exchange]:
+    """Says hello, sends a small case for each declared operation, says bye; then ends stdin without a bye.
+
+    A process that dies is started again, five times.
+
+    Raises:
+        AdapterError: when the command cannot be started.
+    """
+    with _scratch() as root:
+        check = _Check(command, case_timeout, root)
+        try:
+            yield from check.run()
+        finally:
+            check.drop()
+
+
+@contextmanager
+def _scratch() -> Generator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="rocketspec-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+class _Tried(NamedTuple):
+    """A case on its way, and what is expected of it."""
+
+    job: Job
+    case: Case
+    expected: Observation
+
+
+class _Check:
+    """The process, and how often it died."""
+
+    def __init__(self, command: Sequence[str], case_timeout: float, root: Path) -> None:
+        self._command = command
+        self._case_timeout = case_timeout
+        self._root = root
+        self._process: Process | None = None
+        self._deaths = 0
+        self._tokens = 0
+
+    def run(self) -> Iterator[Exchange]:
+        exchange, hello = self._hello()
+        yield exchange
+        if hello is None:
+            return
+        probe = _nothing_open(hello)
+        for case in [*([probe] if probe else []), *_smoke_cases(hello)]:
+            if self._deaths >= _MOST_DEATHS:
+                return
+            yield self._case(case)
+        if hello.max_in_flight > 1 and self._deaths < _MOST_DEATHS:
+            yield from self._two_at_once(hello)
+        if self._process is not None:
+            yield self._bye()
+        if self._deaths == 0:
+            yield self._end_of_stdin()
+
+    # --- the messages ------------------------------------------------------------------------------------
+
+    def _hello(self) -> tuple[Exchange, Hello | None]:
+        sent = encode_line(hello_message(suite_version()))
+        self._process = Process(self._command)
+        self._process.send(sent)
+        line = self._process.receive(HELLO_SECONDS)
+        if isinstance(line, Event):
+            return Exchange("hello", _text(sent), *self._instead(line, HELLO_SECONDS)), None
+        broken: list[Broken] = []
+        hello: Hello | None = None
+        try:
+            answer = decode_line(line)
+            hello = parse_hello(answer)
+        except ProtocolError as error:
+            broken.append(_broken(str(error)))
+        else:
+            broken += _about_hello(hello)
+        return Exchange("hello", _text(sent), _text(line), (*broken, *self._unasked())), hello
+
+    def _case(self, case: Case) -> Exchange:
+        tried = self._try(case)
+        try:
+            sent = self._send(tried.job)
+            assert self._process is not None  # noqa: S101 - it was started to send
+            line = self._process.receive(self._case_timeout)
+            if isinstance(line, Event):
+                return Exchange(case.id, _text(sent), *self._instead(line, self._case_timeout))
+            exchange = self._judged(tried, sent, line)
+            return replace(exchange, broken=(*exchange.broken, *self._unasked()))
+        finally:
+            shutil.rmtree(tried.job.directory, ignore_errors=True)
+
+    def _two_at_once(self, hello: Hello) -> Iterator[Exchange]:
+        """Two cases before the first is answered; either answer may come first."""
+        case = min(_smoke_cases(hello), key=lambda item: len(item.ops), default=None)
+        if case is None:
+            return
+        waiting = {tried.job.token: tried for tried in (self._try(case), self._try(case))}
+        lines = {token: self._send(tried.job) for token, tried in waiting.items()}
+        about = f"two cases at once: {case.id}"
+        for _ in range(2):
+            assert self._process is not None  # noqa: S101 - both were sent
+            line = self._process.receive(self._case_timeout)
+            if isinstance(line, Event):
+                yield Exchange(
+                    about, _text(b"".join(lines.values())), *self._instead(line, self._case_timeout)
+                )
+                return
+            token = _token(line)
+            tried = waiting.pop(token if token in waiting else next(iter(waiting)))
+            yield replace(self._judged(tried, lines[tried.job.token], line), about=about)
+            shutil.rmtree(tried.job.directory, ignore_errors=True)
+
+    def _bye(self) -> Exchange:
+        assert self._process is not None  # noqa: S101 - the caller looked
+        sent = encode_line(BYE)
+        self._process.send(sent)
+        line = self._process.receive(_END_SECONDS)
+        fate = self._process.end(patience=_END_SECONDS if line is Event.END else 0.5)
+        self._process = None
+        if isinstance(line, bytes):
+            return Exchange("bye", _text(sent), _text(line), (Broken("rule 12", "bye has no answer"),))
+        if line is not Event.END:
+            return Exchange(
+                "bye", _text(sent), "", (Broken("rule 13", f"after 5 s it had not ended: {fate}"),)
+            )
+        return Exchange("bye", _text(sent), f"it {fate}", _ended_well(fate))
+
+    def _end_of_stdin(self) -> Exchange:
+        """A suite that is interrupted says no bye."""
+        self._hello()
+        assert self._process is not None  # noqa: S101 - it was started
+        fate = self._process.end(patience=_END_SECONDS)
+        self._process = None
+        return Exchange("end of stdin", "", f"it {fate}", _ended_well(fate))
+
+    # --- around them -------------------------------------------------------------------------------------
+
+    def _try(self, case: Case) -> _Tried:
+        self._tokens += 1
+        directory = self._root / str(self._tokens)
+        case, expected = specified(case, directory)
+        return _Tried(Job(directory.name, directory, case.ops, case.files), case, expected)
+
+    def _send(self, job: Job) -> bytes:
+        if self._process is None:
+            self._hello()
+        sent = encode_line(job.prepare())
+        assert self._process is not None  # noqa: S101 - it was just started
+        self._process.send(sent)
+        return sent
+
+    def _judged(self, tried: _Tried, sent: bytes, line: bytes) -> Exchange:
+        """An answer to a case: its form first; only when that is right, what it says."""
+        job, case, expected = tried
+        broken = _about_answer(line, job)
+        if broken:
+            return Exchange(case.id, _text(sent), _text(line), broken)
+        judgement = judge(case, expected, job, Answered(parse_answer(decode_line(line), job.ops)))
+        told = [judgement.detail] if judgement.detail else []
+        if judgement.found:
+            found = attribute(case, judgement.found[:3], self._root / "attribution", directed=True)
+            told += describe_divergence([item.to_json() for item in found])
+        return Exchange(case.id, _text(sent), _text(line), (), judgement.verdict, tuple(told))
+
+    def _instead(self, event: Event, seconds: float) -> tuple[str, tuple[Broken, ...]]:
+        """What came instead of a line, and the rule that asks for one; the process is ended."""
+        self._deaths += 1
+        assert self._process is not None  # noqa: S101 - it gave the event
+        fate = self._process.end(patience=2.0 if event is Event.END else 0.0)
+        self._process = None
+        if event is Event.TOO_LONG:
+            return event.value, (Broken("rule 11", event.value),)
+        if event is Event.SILENCE:
+            what = f"no line within {seconds:g} s: is stdout flushed after each line? It {fate}"
+            return "nothing", (Broken("rule 1", what),)
+        return f"it {fate}", (Broken("rule 12", f"instead of an answer it {fate}"),)
+
+    def _unasked(self) -> tuple[Broken, ...]:
+        """A line that nobody asked for, most often a log on stdout."""
+        assert self._process is not None  # noqa: S101 - it just answered
+        line = self._process.receive(_UNASKED_SECONDS)
+        if isinstance(line, Event):
+            return ()
+        return (Broken("rule 12", f"one more line that nothing asked for: {_text(line)[:200]}"),)
+
+    def drop(self) -> None:
+        """Ends what is still there."""
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+
+# --- what is wrong with a line ---------------------------------------------------------------------------
+
+
+def _broken(text: str) -> Broken:
+    return Broken(next(place for word, place in (*_PLACES, ("", "rule 1")) if word in text), text)
+
+
+def _about_hello(hello: Hello) -> Iterator[Broken]:
+    unknown = sorted(hello.ops - OPERATIONS.keys())
+    if unknown:
+        yield Broken("Operations", f"ops holds names that are no operation: {', '.join(unknown)}")
+    if not hello.ops & OPERATIONS.keys():
+        yield Broken("rule 3", "ops names no operation: nothing can be tested")
+    for family in ("index", "service", "queue"):
+        names = sorted(name for name in hello.ops & OPERATIONS.keys() if name.startswith(f"{family}."))
+        if names and f"{family}.open" not in hello.ops:
+            yield Broken("Operations", f"{', '.join(names)} without {family}.open can never be sent")
+
+
+def _about_answer(line: bytes, job: Job) -> tuple[Broken, ...]:
+    """All that is wrong with the form of an answer, operation by operation."""
+    try:
+        answer = decode_line(line)
+    except ProtocolError as error:
+        return (_broken(str(error)),)
+    found: list[Broken] = []
+    if answer.get("id") != job.token or not isinstance(answer["id"], str):
+        found.append(Broken("rule 4", f"id is {answer.get('id')!r}, not {job.token!r} as it was sent"))
+    given: object = answer.get("results")
+    results = cast("list[object]", given) if isinstance(given, list) else []
+    if len(results) == len(job.ops):
+        for place, (op, result) in enumerate(zip(job.ops, results, strict=True)):
+            found += _about({"results": [result]}, [op], place)
+        found += _about({"results": [], "files": answer.get("files", [])}, [], 0)
+    else:
+        found += _about(answer, job.ops, 0)
+    return tuple(found)
+
+
+def _about(answer: dict[str, Any], ops: Sequence[Op], place: int) -> Iterator[Broken]:
+    try:
+        parse_answer(answer, ops)
+    except ProtocolError as error:
+        yield _broken(str(error).replace("result 0 (", f"result {place} (", 1))
+
+
+def _ended_well(fate: str) -> tuple[Broken, ...]:
+    return () if fate.startswith("exited with code 0") else (Broken("rule 13", f"it {fate}"),)
+
+
+def _token(line: bytes) -> str | None:
+    try:
+        token = decode_line(line).get("id")
+    except ProtocolError:
+        return None
+    return token if isinstance(token, str) else None
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+# --- what is sent ----------------------------------------------------------------------------------------
+
+
+def _smoke_cases(hello: Hello) -> list[Case]:
+    """For each declared operation the smallest directed case that applies and has it."""
+    applicable = [case for case in directed_cases() if Planned(case).obstacle(hello) is None]
+    small = [case for case in applicable if not _is_large(case)] or applicable
+    chosen: list[Case] = []
+    for name in OPERATIONS:
+        with_it = [case for case in small if name in case.op_names]
+        if name in hello.ops and with_it and not any(name in case.op_names for case in chosen):
+            chosen.append(min(with_it, key=lambda case: (not _tells(case, name), len(case.ops), case.id)))
+    return chosen
+
+
+def _tells(case: Case, name: str) -> bool:
+    """Whether the operation's results show their form: an empty list and null do not."""
+    if case.expected is None:
+        return False
+    results = [result for op, result in zip(case.ops, case.expected.results, strict=True) if op["op"] == name]
+    return all(
+        "rejected" not in result and all(value not in ([], None) for value in result.values())
+        for result in results
+    )
+
+
+def _is_large(case: Case) -> bool:
+    return any(40 + 4 * slots + 20 * entries > _DEFAULT_SIZE for slots, entries in geometries_of(case.ops))
+
+
+def _nothing_open(hello: Hello) -> Case | None:
+    """An operation on something that is not open is rejected, and the next one still runs."""
+    ops: list[Op] = [
+        {"op": name} for name in ("index.full", "index.header", "queue.bounds") if name in hello.ops
+    ]
+    if not ops:
+        return None
+    return Case(id="nothing is open", clauses=(), ops=(*ops, *ops), producer="smoke")

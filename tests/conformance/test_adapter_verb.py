@@ -1,0 +1,195 @@
+"""`adapter new` and `adapter check`: what is copied, and what is said of adapters that break the protocol."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rocket_conformance.adapter_check import Exchange, check_adapter
+from rocket_spec.data import find_data
+from verb_run import Run, runner
+
+AdapterMaker = Callable[[str], list[str]]
+GOOD = "def handle(count, message):\n    send(answer(message))"
+
+
+@pytest.fixture
+def adapter_verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    return runner("adapter", capfd, monkeypatch)
+
+
+def places(exchanges: list[Exchange]) -> list[tuple[str, str]]:
+    return [(exchange.about, broken.place) for exchange in exchanges for broken in exchange.broken]
+
+
+@pytest.mark.parametrize(
+    ("code", "place", "text"),
+    [
+        ("send(answer(message)); send('log: done')", "rule 12", "log: done"),
+        ("sys.stdout.write('done '); send(answer(message))", "rule 1", "line is not JSON"),
+        ("send([1])", "rule 1", "no object"),
+        ("send(answer(message) | {'id': int(message['id'])})", "rule 4", "id is 1, not '1' as it was sent"),
+        ("send({'id': message['id'], 'results': [], 'files': []})", "rule 4", "0 results for 1 operations"),
+        ("send({'id': message['id']})", "rule 4", "results of the answer: missing"),
+        ("send({'id': message['id'], 'results': [{'hash': '97'}]})", "rule 2", "'97' is no 32-bit number"),
+        ("send({'id': message['id'], 'results': [{}]})", "Operations", "result 0 (key.hash) has no hash"),
+        ("send({'id': message['id'], 'results': [1]})", "Operations", "result 0 (key.hash) is no object"),
+        ("send(answer(message) | {'files': ['x']})", "rule 7", "'x' is not a role and a path"),
+        ("print('tail', file=sys.stderr); sys.exit(3)", "rule 12", "exited with code 3; the end of its stderr:\ntail"),
+        ("time.sleep(60)", "rule 1", "is stdout flushed"),
+    ],
+)  # fmt: skip
+def test_a_wrong_line_is_explained(adapter: AdapterMaker, code: str, place: str, text: str) -> None:
+    command = adapter(f"def handle(count, message):\n    {code}")
+    found = [broken for exchange in check_adapter(command, case_timeout=1.0) for broken in exchange.broken]
+    assert found[0].place == place
+    assert text in found[0].text
+
+
+@pytest.mark.parametrize(
+    ("hello", "place", "text"),
+    [
+        ({"protocol": 2}, "rule 3", "protocol 2"),
+        ({"ops": "key.hash"}, "rule 3", "ops is not a list"),
+        ({"ops": ["key.hash", "index.get"]}, "Operations", "no operation: index.get"),
+        ({"ops": ["index.put"]}, "Operations", "index.put without index.open can never be sent"),
+        ({"ops": []}, "rule 3", "nothing can be tested"),
+        ({"geometry": [7]}, "rule 9", "geometry is [7]"),
+        ({"max_in_flight": 0}, "rule 10", "max_in_flight is 0"),
+        ({"name": ""}, "rule 3", "name is missing"),
+    ],
+)
+def test_a_wrong_hello_is_explained(
+    adapter: AdapterMaker, hello: dict[str, object], place: str, text: str
+) -> None:
+    command = adapter(f"HELLO.update({hello!r})\n{GOOD}")
+    broken = next(check_adapter(command)).broken
+    assert broken[0].place == place
+    assert text in broken[0].text
+
+
+def test_each_result_of_an_answer_is_looked_at(tmp_path: Path) -> None:
+    """64-bit integers as numbers are the mistake that nearly every adapter makes first."""
+    path = tmp_path / "adapter.py"
+    source = find_data("conformance/adapters/python/adapter.py").read_text("utf-8")
+    path.write_text(source.replace("[str(offset) for offset in offsets]", "offsets"), encoding="utf-8")
+    broken = [item for exchange in check_adapter([sys.executable, str(path)]) for item in exchange.broken]
+    assert {item.place for item in broken} == {"rule 2"}
+    assert all("(index.select): offsets: " in item.text for item in broken)
+    assert all("64-bit integers travel as decimal strings" in item.text for item in broken)
+
+
+def test_an_adapter_that_does_not_end_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "adapter.py"
+    code = (
+        "import json, time\n"
+        "ops = ['key.hash']\n"
+        "for line in iter(input, None):\n"
+        "    message = json.loads(line)\n"
+        "    if message['cmd'] == 'bye': raise SystemExit(1)\n"
+        "    if message['cmd'] == 'hello': print(json.dumps({'protocol': 1, 'name': 'x', 'ops': ops}), flush=True)\n"
+        "    else: print(json.dumps({'id': message['id'], 'results': [{'hash': 0} for _ in message['ops']]}), flush=True)\n"
+    )
+    path.write_text(code, encoding="utf-8")
+    exchanges = list(check_adapter([sys.executable, str(path)]))
+    assert places(exchanges) == [("bye", "rule 13"), ("end of stdin", "rule 13")]
+
+
+def test_two_cases_at_once(adapter: AdapterMaker) -> None:
+    """One that says it takes two cases, and mixes up their ids."""
+    good = adapter(f"IN_FLIGHT = 2\n{GOOD}")
+    exchanges = list(check_adapter(good))
+    assert places(exchanges) == []
+    assert sum(exchange.about.startswith("two cases at once") for exchange in exchanges) == 2
+    wrong = adapter(
+        "IN_FLIGHT = 2\nlast = []\ndef handle(count, message):\n    last.append(message['id'])\n"
+        "    send(answer(message | {'id': last[-1 if count < 3 else 1]}))"
+    )
+    assert {place for about, place in places(list(check_adapter(wrong))) if about.startswith("two")} == {
+        "rule 4"
+    }
+
+
+def test_the_verb_ends_with_a_verdict(adapter_verb: Run, adapter: AdapterMaker) -> None:
+    command = adapter(GOOD)
+    run = adapter_verb("check", "--", *command)
+    assert run.code == 0
+    assert run.out.splitlines()[0] == "ok   hello"
+    assert run.out.splitlines()[-1].startswith("ready: 1 smoke cases pass; now rocketspec conform -- ")
+
+
+def test_a_wrong_value_is_the_implementations(adapter_verb: Run, adapter: AdapterMaker) -> None:
+    code = "def handle(count, message):\n    send({'id': message['id'], 'results': [{'hash': 1}] * len(message['ops'])})"
+    run = adapter_verb("check", "--", *adapter(code))
+    assert run.code == 1
+    assert "IDX-HASH-1: operation 0, hash: wrong value, expected " in run.out
+    assert "the protocol is kept, and 1 of 1 smoke cases fail" in run.out.splitlines()[-1]
+
+
+def test_what_was_sent_and_what_came_is_shown(adapter_verb: Run, adapter: AdapterMaker) -> None:
+    run = adapter_verb("check", "--", *adapter("def handle(count, message):\n    send([1])"))
+    assert run.code == 1
+    lines = run.out.splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("BAD  IDX-HASH-1"))
+    assert json.loads(lines[place + 1].removeprefix("  > "))["cmd"] == "case"
+    assert lines[place + 2] == "  < [1]"
+    assert lines[place + 3].startswith("  rule 1: ")
+    assert lines[-1].startswith("not ready: the protocol is broken in 1 of ")
+    found = adapter_verb("check", "--json", "--", *adapter("def handle(count, message):\n    send([1])"))
+    objects = [json.loads(line) for line in found.out.splitlines()]
+    assert [item["about"] for item in objects] == ["hello", "IDX-HASH-1/empty", "bye", "end of stdin"]
+    assert objects[1]["broken"][0]["place"] == "rule 1"
+
+
+def test_what_does_not_start_is_one_line_and_exit_3(adapter_verb: Run) -> None:
+    run = adapter_verb("check", "--", "./no-such-adapter")
+    assert run.code == 3
+    assert run.err == "rocketspec: ./no-such-adapter: no such file or directory\n"
+
+
+def test_every_place_that_is_named_is_in_the_protocol() -> None:
+    text = find_data("conformance/PROTOCOL.md").read_text("utf-8")
+    rules = text.partition("## Rules")[2].partition("## Results")[0]
+    numbers = {f"rule {number}" for number in re.findall(r"^(\d+)\. ", rules, re.MULTILINE)}
+    source = Path(str(sys.modules[check_adapter.__module__].__file__)).read_text("utf-8")
+    named = set(re.findall(r'"(rule \d+)"', source))
+    assert named
+    assert named <= numbers
+    assert "## Operations" in text
+
+
+@pytest.mark.parametrize("language", ["go", "java", "python", "rust"])
+def test_a_starter_is_copied_whole(adapter_verb: Run, tmp_path: Path, language: str) -> None:
+    target = tmp_path / "mine"
+    run = adapter_verb("new", language, "-o", target)
+    assert run.code == 0
+    source = find_data(f"conformance/adapters/{language}")
+    names = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
+    copied = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
+    assert copied == {name for name in names if "__pycache__" not in name}
+    assert "says YOURS" in run.out.splitlines()[0]
+    assert run.out.splitlines()[-1].startswith("  rocketspec conform -- ")
+    again = adapter_verb("new", language, "-o", target)
+    assert again.code == 2
+    assert "not empty" in again.err
+
+
+def test_the_python_starter_is_ready_as_it_is_copied(
+    adapter_verb: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert adapter_verb("new", "python").code == 0
+    run = adapter_verb("check", "--", sys.executable, "adapter-python/adapter.py")
+    assert run.code == 0, run.out
+    assert shlex.split(run.out.splitlines()[-1])[0] == "ready:"
+
+
+def test_another_language_is_one_line_and_exit_2(adapter_verb: Run) -> None:
+    run = adapter_verb("new", "cobol")
+    assert run.code == 2
+    assert run.err == "rocketspec: no starter in 'cobol'; there are go, java, python, rust\n"
