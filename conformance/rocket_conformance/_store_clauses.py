@@ -68,7 +68,12 @@ _OF_REJECTION: Final[dict[str, Clauses]] = {
     "service.build": ("IDX-SVC-19", "IDX-SVC-7"),
     "service.query": ("IDX-SVC-12", "IDX-SVC-16"),
 }
-_RECORD: Final = (*_numbered("LOG-DSP", 6, 1), *_numbered("LOG-REC", 3, 4, 2, 5, 1), "LOG-BLANK-2")
+_RECORD: Final = (
+    *_numbered("LOG-DSP", 6, 1),
+    *_numbered("LOG-REC", 3, 4, 2, 5, 1),
+    "LOG-BLANK-2",
+    "LOG-FILE-2",
+)
 _PROPERTIES: Final = (*_numbered("LOG-PROP", 1, 2, 3, 4), "UTF8-1")
 _OF_REQUEST: Final[dict[str, Clauses]] = {
     "topic": ("UTF8-1",),

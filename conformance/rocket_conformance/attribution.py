@@ -15,6 +15,7 @@ from rocket_reference import key_hash
 from rocket_reference.java import I32_MAX, I32_MIN, string_hash
 
 from rocket_conformance._facts import Facts, OpFacts, gather
+from rocket_conformance._situations import gather_situations
 from rocket_conformance._store_clauses import file_clauses, is_store_operation, result_clauses
 from rocket_conformance.protocol import key_of
 from rocket_conformance.protocol import to_i64 as from_text
@@ -49,7 +50,15 @@ _STOP_CLAUSE: Final = {
 _SELECT: Final = tuple(f"IDX-SEL-{number}" for number in (2, 3, 4, 6, 7, 1, 5, 8, 9))
 _HASH: Final = ("IDX-HASH-1", "IDX-HASH-2", "IDX-HASH-3")
 _FILE: Final = tuple(f"IDX-FILE-{number}" for number in (1, 2, 3, 4, 5))
-_STATE: Final = ("IDX-LOAD-1", "IDX-LOAD-2", "IDX-FILE-2", "IDX-FILE-5", "IDX-FLUSH-1", "IDX-HDR-1")
+_STATE: Final = (
+    "IDX-LOAD-1",
+    "IDX-LOAD-2",
+    "IDX-FILE-2",
+    "IDX-FILE-5",
+    "IDX-FLUSH-1",
+    "IDX-HDR-1",
+    "IDX-FILE-3",
+)
 _ENTRY_NAME: Final = re.compile(r"entry\[(\d+)\]\.(\w+)\Z")
 
 
@@ -82,11 +91,16 @@ def attribute(
         directory: a path for one more run of the reference; made and removed.
         directed: whether the case was written for its first clause.
     """
-    facts = gather(case, directory)
+    families = {op["op"].partition(".")[0] for op in case.ops}
+    facts = gather(case, directory) if families & {"index", "key"} else Facts()
     own = case.clauses[0] if directed and case.clauses else None
+    drawn = gather_situations(case, directory) if not directed and families - {"index", "key"} else None
     divergences: list[Divergence] = []
     for difference in found:
         clauses = _clauses(case, difference, found, facts)
+        likely = drawn.likely(case, difference, found) if drawn is not None else None
+        if likely is not None:
+            clauses = (likely, *clauses)
         clause = own if own is not None and own in clauses else clauses[0]
         divergences.append(
             Divergence(

@@ -24,6 +24,7 @@ def _log(*parts: bytes) -> dict[str, bytes]:
 
 def vectors() -> Iterator[Vector]:
     """The vectors, clause by clause."""
+    yield from _layout()
     yield from _request()
     yield from _keys()
     yield from _tags()
@@ -35,6 +36,34 @@ def vectors() -> Iterator[Vector]:
     yield from _properties()
     yield from _blanks()
     yield from _text()
+
+
+def _layout() -> Iterator[Vector]:
+    clause = Clause("LOG-REC-1", "nothing of a commit log can be read")
+    whole = record(
+        1 << 40,
+        topic=b"TopicTest",
+        body=b"body",
+        properties=b"KEYS\1k\2TAGS\1TagA",
+        store_timestamp=NOW + 7,
+        queue_id=3,
+        queue_offset=5,
+    )
+    yield clause("every-part", "a part looked for in another place", dispatch(), files=_log(whole))
+    yield clause(
+        "one-after-the-other",
+        "a gap between records, or a byte too few read of one",
+        dispatch(),
+        files=_log(record(0), whole, record(300, topic=b"", body=b"x" * 300), whole),
+    )
+    clause = Clause("LOG-FILE-2", "a reader does not notice that the log ends")
+    yield clause(
+        "zeros-behind-the-last-record",
+        "zeros taken for a blank, or read on through",
+        dispatch(),
+        files=_log(whole, bytes(200)),
+    )
+    yield clause("nothing-written", "zeros taken for an empty record", dispatch(), files=_log(bytes(200)))
 
 
 def _request() -> Iterator[Vector]:
@@ -232,6 +261,12 @@ def _failures() -> Iterator[Vector]:
         dispatch(),
         files=_log(record(topic=b"", topic_length=-1)),
     )
+    yield clause(
+        "topic-of-200-bytes",
+        "a topic length above 127 accepted: it is signed",
+        dispatch(),
+        files=_log(record(topic=b"T" * 200, topic_length=-56)),
+    )
     for cut in (1, 4, 7, 8, 11, 60):
         yield clause(
             f"cut-after-{cut}",
@@ -272,6 +307,12 @@ def _lengths() -> Iterator[Vector]:
         "a length left out of the sum",
         dispatch(),
         files=_log(record(topic=b"TopicTest", body=b"12345", properties=b"A\1bcd", sys_flag=48)),
+    )
+    yield clause(
+        "sum-that-differs",
+        "the total size not compared, as before 4.0.0",
+        dispatch(),
+        files=_log(record(), record(body=b"body", more=20), bytes(20), record()),
     )
 
 

@@ -219,6 +219,14 @@ def _rolling() -> Iterator[Vector]:
         bounds(),
     )
     yield clause(
+        "adjoins-whatever-the-offset",
+        "a later file made where the logical offset lies, with a hole before it",
+        open_queue(60),
+        *(put_unit(number, 100 * number) for number in range(3)),
+        put_unit(10, 5000),
+        bounds(),
+    )
+    yield clause(
         "after-load",
         "a new file where the loaded last one is not full after recovery",
         open_queue(load=True),

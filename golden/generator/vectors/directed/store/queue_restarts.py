@@ -98,6 +98,15 @@ def _recovered_units() -> Iterator[Vector]:
         files=queue_files(_run(0, 3)),
     )
     yield clause(
+        "on-into-the-next-file",
+        "reading ended at a file of nothing but units",
+        open_queue(load=True),
+        recover(),
+        put_unit(7, 700),
+        bounds(),
+        files=queue_files(_run(0), _run(5, 2)),
+    )
+    yield clause(
         "stale-units-behind",
         "units behind the first invalid one found again",
         open_queue(load=True),
@@ -154,6 +163,13 @@ def _recovered_files() -> Iterator[Vector]:
         recover(),
         put_unit(5, 500),
         bounds(),
+        files=queue_files(_run(0), []),
+    )
+    yield clause(
+        "empty-last-file-stays",
+        "an empty last file deleted by a start that nothing is put after",
+        open_queue(load=True),
+        recover(),
         files=queue_files(_run(0), []),
     )
     yield clause(

@@ -294,3 +294,10 @@ def _bounds() -> Iterator[Vector]:
         *(put_unit(number, 100 * number) for number in range(3)),
         bounds(),
     )
+    yield clause(
+        "first-file-later",
+        "a minimum taken from the first file's name: it is 0 until something moves it",
+        open_queue(load=True),
+        bounds(),
+        files=queue_files([unit(500), unit(600)], start=300),
+    )

@@ -156,6 +156,13 @@ def _load() -> Iterator[Vector]:
         files=_old(1) | {"index/20200101000000001.bak": b"old"} | {"index/x": b""},
     )
     yield clause(
+        "name-that-is-no-number-first",
+        "the load ended at a file whose name is no number: those behind it are loaded",
+        open_service(),
+        query("a"),
+        files={"index/0.bak": b"old"} | _old(1) | _old(2),
+    )
+    yield clause(
         "short-file",
         "a truncated file left out: it is extended with zeros",
         open_service(),

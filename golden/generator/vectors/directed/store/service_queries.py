@@ -91,6 +91,22 @@ def _order() -> Iterator[Vector]:
         query("a", NOW, NOW + 500),
     )
     yield clause(
+        "entry-in-a-file-that-does-not-match",
+        "a file searched that the window does not match: its last put was earlier than the one looked for",
+        open_service(),
+        build(100, NOW, keys="a"),
+        build(200, NOW + 300_000, keys="b"),
+        build(300, NOW, keys="a"),
+        query("b", NOW + 200_000, NOW + 400_000),
+        query("b", NOW, NOW + 400_000),
+    )
+    yield clause(
+        "older-file-behind-one-that-does-not-match",
+        "the search ended at a file that the window does not match",
+        *_three_files(),
+        query("a", NOW + 2000, NOW + 3000),
+    )
+    yield clause(
         "other-topic",
         "hits of another topic",
         *_three_files(),
