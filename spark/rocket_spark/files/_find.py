@@ -1,0 +1,219 @@
+"""A store under a URI, found as under a local path: by place and name, else by what a file begins with.
+
+What is listed far away is laid out once more in a temporary directory, as files of the same names and sizes that
+are nothing but holes, and the engine's own search looks through these.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import replace
+from fnmatch import fnmatchcase, translate
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rocket_columnar.store import StoreFile
+from rocket_columnar.store import find_files as find_local
+from rocket_spec.errors import UsageError
+
+from rocket_spark.files._copy import source
+from rocket_spark.files._storage import FileInfo, LocalStorage, storage_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from rocket_spark.files._storage import Storage
+
+__all__ = ["expand", "find_files", "find_roots"]
+
+_PLACES: Final = {
+    "index": "index",
+    "consumequeue": "queue",
+    "consumequeue_ext": "ext",
+    "commitlog": "log",
+    "checkpoint": "checkpoint",
+}
+_HEAD: Final = 4096
+"""Bytes that tell a file's kind where its place does not."""
+
+_GLOB: Final = re.compile(r"[*?\[]")
+
+
+def _skip_nothing(name: str, reason: str) -> None:
+    """The default of `on_skip`."""
+
+
+def expand(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
+    """The paths that a path or a glob (`*`, `?`, `[...]`, within one name) stands for, in order.
+
+    A path that exists is itself, whatever characters it has.
+
+    Raises:
+        FileNotFoundError: a path without such characters that does not exist.
+        UsageError: a glob that matches nothing.
+        OSError: a directory cannot be listed.
+    """
+    storage, path = storage_for(uri, options)
+    try:
+        storage.stat(path)
+    except FileNotFoundError:
+        if not _GLOB.search(path):
+            raise
+    else:
+        return [path]
+    parts = path.split("/")
+    first = next(number for number, part in enumerate(parts) if _GLOB.search(part))
+    found = ["/".join(parts[:first]) or ("/" if path.startswith("/") else ".")]
+    for depth, part in enumerate(parts[first:], first):
+        matches = re.compile(translate(part)).match
+        last = depth == len(parts) - 1
+        found = [
+            info.uri
+            for above in found
+            for info in _listed(storage, above)
+            if matches(info.name) and (last or info.is_directory)
+        ]
+    if not found:
+        raise UsageError(f"{uri}: matches nothing")
+    return found
+
+
+def _listed(storage: Storage, uri: str) -> list[FileInfo]:
+    try:
+        return storage.list(uri)
+    except (FileNotFoundError, NotADirectoryError):  # removed meanwhile
+        return []
+
+
+def find_roots(uri: str, options: Mapping[str, str] | None = None) -> list[str]:
+    """The stores below `uri`, at whatever depth, and the directories with files outside of stores; in order.
+
+    Raises:
+        OSError: `uri` cannot be listed.
+    """
+    storage, path = storage_for(uri, options)
+    if not storage.stat(path).is_directory:
+        return [path]
+    return list(_roots(storage, path, storage.list(path)))
+
+
+def _roots(storage: Storage, uri: str, children: list[FileInfo]) -> Iterator[str]:
+    if any(child.name in _PLACES for child in children):
+        yield uri
+        return
+    if any(not child.is_directory for child in children):
+        yield uri
+    for child in children:
+        if child.is_directory:
+            yield from _roots(storage, child.uri, _listed(storage, child.uri))
+
+
+def find_files(
+    uri: str,
+    kind: str | None = None,
+    *,
+    options: Mapping[str, str] | None = None,
+    on_skip: Callable[[str, str], None] = _skip_nothing,
+) -> list[StoreFile]:
+    """As `rocket_columnar.store.find_files`, of a path or a URI.
+
+    A file that is not on a local disk has a `source` that reads it by ranges and can be sent to a task, its URI as
+    the source's name, and a path that is only good for its name.
+
+    Args:
+        uri: one file, a folder of a store, or a whole store.
+        kind: as in `rocket_columnar.store.find_files`.
+        options: of the storage; see `storage_for`.
+        on_skip: as in `rocket_columnar.store.find_files`.
+
+    Raises:
+        UsageError: as in `rocket_columnar.store.find_files`, a scheme that is not read, a wrong option.
+        OSError: nothing lies there, or it cannot be listed.
+    """
+    storage, path = storage_for(uri, options)
+    if isinstance(storage, LocalStorage):
+        return find_local(path, kind, on_skip=on_skip)
+    top = storage.stat(path)
+    listed = list(_below(storage, top, kind)) if top.is_directory else [top]
+    with tempfile.TemporaryDirectory(prefix="rocketspec-") as directory:
+        return _Skeleton(storage, top, listed, Path(directory)).find(kind, on_skip)
+
+
+def _below(storage: Storage, top: FileInfo, kind: str | None) -> Iterator[FileInfo]:
+    """What lies below, without the folders of a store that hold other kinds."""
+    children = storage.list(top.uri)
+    yield from children
+    in_store = any(child.name in _PLACES for child in children)
+    for child in children:
+        if child.is_directory and (not in_store or kind in (None, _PLACES.get(child.name))):
+            if in_store and child.name not in _PLACES:
+                continue
+            yield from storage.walk(child.uri)
+
+
+class _Skeleton:
+    """The listing laid out as files of holes."""
+
+    def __init__(self, storage: Storage, top: FileInfo, listed: list[FileInfo], directory: Path) -> None:
+        self.storage = storage
+        self.top = top
+        self.base = top.uri.rstrip("/")
+        # Three names above a file tell its topic, its queue and that it is a queue's.
+        parts = [part for part in self.base.partition("://")[2].split("/") if part not in ("", ".", "..")]
+        self.root = directory.joinpath("store", *parts[-4:])
+        self.infos: dict[Path, FileInfo] = {}
+        for info in listed:
+            place = self._place(info)
+            if info.is_directory:
+                place.mkdir(parents=True, exist_ok=True)
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with place.open("wb") as file:
+                file.truncate(info.size)
+            self.infos[place] = info
+        if top.is_directory:
+            self.root.mkdir(parents=True, exist_ok=True)
+
+    def _place(self, info: FileInfo) -> Path:
+        below = info.uri[len(self.base) :].strip("/")
+        return self.root / below if below else self.root
+
+    def find(self, kind: str | None, on_skip: Callable[[str, str], None]) -> list[StoreFile]:
+        """The files found, each with its source."""
+        unclear = not self.top.is_directory
+        skipped: list[tuple[str, str]] = []
+        files: list[StoreFile] = []
+        try:
+            if not unclear:
+                files = find_local(self.root, kind, on_skip=lambda *skip: skipped.append(skip))
+                unclear = any(reason.startswith("of no known kind") for _, reason in skipped)
+        except UsageError:
+            unclear = True
+        if unclear:
+            self._fetch_heads()
+            skipped.clear()
+            try:
+                files = find_local(self.root, kind, on_skip=lambda *skip: skipped.append(skip))
+            except UsageError as error:
+                raise UsageError(str(error).replace(str(self.root), self.base)) from None
+        for name, reason in skipped:
+            on_skip(name, reason)
+        return [self._far(file) for file in files]
+
+    def _fetch_heads(self) -> None:
+        """What the files beside each other at the top begin with."""
+        for place, info in self.infos.items():
+            if place in (self.root, self.root / place.name) and info.size:
+                head = self.storage.opened(info.uri, info.size)(0, min(_HEAD, info.size))
+                with place.open("r+b") as file:
+                    file.write(head)
+
+    def _far(self, file: StoreFile) -> StoreFile:
+        info = self.infos[file.path]
+        return replace(file, path=Path(info.uri), source=source(self.storage, info))
+
+
+def filtered(files: Iterable[StoreFile], glob: str | None) -> list[StoreFile]:
+    """The files whose own names match `glob`; all for None."""
+    return [file for file in files if glob is None or fnmatchcase(file.path.name, glob)]

@@ -1,0 +1,131 @@
+"""S3-compatible stores through pyarrow.fs."""
+
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from rocket_spec.errors import UsageError
+
+from rocket_spark.files._storage import FileInfo, Settings, Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["ArrowStorage", "S3Storage"]
+
+_NAMES = {
+    "s3.accesskey": "access_key",
+    "s3.secretkey": "secret_key",
+    "s3.sessiontoken": "session_token",
+    "s3.region": "region",
+    "s3.anonymous": "anonymous",
+    "s3.endpoint": "endpoint_override",
+}
+
+
+@lru_cache
+def _file_system(settings: Settings) -> Any:
+    """One connection pool a process and settings."""
+    from pyarrow.fs import S3FileSystem
+
+    given: dict[str, Any] = {}
+    for name, value in settings:
+        if name.startswith("s3."):
+            if name not in _NAMES:
+                raise UsageError(f"option {name}: unknown; there are {', '.join(_NAMES)}")
+            given[_NAMES[name]] = value
+    if "anonymous" in given:
+        given["anonymous"] = given["anonymous"].lower() == "true"
+    endpoint = (
+        given.get("endpoint_override")
+        or os.environ.get("AWS_ENDPOINT_URL_S3")
+        or os.environ.get("AWS_ENDPOINT_URL")
+    )
+    if endpoint:
+        scheme, separator, host = endpoint.rstrip("/").rpartition("://")
+        given["endpoint_override"] = host
+        given["scheme"] = scheme if separator else "https"
+        if not (os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")):
+            given.setdefault("region", "us-east-1")  # else a round trip to Amazon asks for it
+    return S3FileSystem(**given)
+
+
+class ArrowStorage(Storage):
+    """Anything that pyarrow has a file system for."""
+
+    def _arrow(self) -> Any:
+        raise NotImplementedError
+
+    def _path(self, uri: str) -> str:
+        return uri.partition("://")[2].rstrip("/")
+
+    def stat(self, uri: str) -> FileInfo:
+        """As `Storage.stat`."""
+        from pyarrow.fs import FileType
+
+        info = self._asked(uri, self._path(uri))
+        if info.type == FileType.NotFound:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri)
+        return FileInfo(uri, info.size or 0, info.type == FileType.Directory)
+
+    def list(self, uri: str) -> list[FileInfo]:
+        """As `Storage.list`."""
+        return sorted(self._listed(uri, recursive=False), key=lambda info: info.name)
+
+    def walk(self, uri: str) -> Iterator[FileInfo]:
+        """As `Storage.walk`, in one listing."""
+        yield from sorted(self._listed(uri, recursive=True), key=lambda info: info.uri)
+
+    def _listed(self, uri: str, *, recursive: bool) -> Iterator[FileInfo]:
+        from pyarrow.fs import FileSelector, FileType
+
+        path = self._path(uri)
+        prefix = uri.rstrip("/")
+        for info in self._asked(uri, FileSelector(path, recursive=recursive)):
+            if info.type in (FileType.File, FileType.Directory):
+                is_directory = info.type == FileType.Directory
+                yield FileInfo(prefix + info.path[len(path) :], info.size or 0, is_directory)
+
+    def _asked(self, uri: str, what: Any) -> Any:
+        try:
+            return self._arrow().get_file_info(what)
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
+        except OSError as error:
+            raise OSError(error.errno, _told(error), uri) from error
+
+    def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
+        """As `Storage.opened`."""
+        try:
+            file = self._arrow().open_input_file(self._path(uri))
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
+        except OSError as error:
+            raise OSError(error.errno, _told(error), uri) from error
+
+        def read(offset: int, length: int) -> bytes:
+            try:
+                data: bytes = file.read_at(max(0, min(length, size - offset)), offset)
+            except OSError as error:
+                raise OSError(error.errno, _told(error), uri) from error
+            return data
+
+        return read
+
+
+def _told(error: OSError) -> str:
+    return " ".join(str(error).split())
+
+
+@dataclass(frozen=True)
+class S3Storage(ArrowStorage):
+    """Buckets: `s3://BUCKET/KEY`."""
+
+    settings: Settings = ()
+
+    def _arrow(self) -> Any:
+        return _file_system(self.settings)

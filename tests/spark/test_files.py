@@ -1,0 +1,145 @@
+"""Stores under paths, on S3 and on HDFS: found and read alike."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from far_storage import hdfs, s3  # noqa: F401
+from rocket_columnar.decode import decode
+from rocket_columnar.store import StoreFile
+from rocket_columnar.store import find_files as find_local
+from rocket_golden import open_store
+from rocket_spark.files import expand, find_files, find_roots, local_copy, storage_for
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from far_storage import Far
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store("ext", tmp_path_factory.mktemp("ext"))
+
+
+@pytest.fixture(scope="module", params=["s3", "hdfs"])
+def far(request: pytest.FixtureRequest) -> Far:
+    found: Far = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="module")
+def uploaded(far: Far, store: Path) -> str:
+    return far.upload(store, "fleet/broker-a/store")
+
+
+def rows(files: Sequence[StoreFile]) -> list[tuple[str, dict[str, Any]]]:
+    return [(table, row) for table, batch in decode(files) for row in batch.to_pylist()]
+
+
+def facts(files: Sequence[StoreFile]) -> list[tuple[object, ...]]:
+    return [(file.kind, file.name, file.topic, file.queue_id, file.base_offset) for file in files]
+
+
+def test_a_whole_store(far: Far, uploaded: str, store: Path) -> None:
+    files = find_files(uploaded, options=far.options)
+    assert facts(files) == facts(find_local(store))
+    assert rows(files) == rows(find_local(store))
+
+
+def test_files_can_be_sent_to_a_task(far: Far, uploaded: str, store: Path) -> None:
+    files = find_files(uploaded, "log", options=far.options)
+    rows(files)
+    assert rows(pickle.loads(pickle.dumps(files))) == rows(find_local(store, "log"))  # noqa: S301
+
+
+@pytest.mark.parametrize("below", ["consumequeue", "index", "commitlog", "checkpoint", "consumequeue_ext"])
+def test_a_part_of_a_store(far: Far, uploaded: str, store: Path, below: str) -> None:
+    files = find_files(f"{uploaded}/{below}", options=far.options)
+    assert facts(files) == facts(find_local(store / below))
+
+
+def test_a_queue_keeps_its_topic(far: Far, uploaded: str, store: Path) -> None:
+    (first, *_) = find_local(store, "queue")
+    below = first.path.parent.relative_to(store).as_posix()
+    files = find_files(f"{uploaded}/{below}", options=far.options)
+    assert {(file.topic, file.queue_id) for file in files} == {(first.topic, first.queue_id)}
+
+
+def test_files_without_a_place_are_told_by_their_bytes(far: Far, store: Path, tmp_path: Path) -> None:
+    (log, *_) = find_local(store, "log")
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "log.bin").write_bytes(log.path.read_bytes())
+    (tmp_path / "some" / "notes").write_text("nothing of ours")
+    uri = far.upload(tmp_path / "some", "some")
+    skipped: list[str] = []
+    (file,) = find_files(uri, options=far.options, on_skip=lambda name, _: skipped.append(name))
+    assert (file.kind, file.name, skipped) == ("log", "log.bin", ["notes"])
+    (single,) = find_files(f"{uri}/log.bin", options=far.options)
+    assert facts([single]) == facts(find_local(tmp_path / "some" / "log.bin"))
+
+
+def test_what_is_missing_is_named(far: Far) -> None:
+    with pytest.raises(FileNotFoundError, match="No such file or directory") as caught:
+        find_files(f"{far.root}/nowhere", options=far.options)
+    assert caught.value.filename == f"{far.root}/nowhere"
+
+
+def test_a_directory_without_a_store_is_named(far: Far) -> None:
+    far.write(f"{far.root}/empty/sub/readme", b"hello")
+    with pytest.raises(UsageError, match=f"^{far.root}/empty: holds no store"):
+        find_files(f"{far.root}/empty", options=far.options)
+
+
+def test_globs_and_roots(far: Far, uploaded: str) -> None:
+    assert expand(f"{far.root}/fleet/broker-*/st?re", far.options) == [uploaded]
+    assert find_roots(f"{far.root}/fleet", far.options) == [uploaded]
+    with pytest.raises(UsageError, match="matches nothing"):
+        expand(f"{far.root}/fleet/rack-*/store", far.options)
+
+
+def test_a_copy_of_a_range_is_a_file_with_holes(far: Far, uploaded: str, store: Path, tmp_path: Path) -> None:
+    (file, *_) = find_files(uploaded, "log", options=far.options)
+    whole = (store / file.name).read_bytes()
+    assert local_copy(file, tmp_path / "whole").path.read_bytes() == whole
+    copy = local_copy(file, tmp_path / "part", [(100, 300)])
+    assert copy.source is None
+    assert copy.path.read_bytes() == bytes(100) + whole[100:300] + bytes(len(whole) - 300)
+
+
+def test_a_local_file_is_its_own_copy(store: Path, tmp_path: Path) -> None:
+    (file, *_) = find_files(str(store), "log")
+    assert local_copy(file, tmp_path) is file
+
+
+def test_local_globs_take_an_existing_name_as_it_is(tmp_path: Path) -> None:
+    for name in ("a[1]", "a1", "b"):
+        (tmp_path / name).mkdir()
+    assert expand(f"{tmp_path}/a[1]") == [f"{tmp_path}/a[1]"]
+    assert expand(f"{tmp_path}/a*") == [f"{tmp_path}/a1", f"{tmp_path}/a[1]"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "options", "said"),
+    [
+        ("gs://bucket/store", {}, "gs://bucket/store: scheme gs is not read"),
+        ("s3://b/k", {"s3.endpont": "x"}, "option s3.endpont: unknown"),
+        ("hdfs://n/k", {"hdfs.usr": "x"}, "option hdfs.usr: unknown"),
+        ("hdfs:///k", {}, "hdfs:///k: names no host"),
+        ("hdfs:///k", {"hdfs.webhdfs": "n:http"}, "option hdfs.webhdfs: 'n:http' is not HOST:PORT"),
+    ],
+)
+def test_what_cannot_be_said_is_named(uri: str, options: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=f"^{said}"):
+        storage_for(uri, options)[0].stat(uri)
+
+
+def test_an_unreachable_server_is_named() -> None:
+    options = {"hdfs.webhdfs": "127.0.0.1:1"}
+    with pytest.raises(OSError, match=r"WebHDFS at 127\.0\.0\.1:1") as caught:
+        find_files("hdfs://name/store", options=options)
+    assert caught.value.filename == "hdfs://name/store"

@@ -1,0 +1,138 @@
+"""Real storages on loopback, started once a run: an S3 server (moto) and HDFS (Hadoop's MiniDFSCluster)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HDFS = Path(__file__).parents[1] / "spark" / "hdfs"
+
+
+@dataclass(frozen=True)
+class Far:
+    """A storage: the URI of its root, and the options that reach it."""
+
+    root: str
+    options: dict[str, str] = field(default_factory=dict)
+
+    def upload(self, store: Path, name: str) -> str:
+        """Copies a directory or a file; its URI."""
+        uri = f"{self.root}/{name}"
+        for path in [store, *store.rglob("*")]:
+            if path.is_file():
+                below = path.relative_to(store).as_posix()
+                self.write(uri if below == "." else f"{uri}/{below}", path.read_bytes())
+        return uri
+
+    def write(self, uri: str, data: bytes) -> None:
+        """Makes or replaces one file."""
+        if uri.startswith("s3"):
+            from pyarrow.fs import S3FileSystem
+
+            endpoint = self.options["s3.endpoint"].removeprefix("http://")
+            files = S3FileSystem(
+                access_key="testing",
+                secret_key="testing",  # noqa: S106 - moto takes any
+                endpoint_override=endpoint,
+                scheme="http",
+                region="us-east-1",
+            )
+            with files.open_output_stream(uri.removeprefix("s3://")) as stream:
+                stream.write(data)
+            return
+        from fsspec.implementations.webhdfs import WebHDFS
+
+        host, _, port = self.options["hdfs.webhdfs"].partition(":")
+        hdfs = WebHDFS(host, int(port), user="tester")
+        path = "/" + uri.partition("://")[2].partition("/")[2]
+        hdfs.makedirs(path.rpartition("/")[0], exist_ok=True)
+        with hdfs.open(path, "wb") as file:
+            file.write(data)
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Far]:
+    """An S3 server with the bucket `broker`."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {
+        "s3.endpoint": f"http://{host}:{port}",
+        "s3.accessKey": "testing",
+        "s3.secretKey": "testing",
+    }
+    try:
+        from pyarrow.fs import S3FileSystem
+
+        S3FileSystem(
+            access_key="testing",
+            secret_key="testing",  # noqa: S106 - moto takes any
+            endpoint_override=f"{host}:{port}",
+            scheme="http",
+            region="us-east-1",
+            allow_bucket_creation=True,
+        ).create_dir("broker")
+        yield Far("s3://broker", options)
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
+    """HDFS with one data node."""
+    folder = tmp_path_factory.mktemp("hdfs")
+    listing = folder / "classpath"
+    subprocess.run(
+        [maven, "-q", "-B", "-f", str(HDFS / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={listing}"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    classpath = os.pathsep.join([str(folder), listing.read_text().strip()])
+    subprocess.run(["javac", "-cp", classpath, "-d", str(folder), str(HDFS / "MiniHdfs.java")], check=True)
+    log = (folder / "log").open("wb")
+    with (
+        subprocess.Popen(
+            [
+                java,
+                "-Xmx256m",
+                "--add-opens",
+                "java.base/java.lang=ALL-UNNAMED",
+                "-cp",
+                classpath,
+                "MiniHdfs",
+                str(folder / "dfs"),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=folder,
+        ) as process,
+        log,
+    ):
+        assert process.stdout is not None
+        ports = process.stdout.readline().split()
+        if len(ports) != 2:
+            process.kill()
+            pytest.fail(
+                f"MiniDFSCluster did not start: {(folder / 'log').read_text('utf-8', 'replace')[-2000:]}"
+            )
+        try:
+            yield Far(f"hdfs://127.0.0.1:{ports[0]}", {"hdfs.webhdfs": f"127.0.0.1:{ports[1]}"})
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
