@@ -9,6 +9,7 @@ from rocket_spark.decode import (
     run_decode,
 )
 from rocket_spark.jobs import JobError
+from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
 
@@ -22,6 +23,9 @@ __all__ = [
     "decode_stores",
     "open_session",
     "plan_decode",
+    "plan_rebuilds",
+    "rebuild_stores",
     "register",
     "run_decode",
+    "run_rebuild",
 ]

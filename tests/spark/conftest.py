@@ -90,3 +90,13 @@ def stores(hand_made: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
     from rocket_golden import open_store
 
     return [hand_made, *(open_store(name, tmp_path_factory.mktemp(name)) for name in ("mixed", "ext"))]
+
+
+@pytest.fixture(scope="session")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Every golden store, by its name, in one folder."""
+    from rocket_golden import open_store
+    from rocket_golden import stores as names
+
+    folder = tmp_path_factory.mktemp("golden")
+    return {name: open_store(name, folder) for name in names()}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+    from rocket_columnar.rebuild import Rebuilt
     from rocket_spark import DecodeSummary
     from rocket_spark.jobs import Progress
 
@@ -179,7 +180,71 @@ def _decode(
         raise typer.Exit(_FINDINGS)
 
 
-_VERBS: Final[dict[str, Callable[..., None]]] = {"decode": _decode}
+def _print_rebuilt(done: dict[str, Rebuilt], out: Path) -> None:
+    for name, rebuilt in done.items():
+        for found in rebuilt.findings:
+            place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
+            where = f"{name}: {place}" if name else place
+            _note(f"{found.code} {where}: {found.message}")
+        slots, entries = rebuilt.geometry
+        typer.echo(
+            f"{out / name}: {len(rebuilt.files):,} files from {rebuilt.records:,} records; index files of {slots:,} slots "
+            f"and {entries:,} entries, consume-queue files of {rebuilt.queue_file_size:,} bytes"
+        )
+
+
+def _rebuild(
+    stores: Stores,
+    *,
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", metavar="OUT", help="Where the new files go; outside the stores."),
+    ],
+    master: Master = None,
+    remote: Remote = None,
+    conf: Conf = None,
+    geometry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S,N", help="Slots and entries of the index files. [each store's, else the default]"
+        ),
+    ] = None,
+    queue_file_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="BYTES", min=1, help="Length of a consume-queue file. [each store's, else 6000000]"
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each store.")] = False,
+) -> None:
+    """Make index files and consume queues again from commit logs, on Spark.
+
+    They are those of `rocketspec rebuild`, byte for byte: OUT/index, OUT/consumequeue and OUT/consumequeue_ext, of
+    several stores each in OUT/NAME. What had to be left out goes to stderr and makes exit code 1.
+
+    Example: `rocketspec spark rebuild ~/store -o ~/rebuilt --master 'local[4]'`
+    """
+    from rocket_columnar.geometry import parse_geometry
+
+    given = None if geometry is None else parse_geometry(geometry)
+    _require_pyspark()
+    from rocket_spark import plan_rebuilds, run_rebuild
+
+    job = plan_rebuilds(stores, output, geometry=given, queue_file_size=queue_file_size, overwrite=overwrite)
+    with _session(master, remote, conf) as (spark, progress):
+        done = run_rebuild(spark, job, progress=progress)
+    if as_json:
+        for name, rebuilt in done.items():
+            shown = {"store": str(job.stores[name])} | asdict(rebuilt) | {"geometry": list(rebuilt.geometry)}
+            typer.echo(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
+    else:
+        _print_rebuilt(done, output)
+    if any(rebuilt.findings for rebuilt in done.values()):
+        raise typer.Exit(_FINDINGS)
+
+
+_VERBS: Final[dict[str, Callable[..., None]]] = {"decode": _decode, "rebuild": _rebuild}
 
 
 def register(app: typer.Typer) -> None:

@@ -1,0 +1,271 @@
+"""Rebuilding stores on Spark: log files, then index files and queues, each in a task of its own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_columnar.audit import Finding
+from rocket_columnar.rebuild import PARTS, Rebuilt
+from rocket_columnar.rebuild_parts import (
+    Dispatched,
+    IndexPlan,
+    RebuildPlan,
+    dispatch_log,
+    name_indexes,
+    plan_indexes,
+    plan_rebuild,
+    write_index,
+    write_queues,
+)
+
+from rocket_spark._commit import Output, attempt, check_out
+from rocket_spark._stores import StorePath, name_stores
+from rocket_spark.jobs import Progress, run_tasks, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+__all__ = ["RebuildJob", "plan_rebuilds", "rebuild_stores", "run_rebuild"]
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildJob:
+    """What a rebuild job will do: all that can be wrong with the request has been checked, nothing is written."""
+
+    out: Path
+    stores: dict[str, Path]
+    plans: dict[str, RebuildPlan]
+
+
+@dataclass(frozen=True, slots=True)
+class _LogTask:
+    store: str
+    file: StoreFile
+    last: bool
+    buckets: int
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexTask:
+    store: str
+    plan: IndexPlan
+    parts: tuple[tuple[str, int], ...]
+    geometry: Geometry
+
+
+@dataclass(frozen=True, slots=True)
+class _QueueTask:
+    store: str
+    bucket: int
+    parts: tuple[tuple[str, tuple[int, ...]], ...]
+    ext: tuple[StoreFile, ...]
+    queue_file_size: int
+
+
+def rebuild_stores(
+    spark: SparkSession,
+    stores: StorePath | Sequence[StorePath],
+    out: str | Path,
+    *,
+    geometry: Geometry | None = None,
+    queue_file_size: int | None = None,
+    overwrite: bool = False,
+    progress: Progress = silent,
+) -> dict[str, Rebuilt]:
+    """Makes index files and consume queues from the commit logs of stores: the files of `rebuild`, byte for byte.
+
+    One store's go to `out/index`, `out/consumequeue` and `out/consumequeue_ext`; of several each has a folder of its
+    own. `out` holds all of them and `_SUCCESS`, or after an error what it held before.
+
+    Args:
+        spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
+        stores: the directories of one store or several.
+        out: a directory, missing or empty.
+        geometry: of the index files; else that of each store's own, else 4.9.3's default.
+        queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
+        overwrite: replaces what an earlier job wrote to `out`, once all is written.
+        progress: see `rocket_spark.jobs.Progress`.
+
+    Returns:
+        What was written, by the name of the store; one store has the name "".
+
+    Raises:
+        UsageError: `out` will not do, a store has no commit log, the geometry cannot be told or does not fit.
+        OSError: a file cannot be read or written.
+        JobError: Spark gave up.
+    """
+    job = plan_rebuilds(stores, out, geometry=geometry, queue_file_size=queue_file_size, overwrite=overwrite)
+    return run_rebuild(spark, job, progress=progress)
+
+
+def plan_rebuilds(
+    stores: StorePath | Sequence[StorePath],
+    out: str | Path,
+    *,
+    geometry: Geometry | None = None,
+    queue_file_size: int | None = None,
+    overwrite: bool = False,
+) -> RebuildJob:
+    """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
+    named, out = name_stores(stores), Path(out).absolute()
+    plans = {name: plan_rebuild(path, geometry, queue_file_size) for name, path in named.items()}
+    owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
+    check_out(out, list(named.values()), owned, overwrite=overwrite)
+    return RebuildJob(out, named, plans)
+
+
+def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
+    """The second half of `rebuild_stores`; arguments and errors as there."""
+    with Output(job.out) as output:
+        attempts = str(output.attempts)
+        logs, dispatched = _dispatch(spark, job, attempts, progress)
+        parts: dict[str, str] = {}
+        _indexes(spark, job, logs, dispatched, attempts, parts, progress)
+        _queues(spark, job, logs, dispatched, attempts, parts, progress)
+        output.commit(
+            parts, {"job": "rebuild", "stores": {name: str(path) for name, path in job.stores.items()}}
+        )
+    return {name: _rebuilt(job, name, dispatched[name]) for name in job.plans}
+
+
+def _dispatch(
+    spark: SparkSession, job: RebuildJob, attempts: str, progress: Progress
+) -> tuple[dict[str, list[str]], dict[str, list[Dispatched]]]:
+    """The first phase, log file by log file: for each store the attempts, and what they hold."""
+    tasks = [
+        _LogTask(name, file, file is plan.logs[-1], plan.buckets)
+        for name, plan in job.plans.items()
+        for file in plan.logs
+    ]
+    work = dispatch_task
+    outcomes = run_tasks(
+        spark, lambda task: work(task, attempts), tasks, what="commit logs", progress=progress
+    )
+    logs: dict[str, list[str]] = {name: [] for name in job.plans}
+    dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
+    for task, (folder, facts) in zip(tasks, outcomes, strict=True):
+        logs[task.store].append(folder)
+        findings = tuple(Finding(**found) for found in facts["findings"])
+        dispatched[task.store].append(
+            Dispatched(**{**facts, "bucket_units": tuple(facts["bucket_units"]), "findings": findings})
+        )
+    return logs, dispatched
+
+
+def dispatch_task(task: _LogTask, attempts: str) -> tuple[str, dict[str, Any]]:
+    """In a task: one log file."""
+    with attempt(attempts, "log") as folder:
+        done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets)
+    return folder.name, asdict(done)
+
+
+def _indexes(
+    spark: SparkSession,
+    job: RebuildJob,
+    logs: dict[str, list[str]],
+    dispatched: dict[str, list[Dispatched]],
+    attempts: str,
+    parts: dict[str, str],
+    progress: Progress,
+) -> None:
+    """The second phase, index file by index file; `parts` gets them."""
+    tasks: list[_IndexTask] = []
+    plans: dict[str, list[IndexPlan]] = {}
+    for name, plan in job.plans.items():
+        keys = tuple(zip(logs[name], (part.keys for part in dispatched[name]), strict=True))
+        plans[name] = plan_indexes(dispatched[name], plan.geometry)
+        tasks += (_IndexTask(name, one, _needed(one, keys), plan.geometry) for one in plans[name])
+    work = index_task
+    outcomes = run_tasks(
+        spark, lambda task: work(task, attempts), tasks, what="index files", progress=progress
+    )
+    for name, plan in job.plans.items():
+        mine = [outcome for task, outcome in zip(tasks, outcomes, strict=True) if task.store == name]
+        causes = [cause for _, cause in mine]
+        names = name_indexes(plan.files, plan.geometry, dispatched[name], plans[name], causes)
+        for (made, _), file in zip(mine, names, strict=True):
+            parts[_place(name, f"index/{file}")] = made
+
+
+def _needed(plan: IndexPlan, keys: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """The log files with keys of the index file and of the key before it; those before count only by their keys."""
+    needed: list[tuple[str, int]] = []
+    base = 0
+    for folder, count in keys:
+        if base >= plan.end:
+            break
+        needed.append((folder if base + count >= plan.begin else "", count))
+        base += count
+    return tuple(needed)
+
+
+def index_task(task: _IndexTask, attempts: str) -> tuple[str, int | None]:
+    """In a task: one index file. Its name is of this attempt, and a number, as 4.9.3 asks for."""
+    with attempt(attempts, "index") as folder:
+        folder.mkdir()
+        made = folder / _NUMBER
+        parts = [(Path(attempts) / log, count) for log, count in task.parts]
+        cause = write_index(task.plan, made, parts, task.geometry)
+    return f"{folder.name}/{_NUMBER}", cause
+
+
+_NUMBER: Final = "0"
+
+
+def _queues(
+    spark: SparkSession,
+    job: RebuildJob,
+    logs: dict[str, list[str]],
+    dispatched: dict[str, list[Dispatched]],
+    attempts: str,
+    parts: dict[str, str],
+    progress: Progress,
+) -> None:
+    """The third phase, bucket of queues by bucket; `parts` gets the queues' folders."""
+    tasks: list[_QueueTask] = []
+    for name, plan in job.plans.items():
+        units = tuple(zip(logs[name], (part.bucket_units for part in dispatched[name]), strict=True))
+        ext = tuple(file for file in plan.files if file.kind == "ext")
+        tasks += (
+            _QueueTask(name, bucket, units, ext, plan.queue_file_size)
+            for bucket in range(plan.buckets)
+            if any(counts[bucket] for _, counts in units)
+        )
+    work = queue_task
+    outcomes = run_tasks(
+        spark, lambda task: work(task, attempts), tasks, what="consume queues", progress=progress
+    )
+    for task, (folder, places) in zip(tasks, outcomes, strict=True):
+        for place in places:
+            parts[_place(task.store, place)] = f"{folder}/{place}"
+
+
+def queue_task(task: _QueueTask, attempts: str) -> tuple[str, list[str]]:
+    """In a task: the queues of one bucket."""
+    with attempt(attempts, "queues") as folder:
+        parts = [(Path(attempts) / log, counts) for log, counts in task.parts]
+        places = write_queues(task.bucket, folder, parts, task.ext, task.queue_file_size)
+    return folder.name, places
+
+
+def _place(store: str, place: str) -> str:
+    return f"{store}/{place}" if store else place
+
+
+def _rebuilt(job: RebuildJob, name: str, dispatched: Sequence[Dispatched]) -> Rebuilt:
+    plan = job.plans[name]
+    root = job.out / name
+    files = [path for part in PARTS for path in (root / part).rglob("*") if path.is_file()]
+    return Rebuilt(
+        tuple(sorted(path.relative_to(root).as_posix() for path in files)),
+        sum(part.records for part in dispatched),
+        plan.geometry,
+        plan.queue_file_size,
+        tuple(found for part in dispatched for found in part.findings),
+    )

@@ -1,0 +1,121 @@
+"""Jobs over every golden store at once, and the output folder: whole, or what it was before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from rocket_columnar.decode import decode as engine
+from rocket_columnar.store import find_files
+from rocket_spec.errors import MalformedError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def rows(store: Path) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for table, batch in engine(find_files(store), on_gap=lambda _: None):
+        found.setdefault(table, []).extend(batch.to_pylist())
+    return found
+
+
+def written(out: Path, store: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for folder in sorted(out.glob(f"*/store={store}")):
+        for part in sorted(folder.iterdir()):
+            found.setdefault(folder.parent.name, []).extend(pq.ParquetFile(part).read().to_pylist())
+    return found
+
+
+def test_every_golden_store_row_for_row(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    from rocket_spark import decode_stores
+
+    summary = decode_stores(spark, list(golden.values()), tmp_path / "out")
+    assert summary.stores == len(golden)
+    for name, store in golden.items():
+        assert written(tmp_path / "out", name) == rows(store), name
+    read = spark.read.parquet(str(tmp_path / "out" / "commit_log"))
+    counted = {row["store"]: row["count"] for row in read.groupBy("store").count().collect()}
+    assert counted == {name: len(rows(store)["commit_log"]) for name, store in golden.items()}
+
+
+def test_a_large_index_file_is_divided(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocket_spark import decode, decode_stores
+
+    monkeypatch.setattr(decode, "_TASK_BYTES", 1)
+    monkeypatch.setattr(decode, "_TASK_ENTRIES", 50)
+    tables = ["index_headers", "index_entries"]
+    summary = decode_stores(spark, golden["transactions"], tmp_path / "out", tables)
+    headers, entries = summary.tables
+    assert headers.parts < entries.parts
+    for table, expected in rows(golden["transactions"]).items():
+        parts = sorted((tmp_path / "out" / table).glob("part-*")) if table in tables else []
+        found = [row for part in parts for row in pq.ParquetFile(part).read().to_pylist()]
+        assert table not in tables or found == expected
+
+
+def test_an_index_file_that_was_replaced_meanwhile_fails_the_job(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocket_spark import decode, plan_decode, run_decode
+
+    index = min((golden["transactions"] / "index").iterdir())
+    copy = tmp_path / "store" / "index" / index.name
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(index.read_bytes())
+    monkeypatch.setattr(decode, "_TASK_ENTRIES", 50)
+    plan = plan_decode(tmp_path / "store", tmp_path / "out", ["index_entries"])
+    copy.write_bytes(bytes(len(index.read_bytes())))
+    with pytest.raises(MalformedError, match="as when the job began"):
+        run_decode(spark, plan)
+    assert not (tmp_path / "out").exists()
+
+
+def test_overwrite_replaces_when_all_is_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import decode_stores, plan_decode, run_decode
+
+    store, out = tmp_path / "store", tmp_path / "out"
+    store.mkdir()
+    (store / "checkpoint").write_bytes((hand_made / "checkpoint").read_bytes())
+    decode_stores(spark, hand_made, out, ["index_headers"])
+    plan = plan_decode(store, out, overwrite=True)
+    (store / "checkpoint").unlink()
+    with pytest.raises(FileNotFoundError):
+        run_decode(spark, plan)
+    assert {path.name for path in out.iterdir()} == {"index_headers", "_manifest.json", "_SUCCESS"}
+    (store / "checkpoint").write_bytes((hand_made / "checkpoint").read_bytes())
+    run_decode(spark, plan)
+    assert {path.name for path in out.iterdir()} == {"checkpoint", "_manifest.json", "_SUCCESS"}
+
+
+def test_overwrite_refuses_what_no_job_wrote(hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import plan_decode
+
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(UsageError, match=r"holds 'notes\.txt', which no such job wrote"):
+        plan_decode(hand_made, tmp_path, overwrite=True)
+
+
+def test_what_a_killed_job_left_is_named(hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import plan_decode
+
+    (tmp_path / "out" / "_temporary").mkdir(parents=True)
+    with pytest.raises(UsageError, match="a job is writing there, or was killed"):
+        plan_decode(hand_made, tmp_path / "out")
+    assert plan_decode(hand_made, tmp_path / "out", overwrite=True).files > 0
+
+
+def test_names_of_stores() -> None:
+    from rocket_spark._stores import name_stores
+
+    assert list(name_stores(["/data/a/store", "/data/b/store"])) == ["a/store", "b/store"]
+    assert list(name_stores("/data/a/store")) == [""]
+    with pytest.raises(UsageError, match="no store to read"):
+        name_stores([])

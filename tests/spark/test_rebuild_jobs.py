@@ -1,0 +1,69 @@
+"""`rebuild_stores` against the single-machine rebuild, byte for byte."""
+
+from __future__ import annotations
+
+import filecmp
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar.rebuild import rebuild
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def files(root: Path) -> list[str]:
+    found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def same(one: Path, other: Path) -> None:
+    names = files(one)
+    assert names == files(other)
+    assert [name for name in names if not filecmp.cmp(one / name, other / name, shallow=False)] == []
+
+
+def test_every_golden_store_in_one_job(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    from rocket_spark import rebuild_stores
+
+    done = rebuild_stores(spark, list(golden.values()), tmp_path / "out")
+    assert done.keys() == golden.keys()
+    for name, store in golden.items():
+        assert done[name] == rebuild(store, tmp_path / "whole" / name)
+        same(tmp_path / "out" / name, tmp_path / "whole" / name)
+
+
+def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    from rocket_spark import rebuild_stores
+    from rocket_spark._commit import read_manifest
+
+    options: Any = {"geometry": Geometry(11, 40), "queue_file_size": 100}
+    seen: list[tuple[str, int, int]] = []
+    done = rebuild_stores(
+        spark, golden["mixed"], tmp_path / "out", progress=lambda *told: seen.append(told), **options
+    )
+    assert done == {"": rebuild(golden["mixed"], tmp_path / "whole", **options)}
+    same(tmp_path / "out", tmp_path / "whole")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "index", "consumequeue", "_manifest.json", "_SUCCESS"
+    }  # fmt: skip
+    assert [file["path"] for file in read_manifest(tmp_path / "out")["files"]] == files(tmp_path / "out")
+    assert {what for what, _, _ in seen} == {"commit logs", "index files", "consume queues"}
+
+
+def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_path: Path) -> None:
+    from rocket_spark import plan_rebuilds
+
+    with pytest.raises(UsageError, match="holds no commit log"):
+        plan_rebuilds(golden["mixed"] / "index", tmp_path / "out")
+    with pytest.raises(UsageError, match="lies in the store"):
+        plan_rebuilds(golden["mixed"], golden["mixed"] / "new")
+    with pytest.raises(UsageError, match="overlaps"):
+        plan_rebuilds([golden["mixed"], golden["mixed"] / "commitlog"], tmp_path / "out")
+    with pytest.raises(UsageError, match="is read already"):
+        plan_rebuilds([golden["mixed"], golden["mixed"]], tmp_path / "out")
