@@ -23,6 +23,7 @@ _VERBS = (
     "diff",
     "digest",
     "spec",
+    "mutants",
     "golden",
     "spark",
 )

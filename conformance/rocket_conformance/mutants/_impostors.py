@@ -1,0 +1,160 @@
+"""Implementations that implement nothing: null answers, echoes, bytes without answers and answers without bytes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_conformance.protocol import OPERATIONS, PROTOCOL
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.session import open_handler
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from rocket_conformance.protocol import Op, Result
+    from rocket_conformance.transport import Handler, Transport
+
+__all__ = ["IMPOSTORS", "Answers", "Impostor"]
+
+_EMPTY: Final[dict[str, Any]] = {
+    "i32": 0,
+    "i64": "0",
+    "i64[]": [],
+    "bool": False,
+    "string": "",
+    "string?": None,
+    "key": "",
+    "key?": None,
+    "unit?": None,
+    "request[]": [],
+}
+
+
+def _empty(op: Op) -> Result:
+    return {name: _EMPTY[kind] for name, kind in OPERATIONS[op["op"]].result.items()}
+
+
+def _true(op: Op) -> Result:
+    return {name: True if value is False else value for name, value in _empty(op).items()}
+
+
+def _echo(op: Op) -> Result:
+    """Each result field from the operation's field of that name, else from its first of that kind."""
+    operation = OPERATIONS[op["op"]]
+    result = _empty(op)
+    for name, kind in operation.result.items():
+        alike = [field for field, other in operation.fields.items() if field == name or other == kind]
+        given = [op[field] for field in sorted(alike, key=lambda field: field != name) if field in op]
+        result[name] = given[0] if given else result[name]
+    return result
+
+
+def _rejected(_op: Op) -> Result:
+    return {"rejected": "not today"}
+
+
+def _skipped(_op: Op) -> Result:
+    return {"skipped": "not today"}
+
+
+def _unsupported(_op: Op) -> Result:
+    return {"unsupported": True}
+
+
+class Answers:
+    """An adapter that answers each operation by itself and touches no file."""
+
+    def __init__(
+        self, name: str, answer: Callable[[Op], Result], ops: tuple[str, ...] = tuple(OPERATIONS)
+    ) -> None:
+        self._answer = answer
+        self._hello = {
+            "protocol": PROTOCOL,
+            "name": name,
+            "version": "4.9.3",
+            "language": "python",
+            "ops": sorted(ops),
+            "geometry": "any",
+            "features": ["lone_surrogates"],
+            "max_in_flight": 1,
+        }
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to a message of protocol 1; None for bye."""
+        if message["cmd"] == "hello":
+            return self._hello
+        if message["cmd"] == "bye":
+            return None
+        return {"id": message["id"], "results": [self._answer(op) for op in message["ops"]], "files": []}
+
+
+class _AnswersOnly(ReferenceAdapter):
+    """Right answers, and no byte of it where the harness looks."""
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        if message["cmd"] != "case":
+            return super().handle(message)
+        with tempfile.TemporaryDirectory(prefix="rocketspec-") as scratch:
+            copy = Path(scratch, "case")
+            shutil.copytree(message["dir"], copy)
+            answer = super().handle({**message, "dir": str(copy)}) or {}
+        return {**answer, "files": []}
+
+
+class _BytesOnly(ReferenceAdapter):
+    """The right bytes, and null answers."""
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        answer = super().handle(message)
+        if answer is not None and message["cmd"] == "case":
+            answer["results"] = [
+                result if "rejected" in result else _empty(op)
+                for op, result in zip(message["ops"], answer["results"], strict=True)
+            ]
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Impostor:
+    """An adapter that behaves and implements nothing.
+
+    Attributes:
+        name: what it does.
+        handler: makes it.
+        clause: "none": it misreads no clause of its own.
+    """
+
+    name: str
+    handler: Callable[[], Handler]
+    clause: str = "none"
+
+    @contextmanager
+    def open(self) -> Generator[Transport]:
+        """It as an implementation under test, in this process."""
+        with open_handler(self.handler()) as transport:
+            yield transport
+
+
+def _answering(
+    name: str, answer: Callable[[Op], Result], ops: tuple[str, ...] = tuple(OPERATIONS)
+) -> Impostor:
+    return Impostor(name, lambda: Answers(name, answer, ops))
+
+
+IMPOSTORS: Final = (
+    _answering("always-empty", _empty),
+    _answering("always-true", _true),
+    _answering("echo", _echo),
+    _answering("rejects-all", _rejected),
+    _answering("skips-all", _skipped),
+    _answering("supports-nothing", _unsupported),
+    _answering("declares-nothing", _empty, ()),
+    Impostor("answers-without-bytes", lambda: _AnswersOnly(name="answers-without-bytes")),
+    Impostor("bytes-without-answers", lambda: _BytesOnly(name="bytes-without-answers")),
+)
+"""Each behaves as an adapter must."""

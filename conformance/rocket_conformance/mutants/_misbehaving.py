@@ -1,0 +1,135 @@
+"""Adapters that break the protocol: programs of their own, since some take their process with them.
+
+    python -m rocket_conformance.mutants NAME
+
+is each of them, and each other wrong implementation, as an adapter's command.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.session import open_command
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from rocket_conformance.transport import Handler, Transport
+
+__all__ = ["MISBEHAVING", "Misbehaving", "serve"]
+
+_LATE: Final = 3
+"""The case at which one goes wrong that begins well: alone, each case passes."""
+
+_TIMEOUT: Final = 1.0
+"""Seconds that one of them has for a case."""
+
+Send: TypeAlias = "Callable[[str], None]"
+Answer: TypeAlias = "Mapping[str, Any]"
+
+
+def _crash(_send: Send, _answer: Answer, _number: int) -> None:
+    os._exit(70)
+
+
+def _hang(_send: Send, _answer: Answer, _number: int) -> None:
+    time.sleep(3600)
+
+
+def _garbage(send: Send, _answer: Answer, _number: int) -> None:
+    send("not JSON\n")
+
+
+def _wrong_id(send: Send, answer: Answer, number: int) -> None:
+    send(json.dumps({**answer, "id": f"not {number}"}) + "\n")
+
+
+def _early_exit(_send: Send, _answer: Answer, number: int) -> None:
+    if number >= _LATE:
+        sys.exit(0)
+
+
+def _endless(send: Send, _answer: Answer, _number: int) -> None:
+    while True:
+        send("x" * 65536)
+
+
+def _half_a_line(send: Send, answer: Answer, _number: int) -> None:
+    send(json.dumps(answer)[:20])
+    sys.exit(0)
+
+
+def _too_few_results(send: Send, answer: Answer, _number: int) -> None:
+    send(json.dumps({**answer, "results": answer["results"][1:]}) + "\n")
+
+
+def _answers_twice(send: Send, answer: Answer, _number: int) -> None:
+    send(json.dumps(answer) + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Misbehaving:
+    """A program that answers rightly but for what it does first at each case.
+
+    Attributes:
+        name: what it does.
+        first: called at each case with a way to write, the right answer and the case's number from 1; what
+            it writes goes before the right answer.
+        clause: "none": it misreads no clause.
+    """
+
+    name: str
+    first: Callable[[Send, Answer, int], None]
+    clause: str = "none"
+
+    @contextmanager
+    def open(self) -> Generator[Transport]:
+        """It as an implementation under test, in a process of its own."""
+        command = [sys.executable, "-m", "rocket_conformance.mutants", self.name]
+        with open_command(command, case_timeout=_TIMEOUT) as transport:
+            yield transport
+
+    def handler(self) -> Handler:
+        """What answers where it does not misbehave: the reference."""
+        return ReferenceAdapter(name=self.name)
+
+
+MISBEHAVING: Final = (
+    Misbehaving("crashes", _crash),
+    Misbehaving("hangs", _hang),
+    Misbehaving("writes-garbage", _garbage),
+    Misbehaving("answers-another-case", _wrong_id),
+    Misbehaving("exits-early", _early_exit),
+    Misbehaving("never-ends-a-line", _endless),
+    Misbehaving("ends-in-the-middle-of-a-line", _half_a_line),
+    Misbehaving("gives-too-few-results", _too_few_results),
+    Misbehaving("answers-twice", _answers_twice),
+)
+"""Each breaks the protocol in one way."""
+
+
+def serve(handler: Handler, first: Callable[[Send, Answer, int], None] | None = None) -> None:
+    """Speaks protocol 1 on stdin and stdout until bye."""
+    output = sys.stdout.buffer
+
+    def send(text: str) -> None:
+        output.write(text.encode("utf-8", "surrogatepass"))
+        output.flush()
+
+    number = 0
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        answer = handler.handle(message)
+        if answer is None:
+            return
+        if message["cmd"] == "case" and first is not None:
+            number += 1
+            first(send, answer, number)
+        send(json.dumps(answer) + "\n")
