@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
@@ -274,7 +275,7 @@ def decode(
     files: Sequence[StoreFile],
     *,
     tables: Sequence[str] | None = None,
-    geometry: Geometry | None = None,
+    geometry: Geometry | Mapping[StoreFile, GeometryGuess] | None = None,
     columns: Sequence[str] | None = None,
     limit: int | None = None,
     all_entries: bool = False,
@@ -305,7 +306,8 @@ def decode(
     Args:
         files: as `find_files` lists them.
         tables: names of tables; by default all that `files` have rows for.
-        geometry: of the index files; by default told as `geometry.resolve` tells it.
+        geometry: of the index files; by default told as `geometry.resolve` tells it; what `resolve_each` said of
+            them earlier is taken as it is, and their slots and chains are not read again.
         columns: only these columns, in this order; each must be in one of the tables.
         limit: at most so many rows of each table.
         skip: rows of each table to pass over first, of those that `where` lets pass; entries and units passed
@@ -332,9 +334,9 @@ def decode(
     schemas = _chosen_schemas(chosen, columns)
     if where is not None:
         where.check(chosen)
-    geometries = {}
+    geometries: dict[StoreFile, GeometryGuess] = {}
     if any(TABLE_KINDS[table] == "index" for table in chosen):
-        geometries = resolve_each(files, geometry)
+        geometries = dict(geometry) if isinstance(geometry, Mapping) else resolve_each(files, geometry)
     if on_geometry is not None:
         for file, guess in geometries.items():
             on_geometry(file, guess)

@@ -81,9 +81,9 @@ def test_rows_passed_over_are_not_fetched() -> None:
 
     file = placed_file("index/20260101000000000", source=Source("far", len(data), read))
     assert file is not None
-    (geometry,) = {guess.geometry for guess in resolve_each([file]).values()}
-    batches = decode([file], tables=["index_entries"], geometry=geometry, skip=100, limit=50, batch_rows=50)
+    known = resolve_each([file])
     asked.clear()
+    batches = decode([file], tables=["index_entries"], geometry=known, skip=100, limit=50, batch_rows=50)
     assert [row["entry"] for _, batch in batches for row in batch.to_pylist()] == list(range(101, 151))
     assert asked == [(0, 40), (40 + 4 * 7 + 20 * 101, 20 * 50)]
 
