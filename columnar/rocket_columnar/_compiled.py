@@ -75,22 +75,23 @@ def _swapped(value: Any) -> Any:
 
 @_jit
 def put_entries(
-    words: NDArray[np.uint32],
+    slots: NDArray[np.uint32],
+    entries: NDArray[np.uint32],
     hashes: NDArray[np.int32],
     phy_offsets: NDArray[np.int64],
     store_timestamps: NDArray[np.int64],
-    slots: int,
     count: int,
     begin: int,
 ) -> int:
-    """Puts entries from number `count` on, slots and all (IDX-PUT-2 .. IDX-PUT-8); there is room for them.
+    """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8) into `entries`, which has room for just these.
 
-    `begin` is the header's begin timestamp. Returns how many slots were empty; the header is the caller's.
+    Both are words as they lie in a file; `begin` is the header's begin timestamp. Returns how many slots were
+    empty; the header is the caller's.
     """
     used = 0
-    inverse = 1.0 / slots
-    at = 10 + slots + 5 * count
-    ahead = np.empty(_AHEAD, np.int64)
+    size = len(slots)
+    inverse = 1.0 / size
+    ahead = np.empty(_AHEAD, np.uint64)
     held = np.empty(_AHEAD, np.uint32)  # only so that the words are read; a put in between changes them
     for i in range(len(hashes)):
         j = i % _AHEAD
@@ -98,33 +99,32 @@ def put_entries(
             # The slots of some puts at once, none waiting for the memory of another.
             for k in range(min(_AHEAD, len(hashes) - i)):
                 key_hash = _long(hashes[i + k])
-                slot = key_hash - _long(key_hash * inverse) * slots  # one too far at most, on either side
+                slot = key_hash - _long(key_hash * inverse) * size  # one too far at most, on either side
                 if slot < 0:
-                    slot += slots
-                elif slot >= slots:
-                    slot -= slots
-                ahead[k] = 10 + slot
-                held[k] = words[10 + slot]
-        key_hash = _long(hashes[i])
+                    slot += size
+                elif slot >= size:
+                    slot -= size
+                ahead[k] = slot
+                held[k] = slots[np.uint64(slot)]
         slot = ahead[j]
-        previous = _long(np.int32(_swapped(words[slot])))
+        previous = _long(np.int32(_swapped(slots[slot])))
         if previous <= 0 or previous > count:
             previous = 0
             used += 1
         time = _long(store_timestamps[i])
-        seconds = _long(0)
+        seconds = np.uint64(0)
         if begin > 0:
-            seconds = min(max(time - begin, 0) // 1000, 0x7FFFFFFF)
+            seconds = min(np.uint64(max(time - begin, 0)) // np.uint64(1000), np.uint64(0x7FFFFFFF))
         if count <= 1:
             begin = time
         phy_offset = phy_offsets[i]
-        words[at] = _swapped(key_hash)
-        words[at + 1] = _swapped(phy_offset >> 32)
-        words[at + 2] = _swapped(phy_offset)
-        words[at + 3] = _swapped(seconds)
-        words[at + 4] = _swapped(previous)
-        words[slot] = _swapped(count)
-        at += 5
+        at = np.uint64(5 * i)
+        entries[at] = _swapped(hashes[i])
+        entries[at + np.uint64(1)] = _swapped(phy_offset >> 32)
+        entries[at + np.uint64(2)] = _swapped(phy_offset)
+        entries[at + np.uint64(3)] = _swapped(seconds)
+        entries[at + np.uint64(4)] = _swapped(previous)
+        slots[slot] = _swapped(count)
         count += 1
     return used
 

@@ -33,6 +33,22 @@ _TAGS: Final = np.frombuffer(b"TAGS", np.uint8)
 _DELAY: Final = np.frombuffer(b"DELAY", np.uint8)
 
 
+_EIGHT: Final = np.uint64(8)
+_HIGH: Final = np.uint64(0x8080808080808080)
+_BYTES: Final = np.uint64(0x00FF00FF00FF00FF)
+_PAIRS: Final = np.uint64(0x0000FFFF0000FFFF)
+_FOURS: Final = np.uint64(0x00000000FFFFFFFF)
+
+
+@_jit
+def _word(data: NDArray[np.uint8], at: Any) -> Any:
+    """Eight bytes as a number, the first the lowest; the compiler makes one load of it."""
+    word = np.uint64(data[at])
+    for j in range(1, 8):
+        word |= np.uint64(data[at + np.uint64(j)]) << np.uint64(8 * j)
+    return word
+
+
 @_jit
 def _is(window: NDArray[np.uint8], at: int, length: int, name: NDArray[np.uint8]) -> Any:
     if length != len(name):
@@ -120,29 +136,27 @@ def hash_utf8(
     for i in range(len(hashes)):
         at, end = _long(bounds[i]), _long(bounds[i + 1])
         first = _long(codes[i * step])
-        code = first
-        high = np.uint8(0)
-        while at + 8 <= end:
-            code = (
-                code * 0x94446F01  # 31^8
-                + _long(data[at]) * 27512614111
-                + _long(data[at + 1]) * 887503681
-                + _long(data[at + 2]) * 28629151
-                + _long(data[at + 3]) * 923521
-                + _long(data[at + 4]) * 29791
-                + _long(data[at + 5]) * 961
-                + _long(data[at + 6]) * 31
-                + _long(data[at + 7])
-            ) & 0xFFFFFFFF
-            high |= data[at] | data[at + 1] | data[at + 2] | data[at + 3]
-            high |= data[at + 4] | data[at + 5] | data[at + 6] | data[at + 7]
-            at += 8
-        while at < end:
-            code = (code * 31 + _long(data[at])) & 0xFFFFFFFF
-            high |= data[at]
-            at += 1
-        if high & 0x80:
-            at = _long(bounds[i])
+        word, high = np.uint64(0), np.uint64(0)
+        code = np.uint64(first)
+        place, rest = np.uint64(at), np.uint64(max(end - at, 0))
+        while rest >= _EIGHT:
+            # Eight bytes as one word: pairs, then fours, then all, each part multiplied in its own lane.
+            word = _word(data, place)
+            high |= word
+            word = (word & _BYTES) * np.uint64(31) + (word >> _EIGHT & _BYTES)
+            word = (word & _PAIRS) * np.uint64(961) + (word >> np.uint64(16) & _PAIRS)
+            word = (word & _FOURS) * np.uint64(923521) + (word >> np.uint64(32))
+            code = code * np.uint64(0x94446F01) + word  # 31^8, as all of it modulo 2^32
+            place += _EIGHT
+            rest -= _EIGHT
+        while rest > np.uint64(0):
+            word = np.uint64(data[place])
+            high |= word
+            code = code * np.uint64(31) + word
+            place += np.uint64(1)
+            rest -= np.uint64(1)
+        code = _long(code & _FOURS)
+        if high & _HIGH:
             if not _well_formed(data, at, end):
                 return i
             code = _text_hash(data, at, end, first)

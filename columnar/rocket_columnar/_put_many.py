@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from rocket_columnar._index_header import IndexHeader
     from rocket_columnar._mapping import Mapping
 
-__all__ = ["Puts", "plain", "put_batch"]
+__all__ = ["Puts", "after", "plain", "put_batch", "put_words"]
 
 _AT_ONCE = 1 << 20
 _INT_MAX = 0x7FFFFFFF
+_HEADER_WORDS, _ENTRY_WORDS = INDEX_HEADER.size // 4, INDEX_ENTRY.size // 4
 
 
 def plain(geometry: Geometry) -> bool:
@@ -52,42 +53,45 @@ def put_batch(
     Source: IDX-PUT-1 .. IDX-PUT-8.
     """
     accepted = min(len(puts.hashes), max(0, geometry.index_num - header.index_count))
-    if accepted and (compiled or accepted >= hashing.COMPILED_FROM):
-        return _put_compiled(mapping, geometry, header, puts.part(0, accepted)), accepted
+    compiled = compiled or accepted >= hashing.COMPILED_FROM
+    words = np.frombuffer(mapping, np.uint32, geometry.file_size // 4)
+    slots, entries = np.split(words[_HEADER_WORDS:], [geometry.hash_slot_num])
     for start in range(0, accepted, _AT_ONCE):
-        header = _put_part(mapping, geometry, header, puts.part(start, min(start + _AT_ONCE, accepted)))
+        part = puts.part(start, min(start + _AT_ONCE, accepted))
+        first = _ENTRY_WORDS * header.index_count
+        room = entries[first : first + _ENTRY_WORDS * len(part.hashes)]
+        changed = after(header, part, put_words(slots, room, part, header, compiled=compiled))
+        _write_header(mapping, header, changed)
+        header = changed
     return header, accepted
 
 
-def _put_compiled(mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts) -> IndexHeader:
-    from rocket_columnar import _compiled
+def put_words(
+    slots: NDArray[np.uint32], entries: NDArray[np.uint32], puts: Puts, header: IndexHeader, *, compiled: bool
+) -> int:
+    """Puts entries from number `header.index_count` on into `entries`, which has room for just these.
 
-    words = np.frombuffer(mapping, np.uint32, geometry.file_size // 4)
-    where = (geometry.hash_slot_num, header.index_count, header.begin_timestamp)
-    return _after(mapping, header, puts, _compiled.put_entries(words, *puts, *where))
+    Both are words as they lie in a file. Returns how many slots were empty; the header is the caller's.
+    """
+    if compiled:
+        from rocket_columnar import _compiled
 
-
-def _put_part(mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts) -> IndexHeader:
+        return _compiled.put_entries(slots, entries, *puts, header.index_count, header.begin_timestamp)
     hashes, phy_offsets, store_timestamps = puts
-    number = len(hashes)
-    slots = np.frombuffer(mapping, ">i4", geometry.hash_slot_num, INDEX_HEADER.size)
-    first = geometry.entries_offset + INDEX_ENTRY.size * header.index_count
-    entries = np.frombuffer(mapping, ENTRY, number, first)
-    slot = hashes % np.int32(geometry.hash_slot_num)
-    entry = np.arange(header.index_count, header.index_count + number, dtype=np.int32)
-    previous = _link(slot, entry, slots)
-
-    entries["key_hash"] = hashes
-    entries["phy_offset"] = phy_offsets
-    entries["time_diff"] = _time_diffs(header, store_timestamps)
-    entries["prev_entry"] = previous
-    return _after(mapping, header, puts, int(np.count_nonzero(previous == 0)))
+    rows = entries.view(ENTRY)
+    numbers = np.arange(header.index_count, header.index_count + len(hashes), dtype=np.int32)
+    previous = _link(hashes % np.int32(len(slots)), numbers, slots.view(">i4"))
+    rows["key_hash"] = hashes
+    rows["phy_offset"] = phy_offsets
+    rows["time_diff"] = _time_diffs(header, store_timestamps)
+    rows["prev_entry"] = previous
+    return int(np.count_nonzero(previous == 0))
 
 
-def _after(mapping: Mapping, header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
-    """The header after `puts`, of which `used` found an empty slot; written to the file too."""
+def after(header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
+    """The header after `puts`, of which `used` found an empty slot."""
     _, phy_offsets, store_timestamps = puts
-    after = replace(
+    changed = replace(
         header,
         hash_slot_count=to_i32(header.hash_slot_count + used),
         index_count=header.index_count + len(phy_offsets),
@@ -95,9 +99,9 @@ def _after(mapping: Mapping, header: IndexHeader, puts: Puts, used: int) -> Inde
         end_timestamp=int(store_timestamps[-1]),
     )
     if header.index_count <= 1:
-        after = replace(after, begin_phy_offset=int(phy_offsets[0]), begin_timestamp=int(store_timestamps[0]))
-    _write_header(mapping, header, after)
-    return after
+        begin = int(phy_offsets[0]), int(store_timestamps[0])
+        changed = replace(changed, begin_phy_offset=begin[0], begin_timestamp=begin[1])
+    return changed
 
 
 def _link(slot: NDArray[np.int32], entry: NDArray[np.int32], slots: NDArray[np.int32]) -> NDArray[np.int32]:

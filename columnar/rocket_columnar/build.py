@@ -1,13 +1,13 @@
 """Index files in bulk: what puts one after the other would have made, byte for byte, rolls included.
 
-Keys go from UTF-8 to hashes without becoming Python strings, and hashes into mapped files; large batches by compiled
-loops, a batch's hashes made while the one before it is put.
+Keys go from UTF-8 to hashes without becoming Python strings; large batches by compiled loops, a batch's hashes made
+while the one before it is put.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -15,12 +15,12 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
 from rocket_columnar import hashing
-from rocket_columnar._put_many import Puts, plain, put_batch
+from rocket_columnar._new_index import NewIndex
+from rocket_columnar._put_many import Puts, plain
 from rocket_columnar.hashing import hash_keys
-from rocket_columnar.index_file import IndexFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IndexBuilder", "build"]
 
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 16
 
 
 class IndexBuilder:
@@ -50,7 +50,8 @@ class IndexBuilder:
         self.geometry = geometry
         self.made: list[Path] = []
         self._paths = iter(paths)
-        self._file: _OpenFile | None = None
+        self._file: NewIndex | None = None
+        self._count = 0
 
     def __enter__(self) -> Self:
         return self
@@ -61,9 +62,10 @@ class IndexBuilder:
         self.close()
 
     def close(self) -> None:
-        """Releases the file."""
+        """Makes the last file whole: what was put lies in a file once the next is begun, or it is closed."""
         if self._file is not None:
             self._file.close()
+            self._file = None
 
     def put_many(
         self,
@@ -82,7 +84,7 @@ class IndexBuilder:
             phy_offsets: bytes, one a key.
             store_timestamps: ms since the epoch, one a key.
             topic: what the keys belong to.
-            threads: 2 makes a batch's hashes while the one before it is put.
+            threads: with 2, hashes are made ahead and entries written behind the one that puts.
 
         Raises:
             UsageError: there are more files to make than paths; what went before is put.
@@ -94,22 +96,24 @@ class IndexBuilder:
         times = np.ascontiguousarray(store_timestamps, np.int64)
         if not len(keys) == len(offsets) == len(times):
             raise ValueError(f"{len(keys)} keys, {len(offsets)} offsets, {len(times)} timestamps")
-        compiled = len(keys) >= hashing.COMPILED_FROM
+        self._count += len(keys)
+        compiled = self._count >= hashing.COMPILED_FROM
         done = 0
-        for hashes in _hashed(keys, topic, threads):
-            stop = done + len(hashes)
-            self._put(Puts(hashes, offsets[done:stop], times[done:stop]), compiled=compiled)
-            done = stop
+        with _Helpers(threads) as helpers:
+            for hashes in _hashed(keys, topic, helpers, compiled=compiled):
+                stop = done + len(hashes)
+                self._put(Puts(hashes, offsets[done:stop], times[done:stop]), helpers, compiled=compiled)
+                done = stop
 
-    def _put(self, puts: Puts, *, compiled: bool) -> None:
+    def _put(self, puts: Puts, helpers: _Helpers, *, compiled: bool) -> None:
         done, number = 0, len(puts.hashes)
         while done < number:
             if self._file is None or self._file.full():
-                self._roll()
-            assert self._file is not None  # noqa: S101 - for the type checkers
-            done += self._file.put_batch(puts.part(done, number), compiled=compiled)
+                helpers.wait()
+                self._file = self._rolled()
+            done += self._file.put(puts.part(done, number), compiled=compiled, write=helpers.write)
 
-    def _roll(self) -> None:
+    def _rolled(self) -> NewIndex:
         """The next file, seeded with the end of the one that is full."""
         path = next(self._paths, None)
         if path is None:
@@ -118,49 +122,75 @@ class IndexBuilder:
             raise FileExistsError(f"{path} is there; index files are built anew")
         phy_offset, timestamp = 0, 0
         if self._file is not None:
-            header = self._file.header()
-            phy_offset, timestamp = header.end_phy_offset, header.end_timestamp
-            self._file.close()
-        self._file = _OpenFile(path, *self.geometry, end_phy_offset=phy_offset, end_timestamp=timestamp)
+            phy_offset, timestamp = self._file.header.end_phy_offset, self._file.header.end_timestamp
+            self.close()
+        file = NewIndex(path, self.geometry, end_phy_offset=phy_offset, end_timestamp=timestamp)
         self.made.append(path)
+        return file
 
 
-class _OpenFile(IndexFile):
-    """An index file that takes puts as hashes."""
+class _Helpers:
+    """The other threads of a build: one batch of hashes is made ahead, one run of entries written behind.
 
-    __slots__ = ()
+    Without others the work is done where it is asked for.
+    """
 
-    def put_batch(self, puts: Puts, *, compiled: bool) -> int:
-        """Puts as many as fit; how many those are."""
-        header, accepted = put_batch(self._mapping, self.geometry, self.header(), puts, compiled=compiled)
-        self._take(header)
-        return accepted
+    def __init__(self, threads: int) -> None:
+        self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._writing: deque[Future[None]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.wait()
+        finally:
+            if self.pool is not None:
+                self.pool.shutdown(cancel_futures=True)
+
+    def write(self, work: Callable[[], None]) -> None:
+        """Has `work` done, when those before it are."""
+        if self.pool is None:
+            work()
+            return
+        while len(self._writing) > 1:
+            self._writing.popleft().result()
+        self._writing.append(self.pool.submit(work))
+
+    def wait(self) -> None:
+        """Until all is written."""
+        while self._writing:
+            self._writing.popleft().result()
 
 
-def _hashed(keys: Any, topic: str | None, threads: int) -> Iterator[NDArray[np.int32]]:
-    """The hashes of the keys, a batch at a time; with two threads one batch ahead."""
+def _hashed(
+    keys: Any, topic: str | None, helpers: _Helpers, *, compiled: bool
+) -> Iterator[NDArray[np.int32]]:
+    """The hashes of the keys, a batch at a time; with other threads some batches ahead."""
     if isinstance(keys, np.ndarray):
         yield np.ascontiguousarray(keys, np.int32)
         return
-    parts = [(start, min(start + _AT_ONCE, len(keys))) for start in range(0, len(keys), _AT_ONCE)]
-    compiled = len(keys) >= hashing.COMPILED_FROM
+    if hasattr(getattr(keys, "type", None), "index_type"):  # a dictionary is hashed once
+        yield hash_keys(keys, topic, compiled=compiled)
+        return
+    parts = (slice(start, start + _AT_ONCE) for start in range(0, len(keys), _AT_ONCE))
 
-    def work(part: tuple[int, int]) -> NDArray[np.int32]:
-        return hash_keys(keys[slice(*part)], topic, compiled=compiled)
+    def work(part: slice) -> NDArray[np.int32]:
+        return hash_keys(keys[part], topic, compiled=compiled)
 
-    if threads < 2:
+    if helpers.pool is None:
         yield from map(work, parts)
         return
-    with ThreadPoolExecutor(1) as pool, ExitStack() as stack:
-        ahead = [pool.submit(work, part) for part in parts[:2]]
-        stack.callback(lambda: [future.cancel() for future in ahead])
-        for part in [*parts[2:], None, None]:
-            if not ahead:
-                return
-            hashes = ahead.pop(0).result()
-            if part is not None:
-                ahead.append(pool.submit(work, part))
-            yield hashes
+    ahead: deque[Future[NDArray[np.int32]]] = deque()
+    for part in parts:
+        ahead.append(helpers.pool.submit(work, part))
+        if len(ahead) > 2:
+            yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()
 
 
 def build(

@@ -108,7 +108,7 @@ def test_batches_go_on_where_the_one_before_ended(tmp_path: Path, monkeypatch: p
             stop = {0: 60, 60: 61, 61: 100, 100: 170}[start]
             part = [column[start:stop] for column in rows]
             builder.put_many(pa.array(part[0]), part[1], part[2], topic="T", threads=start % 2 + 1)  # type: ignore[arg-type]
-        same_files(builder.made, expected)
+    same_files(builder.made, expected)
 
 
 @pytest.mark.usefixtures("_way")
