@@ -24,8 +24,9 @@ _PATIENCE: Final = 600_000
 
 def read_checkpoint(file: StoreFile) -> tuple[int, int, int]:
     """The three times in ms; what a shorter file lacks is 0, as after a broker's start (CKP-2)."""
-    with file.path.open("rb") as opened:
-        physic, logics, index = _TIMES.unpack(opened.read(_TIMES.size).ljust(_TIMES.size, b"\0"))
+    with file.open() as reader:
+        raw = reader.read(0, min(reader.size, _TIMES.size)).tobytes()
+    physic, logics, index = _TIMES.unpack(raw.ljust(_TIMES.size, b"\0"))
     return physic, logics, index
 
 

@@ -8,15 +8,17 @@ import numpy as np
 from rocket_spec.errors import InvalidError
 
 from rocket_columnar._audit_finding import Finding, finding, runs
-from rocket_columnar._audit_index import used_count
+from rocket_columnar._audit_index_read import EntryWindows, entry_position
 from rocket_columnar.index_file import IndexFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from rocket_spec.layout import Geometry
 
-    from rocket_columnar._audit_index_read import IndexContent
+    from rocket_columnar._audit_look import IndexLook
+    from rocket_columnar.store import StoreFile
 
 __all__ = ["check_selects"]
 
@@ -25,16 +27,22 @@ _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _AT_ONCE: Final = 1 << 20
 
 
-def check_selects(content: IndexContent, report: Callable[[Finding], None]) -> None:
+def check_selects(
+    file: StoreFile, geometry: Geometry, look: IndexLook, report: Callable[[Finding], None]
+) -> None:
     """Reports entries that a query of their own key does not come to; the file's chains are sound, so all end."""
-    count = min(used_count(content), content.first_count, content.key_hash.size)
-    if count < 2:
+    count = min(look.count, max(look.header.index_count, 1))
+    if count < 2 or file.source is not None:
         return
-    hashes, offsets = content.key_hash[1:count], content.phy_offset[1:count]
+    hashes, offsets = np.empty(count - 1, np.int32), np.empty(count - 1, np.int64)
+    with file.open() as reader:
+        for start, raw in EntryWindows(reader, geometry).each(count, 1):
+            part = slice(start - 1, start - 1 + raw.size)
+            hashes[part], offsets[part] = raw["key_hash"], raw["phy_offset"]
     order = np.lexsort((offsets, hashes))
     sorted_hashes, sorted_offsets = hashes[order], offsets[order]
     lost = np.zeros(count - 1, np.bool_)
-    with IndexFile.open_for_reading(content.file.path, content.geometry) as index:
+    with IndexFile.open_for_reading(file.path, geometry) as index:
         distinct = np.unique(hashes[hashes >= 0])
         for start in range(0, distinct.size, _AT_ONCE):
             asked = distinct[start : start + _AT_ONCE]
@@ -57,8 +65,8 @@ def check_selects(content: IndexContent, report: Callable[[Finding], None]) -> N
         report(
             finding(
                 "index.missing_key",
-                content.file.name,
-                content.field(first, "key_hash"),
+                file.name,
+                entry_position(geometry, first, "key_hash"),
                 f"{length:,} entries from entry {first:,} on are not found by a query of their own key",
             )
         )

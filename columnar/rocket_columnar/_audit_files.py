@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rocket_columnar.index_file import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_index_files", "check_queue_files", "empty_file", "usual_size"]
+__all__ = ["check_index_files", "check_queue_files", "empty_file", "size_of", "usual_size"]
 
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
@@ -25,14 +25,19 @@ def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
     return max(counts, key=lambda size: (counts[size], size % unit == 0, size))
 
 
+def size_of(file: StoreFile) -> int | None:
+    """Length of a file in bytes; None where it is gone meanwhile."""
+    if file.source is not None:
+        return file.source.size
+    try:
+        return file.path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
 def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
-    sizes = []
-    for file in files:
-        try:
-            sizes.append((file, file.path.stat().st_size))
-        except FileNotFoundError:  # expired meanwhile
-            continue
-    return sizes
+    sizes = [(file, size_of(file)) for file in files]
+    return [(file, size) for file, size in sizes if size is not None]
 
 
 def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:

@@ -4,65 +4,90 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
-from rocket_columnar._read import Reader, open_reader
 from rocket_columnar.index_file import IndexHeader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from rocket_columnar._read import Reader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["IndexContent", "read_headers", "read_index"]
+__all__ = [
+    "ENTRY",
+    "EntryWindows",
+    "IndexContent",
+    "IndexState",
+    "entry_position",
+    "read_headers",
+    "read_index",
+    "slot_position",
+]
 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
-_ENTRY: Final = np.dtype(
+ENTRY: Final = np.dtype(
     [("key_hash", ">i4"), ("phy_offset", ">i8"), ("time_diff", ">i4"), ("prev_entry", ">i4")]
 )
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 16  # a multiple of a block
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How far a file is filled.
+
+    Attributes:
+        header: as it lies in the file; its count that of the last look.
+        first_count: the count at the first look: a broker that is writing has raised it since.
+        written: one more than the number of the last entry that is not all zeros.
+    """
+
+    header: IndexHeader
+    first_count: int
+    written: int
+
+    @property
+    def moving(self) -> bool:
+        """Whether a broker put into the file between the two looks."""
+        return self.first_count != self.header.index_count
 
 
 @dataclass(frozen=True, slots=True)
 class IndexContent:
-    """What a file holds; arrays of entries begin with entry 0, which is never written.
+    """What a file's chains are made of; arrays of entries begin with entry 0, which is never written.
 
     Attributes:
         file: the file.
         geometry: slots and entries.
-        header: as it lies in the file; its count that of the last look.
-        first_count: the count at the first look: a broker that is writing has raised it since.
+        state: how far it is filled.
         key_hash: of each entry.
-        phy_offset: of each entry, bytes.
-        time_diff: of each entry, seconds.
         prev_entry: of each entry.
+        zeros: which entries are all zeros.
         slots: newest entry of each slot.
-        written: one more than the number of the last entry that is not all zeros.
     """
 
     file: StoreFile
     geometry: Geometry
-    header: IndexHeader
-    first_count: int
+    state: IndexState
     key_hash: NDArray[np.int32]
-    phy_offset: NDArray[np.int64]
-    time_diff: NDArray[np.int32]
     prev_entry: NDArray[np.int32]
+    zeros: NDArray[np.bool_]
     slots: NDArray[np.int32]
-    written: int
 
-    def slot_position(self, slot: int) -> int:
-        """Byte of a slot in the file."""
-        return INDEX_HEADER.size + INDEX_SLOT.size * slot
 
-    def field(self, entry: int, name: str) -> int:
-        """Byte of a field of an entry in the file."""
-        return self.geometry.entries_offset + INDEX_ENTRY.size * entry + INDEX_ENTRY.offset_of(name)
+def slot_position(slot: int) -> int:
+    """Byte of a slot in its file."""
+    return INDEX_HEADER.size + INDEX_SLOT.size * slot
+
+
+def entry_position(geometry: Geometry, entry: int, name: str) -> int:
+    """Byte of a field of an entry in its file."""
+    return geometry.entries_offset + INDEX_ENTRY.size * entry + INDEX_ENTRY.offset_of(name)
 
 
 def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeader]]:
@@ -70,11 +95,11 @@ def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeade
     headers = []
     for file in files:
         try:
-            with file.path.open("rb") as opened:
-                raw = opened.read(_HEADER.size).ljust(_HEADER.size, b"\0")
+            with file.open() as reader:
+                header = _header(reader)
         except FileNotFoundError:
             continue
-        headers.append((file, IndexHeader(*_HEADER.unpack(raw))))
+        headers.append((file, header))
     return headers
 
 
@@ -85,38 +110,56 @@ def _read(reader: Reader, offset: int, length: int) -> NDArray[np.uint8]:
     return raw if there == length else np.concatenate([raw, np.zeros(length - there, np.uint8)])
 
 
-def read_index(file: StoreFile, geometry: Geometry) -> IndexContent:
-    """Reads a file through.
+def _header(reader: Reader) -> IndexHeader:
+    return IndexHeader(*_HEADER.unpack(_read(reader, 0, _HEADER.size).tobytes()))
+
+
+class EntryWindows:
+    """The entries of an open file, some at a time.
 
     The header is read first and again behind the slots, so that a file in use hangs together: entries up to
     the later count are there, and slots lead to none beyond it.
+    """
+
+    def __init__(self, reader: Reader, geometry: Geometry) -> None:
+        self._reader = reader
+        self._geometry = geometry
+        first = _header(reader)
+        self._slots = _read(reader, INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
+        header = _header(reader)
+        begin = geometry.entries_offset
+        last = reader.last_nonzero(begin, min(reader.size, geometry.file_size))
+        written = 1 if last is None else max((last - begin) // INDEX_ENTRY.size + 1, 1)
+        self.state = IndexState(header, first.index_count, written)
+
+    def slots(self) -> NDArray[np.int32]:
+        """The newest entry of each slot."""
+        return self._slots.view(">i4").astype(np.int32)
+
+    def each(self, stop: int, start: int = 0) -> Iterator[tuple[int, NDArray[np.void]]]:
+        """Entries from `start` on and before `stop`, as (number of the first, fields as they lie)."""
+        size = INDEX_ENTRY.size
+        for first in range(start, stop, _AT_ONCE):
+            count = min(_AT_ONCE, stop - first)
+            yield (
+                first,
+                _read(self._reader, self._geometry.entries_offset + first * size, count * size).view(ENTRY),
+            )
+
+
+def read_index(file: StoreFile, geometry: Geometry) -> IndexContent:
+    """Reads what a file's chains are made of.
 
     Raises:
         OSError: the file cannot be read.
     """
-    with open_reader(file.path) as reader:
-        first = IndexHeader(*_HEADER.unpack(_read(reader, 0, _HEADER.size).tobytes()))
-        slots = _read(reader, INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
-        header = IndexHeader(*_HEADER.unpack(_read(reader, 0, _HEADER.size).tobytes()))
-        begin = geometry.entries_offset
-        last = reader.last_nonzero(begin, min(reader.size, geometry.file_size))
-        stored = 0 if last is None else (last - begin) // INDEX_ENTRY.size + 1
-        limit = max(stored, 1)
-        names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
-        columns: dict[str, Any] = {
-            name: np.empty(limit, _ENTRY[name].newbyteorder("=").str) for name in names
-        }
-        for start in range(0, limit, _AT_ONCE):
-            stop = min(start + _AT_ONCE, limit)
-            raw = _read(reader, begin + start * INDEX_ENTRY.size, (stop - start) * INDEX_ENTRY.size)
-            for name in names:
-                columns[name][start:stop] = raw.view(_ENTRY)[name]
-    return IndexContent(
-        file=file,
-        geometry=geometry,
-        header=header,
-        first_count=first.index_count,
-        slots=slots.view(">i4").astype(np.int32),
-        written=max(stored, 1),
-        **columns,
-    )
+    with file.open() as reader:
+        windows = EntryWindows(reader, geometry)
+        limit = windows.state.written
+        key_hash, previous = np.empty(limit, np.int32), np.empty(limit, np.int32)
+        zeros = np.empty(limit, np.bool_)
+        for start, raw in windows.each(limit):
+            part = slice(start, start + raw.size)
+            key_hash[part], previous[part] = raw["key_hash"], raw["prev_entry"]
+            zeros[part] = ~raw.view(np.uint8).reshape(raw.size, -1).any(axis=1)
+        return IndexContent(file, geometry, windows.state, key_hash, previous, zeros, windows.slots())

@@ -1,180 +1,74 @@
-"""The commit log in an audit: its frames as arrays, and what is wrong with the files themselves."""
+"""The commit log in an audit: what is wrong with its files themselves."""
 
 from __future__ import annotations
 
 import struct
 from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
 
-from rocket_columnar._audit_dispatch import COMMIT, NOT, Requests, TopicNames, requests
 from rocket_columnar._audit_finding import Finding, finding
-from rocket_columnar._audit_record import body_place, torn_end
+from rocket_columnar._audit_record import body_place, read_at, torn_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    from rocket_columnar.decode import Gap
+    from rocket_columnar._audit_plan import Plan
+    from rocket_columnar._audit_range import RangeResult
+    from rocket_columnar._gap import Gap
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Frames", "check_log_files", "gap_finding", "read_frames"]
+__all__ = ["check_log", "check_log_files", "gap_finding"]
 
 _HEAD: Final = struct.Struct(">ii20xq")
-_NO_FRAMES: Final = Requests(
-    *(np.empty(0, kind) for kind in ("i8", "i4", "i4", "i4", "i8", "i8", "?", "i8", "i1", "?", "i4", "i4"))
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """All records that verify, in the order of the log.
-
-    Attributes:
-        all: their fields and keys.
-        topics: names of the topics' numbers.
-        files: the log's files.
-        sizes: their lengths in bytes, as read.
-        begin: physical offset of the log's first byte; 0 without files.
-        end: physical offset behind the last record.
-        key_frame: for each key the place of its record.
-    """
-
-    all: Requests
-    topics: TopicNames
-    files: Sequence[StoreFile]
-    sizes: tuple[int, ...]
-    begin: int
-    end: int
-    key_frame: NDArray[np.int64]
-
-    def find(self, phy_offset: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The place of the record at each offset, -1 where none begins there."""
-        known = self.all.phy_offset
-        if not known.size:
-            return np.full(phy_offset.shape, -1, np.int64)
-        place = np.searchsorted(known, phy_offset)
-        place[place == known.size] = 0
-        place[known[place] != phy_offset] = -1
-        return place
-
-    def at(self, frame: int) -> tuple[str, int]:
-        """Name of the file in which a record lies, and its place there."""
-        offset = int(self.all.phy_offset[frame])
-        for file, size in zip(self.files, self.sizes, strict=True):
-            if file.base_offset <= offset < file.base_offset + size:
-                return file.name, offset - file.base_offset
-        return "commitlog", offset
-
-    @property
-    def newest(self) -> int | None:
-        """Store timestamp of the newest record, ms; None without records."""
-        times = self.all.store_timestamp
-        return int(times.max()) if times.size else None
-
-    def queued(self) -> NDArray[np.bool_]:
-        """Which records get a unit in their queue (LOG-DSP-7)."""
-        kinds = self.all.transaction
-        queued: NDArray[np.bool_] = ((kinds == NOT) | (kinds == COMMIT)) & self.all.dispatched
-        return queued
-
-    def appended_meanwhile(self, phy_offset: int) -> bool:
-        """Whether a record has come to lie at an offset behind the end that was read."""
-        if phy_offset < self.end or not self.files:
-            return False
-        size = max(self.sizes)
-        for base in {file.base_offset for file in self.files} | {phy_offset // size * size if size else 0}:
-            if base <= phy_offset < base + size:
-                path = self.files[0].path.parent / f"{base:020}"
-                try:
-                    with path.open("rb") as file:
-                        file.seek(phy_offset - base)
-                        head = file.read(_HEAD.size)
-                except FileNotFoundError:
-                    continue
-                if len(head) == _HEAD.size:
-                    _, magic, recorded = _HEAD.unpack(head)
-                    return bool(magic == MESSAGE_MAGIC and recorded == phy_offset)
-        return False
-
-
-def _joined(parts: list[Requests]) -> Requests:
-    if not parts:
-        return _NO_FRAMES
-    names = list(Requests.__slots__)
-    return Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def read_frames(
-    files: Sequence[StoreFile], report: Callable[[Finding], None], *, live: bool, deep: bool
-) -> Frames:
-    """Walks the log's files; `report` gets what is wrong with them.
-
-    Args:
-        files: the log's, in order.
-        report: takes findings.
-        live: whether a broker may be writing, or died writing: a torn tail is then no loss.
-        deep: whether bodies are held against their checksums.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    topics = TopicNames()
-    parts: list[Requests] = []
-    ends: list[int] = []
-    sizes: list[int] = []
-    gaps: list[tuple[StoreFile, Gap]] = []
-    read: list[StoreFile] = []
-    for file in files:
-        try:
-            size = file.path.stat().st_size
-            end = 0
-            found: list[Gap] = []
-            for part in requests(file, topics, found.append, check_crc=deep):
-                parts.append(part)
-                end = int(part.phy_offset[-1] + part.size[-1])
-                _check_crc(file, part, report)
-        except FileNotFoundError:  # expired meanwhile
+def check_log(  # noqa: C901 - one kind of finding after the other
+    plan: Plan, parts: Sequence[RangeResult], report: Callable[[Finding], None]
+) -> None:
+    """What is wrong with the log's files, from what their ranges gave."""
+    check_log_files(plan.logs, plan.log_sizes, report)
+    ends: dict[int, int] = {}
+    gaps: list[tuple[int, Gap]] = []
+    gone = set()
+    newest: RangeResult | None = None
+    for part in parts:
+        number = part.range.log
+        if number is None:
             continue
-        read.append(file)
-        sizes.append(size)
-        ends.append(end)
-        gaps += ((file, gap) for gap in found)
-    check_log_files(read, sizes, report)
-    last = max((number for number, end in enumerate(ends) if end), default=-1)
-    for file, gap in gaps:
-        number = read.index(file)
-        tail = number >= last and gap.end >= file.base_offset + sizes[number]
-        report(gap_finding(file, sizes[number], gap, tail=tail, live=live))
+        file = plan.logs[number]
+        gaps += ((number, gap) for gap in part.gaps)
+        if part.gone:
+            gone.add(number)
+        if part.end is not None:
+            ends[number], newest = part.end, part
+        for phy_offset in part.bodies:
+            report(_bad_body(file, phy_offset - file.base_offset))
+    last = max(ends, default=-1)
+    for number, gap in gaps:
+        file, size = plan.logs[number], plan.log_sizes[number]
+        tail = number >= last and gap.end >= file.base_offset + size
+        report(gap_finding(file, size, gap, tail=tail, live=plan.live))
     for number in range(last):
-        _check_end(read[number], sizes[number], ends[number], gaps, report)
-    joined = _joined(parts)
-    if last >= 0:
-        found_torn = torn_end(read[last], int(joined.phy_offset[-1]), int(joined.size[-1]), live=live)
+        if number not in gone:
+            held = [gap for where, gap in gaps if where == number]
+            _check_end(plan.logs[number], plan.log_sizes[number], ends.get(number, 0), held, report)
+    if newest is not None and newest.last is not None:
+        found_torn = torn_end(plan.logs[last], *newest.last, live=plan.live)
         if found_torn is not None:
             report(found_torn)
-    key_frame = np.repeat(np.arange(joined.phy_offset.size, dtype=np.int64), joined.key_count)
-    begin = read[0].base_offset if read else 0
-    return Frames(joined, topics, read, tuple(sizes), begin, max(ends, default=0) or begin, key_frame)
 
 
-def _check_crc(file: StoreFile, part: Requests, report: Callable[[Finding], None]) -> None:
-    for number in np.flatnonzero(~part.crc_ok).tolist():
-        at = int(part.phy_offset[number]) - file.base_offset
-        report(
-            finding(
-                "log.crc",
-                file.name,
-                at + body_place(file.path, at),
-                f"the body of the record at physical offset {file.base_offset + at:,} does not have its "
-                "checksum: consumers get damaged bytes, and a recovery cuts the log here",
-            )
-        )
+def _bad_body(file: StoreFile, at: int) -> Finding:
+    return finding(
+        "log.crc",
+        file.name,
+        at + body_place(file, at),
+        f"the body of the record at physical offset {file.base_offset + at:,} does not have its "
+        "checksum: consumers get damaged bytes, and a recovery cuts the log here",
+    )
 
 
 def check_log_files(
@@ -216,21 +110,15 @@ def _step(files: Sequence[StoreFile]) -> int:
 
 
 def _check_end(
-    file: StoreFile,
-    size: int,
-    end: int,
-    gaps: Iterable[tuple[StoreFile, Gap]],
-    report: Callable[[Finding], None],
+    file: StoreFile, size: int, end: int, gaps: Sequence[Gap], report: Callable[[Finding], None]
 ) -> None:
     """A file that others follow ends in a blank, or full; zeros to its end are a gap."""
     position = end - file.base_offset if end else 0
-    if position >= size or any(where == file and gap.end >= file.base_offset + size for where, gap in gaps):
+    if position >= size or any(gap.end >= file.base_offset + size for gap in gaps):
         return
-    if any(where == file and gap.begin >= file.base_offset + position for where, gap in gaps):
+    if any(gap.begin >= file.base_offset + position for gap in gaps):
         return
-    with file.path.open("rb") as opened:
-        opened.seek(position)
-        head = opened.read(8)
+    head = read_at(file, position, 8)
     if len(head) == 8 and struct.unpack(">ii", head)[1] == BLANK_MAGIC:
         return
     report(
@@ -247,14 +135,9 @@ def _check_end(
 def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
     """Names the reason by the bytes at which the gap begins."""
     at = gap.begin - file.base_offset
-    with file.path.open("rb") as opened:
-        opened.seek(max(at, 0))
-        head = opened.read(_HEAD.size)
-        length = int.from_bytes(head[:4], signed=True)
-        rest = b""
-        if RECORD_FIXED_V4 <= length <= size - at:
-            opened.seek(at + length - 8)
-            rest = opened.read(8)
+    head = read_at(file, max(at, 0), _HEAD.size)
+    length = int.from_bytes(head[:4], signed=True)
+    rest = read_at(file, at + length - 8, 8) if RECORD_FIXED_V4 <= length <= size - at else b""
     where = f"physical offsets {gap.begin:,} to {gap.end:,}"
     found = f"found {gap.found}, expected {gap.expected}; {where} hold no record that verifies"
     _, magic, recorded = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0, 0)

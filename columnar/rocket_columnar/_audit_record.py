@@ -9,11 +9,9 @@ from rocket_spec.layout import RECORD
 from rocket_columnar._audit_finding import Finding, finding
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rocket_columnar.store import StoreFile
 
-__all__ = ["body_place", "torn_end"]
+__all__ = ["body_place", "read_at", "torn_end"]
 
 _BODY_V4: Final = 88  # bytes before the body with two IPv4 hosts
 _BORN_V6: Final = 16
@@ -27,11 +25,15 @@ def _body_place(record: bytes) -> int:
     return _BODY_V4 + _MORE * (bool(flags & _BORN_V6) + bool(flags & _STORE_V6))
 
 
-def body_place(path: Path, at: int) -> int:
+def read_at(file: StoreFile, at: int, length: int) -> bytes:
+    """Bytes of a file from a place on, fewer where it has no more."""
+    with file.open() as reader:
+        return reader.read(at, max(min(length, reader.size - at), 0)).tobytes()
+
+
+def body_place(file: StoreFile, at: int) -> int:
     """Bytes before the body of the record at a place of a file."""
-    with path.open("rb") as file:
-        file.seek(at)
-        return _body_place(file.read(RECORD.offset_of("sys_flag") + 4))
+    return _body_place(read_at(file, at, RECORD.offset_of("sys_flag") + 4))
 
 
 def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Finding | None:
@@ -40,9 +42,7 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
     Nothing else shows it, since no checksum covers the properties.
     """
     at = phy_offset - file.base_offset
-    with file.path.open("rb") as opened:
-        opened.seek(at)
-        record = opened.read(size)
+    record = read_at(file, at, size)
     body = _body_place(record)
     topic = body + max(int.from_bytes(record[body - 4 : body], signed=True), 0)
     properties = topic + 1 + record[topic] + 2

@@ -10,18 +10,22 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD
 
 from rocket_columnar._audit_checkpoint import read_checkpoint
+from rocket_columnar._audit_record import read_at
+from rocket_columnar._audit_scan import LogStretch, TopicNames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocket_columnar._audit_log import Frames
+    from rocket_columnar._audit_plan import Plan
+    from rocket_columnar._gap import Gap
     from rocket_columnar.index_file import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Deletion", "deleted_indexes", "deleted_logs", "recovery_start", "times_of"]
+__all__ = ["Deletion", "deleted_indexes", "deleted_logs", "recovery_start", "times_of", "walked_end"]
 
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
@@ -81,8 +85,7 @@ def recovery_start(
     if index_safe:
         bound = min(bound, index)
     for file in reversed(logs):
-        with file.path.open("rb") as opened:
-            head = opened.read(76)
+        head = read_at(file, 0, 76)
         if len(head) < 76 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
             continue
         at = RECORD.offset_of("sys_flag")
@@ -93,13 +96,44 @@ def recovery_start(
     return logs[0].base_offset
 
 
-def deleted_logs(frames: Frames, end: int) -> list[Deletion]:
+def walked_end(plan: Plan, begin: int) -> int:
+    """Where the walk from `begin` meets the first bytes that are no sound record or blank."""
+    end = begin
+    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
+        if file.base_offset + size <= begin:
+            continue
+        position = file.base_offset
+        gaps: list[Gap] = []
+        with file.open() as reader:
+            stretch = LogStretch(reader, position, TopicNames(), check_crc=True, compiled=plan.large)
+            for batch in stretch.run(0, reader.size, exact=True, on_gap=gaps.append):
+                if gaps or int(batch.phy_offset[0]) != position:
+                    return min([position, *(gap.begin for gap in gaps)])
+                bad = np.flatnonzero(~batch.crc_ok)
+                holes = np.flatnonzero(batch.phy_offset[1:] != batch.phy_offset[:-1] + batch.size[:-1])
+                if bad.size or holes.size:
+                    stop = min([*bad[:1].tolist(), *(holes[:1] + 1).tolist()])
+                    before = stop - 1
+                    return position if not stop else int(batch.phy_offset[before] + batch.size[before])
+                position = int(batch.phy_offset[-1] + batch.size[-1])
+        end = position
+        if not _rolls(file, position - file.base_offset):
+            return position
+    return end
+
+
+def _rolls(file: StoreFile, at: int) -> bool:
+    """Whether a blank leads on to the next file."""
+    return read_at(file, at + 4, 4) == bytes.fromhex("cbd43194")
+
+
+def deleted_logs(plan: Plan, end: int) -> list[Deletion]:
     """Log files behind the end that the walk finds (`MappedFileQueue.truncateDirtyFiles` 127-145)."""
     deletions = []
-    for file, size in zip(frames.files, frames.sizes, strict=True):
+    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
         if file.base_offset > end:
             deletions.append(Deletion("delete", file.name, None, f"it begins behind the log's end, {end:,}"))
-        elif file.base_offset <= end < file.base_offset + size and end < frames.end:
+        elif file.base_offset <= end < file.base_offset + size and end < plan.end:
             text = f"the log ends at physical offset {end:,}; the records behind it are lost"
             deletions.append(Deletion("truncate", file.name, end - file.base_offset, text))
     return deletions

@@ -1,39 +1,114 @@
-"""The end of the log, for audits that do not walk it all: only the last file that holds records is read."""
+"""The end of the log: only what lies before it is read, so that it is known at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import struct
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rocket_columnar._audit_dispatch import values
-from rocket_columnar.decode import Gap, decode
+from rocket_spec.layout import MESSAGE_MAGIC
+
+from rocket_columnar._decode_log import _Walk as Walk
+from rocket_columnar._record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rocket_columnar._audit_plan import Plan
     from rocket_columnar.store import StoreFile
 
-__all__ = ["log_end"]
+__all__ = ["Tail", "appended_meanwhile", "log_tail"]
+
+_BACK: Final = 1 << 20
+_HEAD: Final = struct.Struct(">ii20xq")
 
 
-def _pass(_: Gap) -> None:
-    """Gaps are for the levels that walk the log."""
+class Tail(NamedTuple):
+    """The files of a log and its end.
 
-
-def log_end(files: Sequence[StoreFile]) -> tuple[int, int | None]:
-    """Physical offset behind the log's last record, and the newest store timestamp of its file.
-
-    Without records the offset is where the log begins, and the time None.
+    Attributes:
+        files: those that are there.
+        sizes: their lengths in bytes.
+        filled: of each file the bytes up to where it may hold data; holes at its end are left out.
+        end: physical offset behind the last record; where the log begins without one.
+        newest: store timestamp of the newest record near the end, ms; None without one.
     """
-    columns = ["phy_offset", "size", "store_timestamp"]
-    for file in reversed(files):
-        end, newest = 0, None
-        if not file.path.stat().st_size:
+
+    files: tuple[StoreFile, ...]
+    sizes: tuple[int, ...]
+    filled: tuple[int, ...]
+    end: int
+    newest: int | None
+
+
+def log_tail(files: Sequence[StoreFile]) -> Tail:
+    """Finds the end of a log; a file that is gone meanwhile is left out.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    there, sizes, filled = [], [], []
+    for file in files:
+        try:
+            with file.open() as reader:
+                there.append(file)
+                sizes.append(reader.size)
+                filled.append(max((end for _, end in reader.extents()), default=0))
+        except FileNotFoundError:  # expired meanwhile
             continue
-        for _, batch in decode([file], tables=["commit_log"], columns=columns, on_gap=_pass):
-            if batch.num_rows:
-                offset, size, times = (values(batch.column(name)) for name in columns)
-                end = int(offset[-1]) + int(size[-1])
-                newest = max(int(times.max()), newest or 0)
-        if end:
-            return end, newest
-    return (files[0].base_offset if files else 0), None
+    for file in reversed(there):
+        found = _end(file)
+        if found is not None:
+            return Tail(tuple(there), tuple(sizes), tuple(filled), *found)
+    begin = there[0].base_offset if there else 0
+    return Tail(tuple(there), tuple(sizes), tuple(filled), begin, None)
+
+
+def appended_meanwhile(plan: Plan, phy_offset: int) -> bool:
+    """Whether a record has come to lie at an offset behind the end that was read."""
+    if phy_offset < plan.end or not plan.logs:
+        return False
+    size = max(plan.log_sizes)
+    files = {file.base_offset: file for file in plan.logs}
+    rolled = phy_offset // size * size if size else 0
+    if rolled not in files and plan.logs[0].source is None:
+        path = plan.logs[0].path.with_name(f"{rolled:020}")
+        files[rolled] = replace(plan.logs[0], path=path, base_offset=rolled)
+    for base, file in files.items():
+        if not base <= phy_offset < base + size:
+            continue
+        try:
+            with file.open() as reader:
+                if phy_offset - base + _HEAD.size <= reader.size:
+                    _, magic, recorded = _HEAD.unpack(reader.read(phy_offset - base, _HEAD.size).tobytes())
+                    return bool(magic == MESSAGE_MAGIC and recorded == phy_offset)
+        except FileNotFoundError:
+            continue
+    return False
+
+
+def _end(file: StoreFile) -> tuple[int, int] | None:
+    """Physical offset behind the last record of a file and the newest store timestamp near it, or None."""
+    with file.open() as reader:
+        last = reader.last_nonzero(0, reader.size)
+        if last is None:
+            return None
+        walk = Walk(reader, file.base_offset)
+        back = _BACK
+        while True:
+            position = walk.next_frame(max(last - back, 0)) if back < last else 0
+            end, newest = 0, 0
+            while position <= last:
+                record = walk.record(position)
+                if isinstance(record, Record):
+                    position += record.fixed[0]
+                    end, newest = position, max(newest, record.fixed[10])
+                elif walk.is_blank(position):
+                    break
+                else:
+                    position = walk.next_frame(position + 1)
+            if end:
+                return file.base_offset + end, newest
+            if back >= last:
+                return None
+            back *= 8

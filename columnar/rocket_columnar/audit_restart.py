@@ -6,48 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rocket_spec.errors import UsageError
 
-from rocket_columnar._audit_index import check_targets
-from rocket_columnar._audit_index_read import read_headers, read_index
-from rocket_columnar._audit_keys import Keys
-from rocket_columnar._audit_log import Frames, read_frames
+from rocket_columnar._audit_lost import LostKeys, lost_keys
+from rocket_columnar._audit_plan import make_plan
 from rocket_columnar._audit_restart import (
     Deletion,
     deleted_indexes,
     deleted_logs,
     recovery_start,
     times_of,
+    walked_end,
 )
-from rocket_columnar.geometry import resolve
-from rocket_columnar.store import KINDS, find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
-    from rocket_columnar._audit_finding import Finding
-    from rocket_columnar.store import StoreFile
-
 __all__ = ["Deletion", "LostKeys", "Restart", "restart"]
-
-
-@dataclass(frozen=True, slots=True)
-class LostKeys:
-    """Keys that no index file would hold any more, of one record.
-
-    Attributes:
-        topic: of the record.
-        phy_offset: of the record, bytes.
-        key_hashes: of the keys, in the order of their puts.
-    """
-
-    topic: str
-    phy_offset: int
-    key_hashes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,70 +60,12 @@ def restart(store: Path | str, *, index_safe: bool = False, geometry: Geometry |
     if not store.is_dir():
         store.stat()
         raise UsageError(f"{store}: a file; audit takes the directory of a store")
-    files = find_files(store)
-    of = {kind: [file for file in files if file.kind == kind] for kind in KINDS}
-    clean = not (store / "abort").exists()
-    times = times_of(of["checkpoint"])
-    begin = recovery_start(of["log"], times, clean=clean, index_safe=index_safe)
-    frames = read_frames(of["log"], _nothing, live=not clean, deep=True)
-    end = _log_end(frames, begin)
-    indexes = deleted_indexes(read_headers(of["index"]), times[2], clean=clean)
-    lost = _lost_keys(frames, of["index"], {one.file for one in indexes}, begin, geometry) if indexes else []
-    deletions = (*indexes, *deleted_logs(frames, end))
+    plan = make_plan(store, geometry=geometry)
+    clean = not plan.live
+    times = times_of(plan.checkpoints)
+    begin = recovery_start(plan.logs, times, clean=clean, index_safe=index_safe)
+    end = walked_end(plan, begin)
+    indexes = deleted_indexes(plan.indexes, times[2], clean=clean)
+    lost = lost_keys(plan, {one.file for one in indexes}, begin) if indexes else []
+    deletions = (*indexes, *deleted_logs(plan, end))
     return Restart(clean, begin, end, deletions, tuple(lost))
-
-
-def _nothing(_: Finding) -> None:
-    """What is damaged is for the audit to tell."""
-
-
-def _log_end(frames: Frames, begin: int) -> int:
-    """Where the walk from `begin` meets the first bytes that are no sound record or blank."""
-    every = frames.all
-    end = begin
-    for file, size in zip(frames.files, frames.sizes, strict=True):
-        if file.base_offset + size <= begin:
-            continue
-        here = (every.phy_offset >= file.base_offset) & (every.phy_offset < file.base_offset + size)
-        offsets, sizes, sound = every.phy_offset[here], every.size[here], every.crc_ok[here]
-        position = file.base_offset
-        for offset, length, good in zip(offsets.tolist(), sizes.tolist(), sound.tolist(), strict=True):
-            if offset != position or not good:
-                return position
-            position += length
-        end = position
-        if not _rolls(file, position - file.base_offset):
-            return position
-    return end
-
-
-def _rolls(file: StoreFile, at: int) -> bool:
-    """Whether a blank leads on to the next file."""
-    with file.path.open("rb") as opened:
-        opened.seek(at + 4)
-        return opened.read(4) == bytes.fromhex("cbd43194")
-
-
-def _lost_keys(
-    frames: Frames,
-    indexes: Sequence[StoreFile],
-    deleted: set[str],
-    begin: int,
-    geometry: Geometry | None,
-) -> list[LostKeys]:
-    """Keys that only deleted files hold, of records that are not dispatched again."""
-    shape = resolve(indexes, geometry).geometry
-    kept, gone = Keys(frames), Keys(frames)
-    for file in indexes:
-        content = read_index(file, shape)
-        keys = gone if file.name in deleted else kept
-        keys.see(content, *check_targets(content, frames, _nothing), _nothing)
-    lost = gone.held() & ~kept.held() & (frames.all.phy_offset[frames.key_frame] < begin)
-    return [_of_record(frames, frame, lost) for frame in np.unique(frames.key_frame[lost]).tolist()]
-
-
-def _of_record(frames: Frames, frame: int, lost: NDArray[np.bool_]) -> LostKeys:
-    first, stop = np.searchsorted(frames.key_frame, [frame, frame + 1])
-    hashes = frames.all.key_hash[first:stop][lost[first:stop]]
-    topic = frames.topics.names[int(frames.all.topic[frame])]
-    return LostKeys(topic, int(frames.all.phy_offset[frame]), tuple(hashes.tolist()))

@@ -1,0 +1,74 @@
+"""Begin and end of an index file's header against its first and last entry and their records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.layout import INDEX_HEADER
+
+from rocket_columnar._audit_finding import Finding, finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rocket_columnar._audit_look import IndexLook
+    from rocket_columnar._audit_plan import Plan
+
+__all__ = ["check_bounds"]
+
+_MEANS: Final = {
+    "begin_phy_offset": "nothing reads it",
+    "end_phy_offset": "messages before it are not indexed any more",
+    "begin_timestamp": "queries place every entry by it",
+    "end_timestamp": "queries with a time window pass the file over by it",
+}
+
+
+def check_bounds(
+    plan: Plan, look: IndexLook, times: dict[int, int], report: Callable[[Finding], None]
+) -> bool:
+    """Checks the header's four values.
+
+    Args:
+        plan: of the store.
+        look: at the file.
+        times: store timestamps of records, by their physical offsets.
+        report: takes findings.
+
+    Returns:
+        Whether entries can be held against the header's begin.
+    """
+    header = look.header
+    if not look.ends or look.moving or not times:
+        return True
+    ahead = header.end_phy_offset >= plan.end  # said already
+    sound = True
+    torn = plan.live and look.count == header.index_count + 1
+    for which, offset in zip(("begin", "end"), look.ends, strict=True):
+        if which == "end" and torn:
+            continue
+        known = offset
+        named = header.begin_phy_offset if which == "begin" else header.end_phy_offset
+        if named != offset and offset >= 0:
+            if offset not in times:  # the entry is damaged, not the header
+                known = named
+            elif not (ahead and which == "end"):
+                report(_finding(look, f"{which}_phy_offset", named, offset))
+        if known not in times:
+            continue
+        timestamp = header.begin_timestamp if which == "begin" else header.end_timestamp
+        if timestamp != times[known]:
+            sound = sound and which != "begin"
+            report(_finding(look, f"{which}_timestamp", timestamp, times[known]))
+    return sound
+
+
+def _finding(look: IndexLook, name: str, found: int, expected: int) -> Finding:
+    which = "first" if name.startswith("begin") else "last"
+    return finding(
+        "index.header_bounds",
+        look.file,
+        INDEX_HEADER.offset_of(name),
+        f"found a {name} of {found:,}, expected {expected:,}, the {which} entry's; {_MEANS[name]}",
+        clause="IDX-HDR-2" if which == "first" else "IDX-HDR-3",
+    )

@@ -1,0 +1,269 @@
+"""Findings from what the ranges of a log and the files by themselves gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_columnar._audit_bounds import check_bounds
+from rocket_columnar._audit_checkpoint import check_checkpoint
+from rocket_columnar._audit_deep import check_selects
+from rocket_columnar._audit_files import check_index_files, check_queue_files, empty_file
+from rocket_columnar._audit_finding import Finding, Severity, finding
+from rocket_columnar._audit_log import check_log, check_log_files
+from rocket_columnar._audit_marks import MOST, Mark, Marks
+from rocket_columnar._audit_range import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
+from rocket_columnar._audit_say import say_entry, say_missing_keys, say_missing_units, say_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rocket_columnar._audit_look import IndexLook, QueueLook
+    from rocket_columnar._audit_plan import Plan, Range
+
+__all__ = ["combined", "quick_findings"]
+
+
+class _Report:
+    """Gathers findings; of one code in one file the first thousand, then their number."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._ready: list[Finding] = []
+        self._severities: dict[tuple[str, str], Severity] = {}
+
+    def __call__(self, found: Finding) -> None:
+        key = found.code, found.file
+        self._counts[key] += 1
+        if self._counts[key] <= MOST:
+            self._ready.append(found)
+            self._severities[key] = found.severity
+
+    def more(self, code: str, file: str, count: int, severity: Severity) -> None:
+        """Counts findings that nobody listed."""
+        self._counts[code, file] += count
+        self._severities.setdefault((code, file), severity)
+
+    def take(self) -> list[Finding]:
+        """What has come since the last time."""
+        ready, self._ready = self._ready, []
+        return ready
+
+    def rest(self) -> Iterator[Finding]:
+        """One finding for each code and file of which there were more."""
+        for (code, file), count in self._counts.items():
+            if count > MOST:
+                text = f"{count - MOST:,} more findings of this kind in this file"
+                yield finding(code, file, None, text, severity=self._severities[code, file])
+
+
+def _begin(plan: Plan, report: _Report) -> None:
+    if plan.live:
+        text = "found an abort file: a broker runs here, or ended without a clean stop"
+        report(finding("store.abort", "abort", None, text))
+
+
+def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool) -> None:
+    """Names, sizes and headers, and the checkpoint."""
+    check_queue_files(plan.queues, report)
+    check_index_files(plan.indexes, plan.end if plan.logs else None, report, quick=quick)
+    for file in plan.checkpoints:
+        flushed = [pair for pair in plan.indexes if pair[0].name in plan.sound_indexes][:-2]
+        check_checkpoint(file, newest, flushed, report)
+    for found in plan.findings:
+        report(found)
+
+
+def quick_findings(plan: Plan) -> Iterator[Finding]:
+    """What the files' names, sizes and headers tell."""
+    report = _Report()
+    _begin(plan, report)
+    check_log_files(plan.logs, plan.log_sizes, report)
+    _check_files(plan, plan.newest, report, quick=True)
+    yield from report.take()
+    yield from report.rest()
+
+
+def combined(
+    plan: Plan,
+    queues: Sequence[QueueLook],
+    indexes: Sequence[IndexLook],
+    results: Iterable[RangeResult],
+    again: Callable[[Range, int], RangeResult],
+) -> Iterator[Finding]:
+    """All findings; `again` checks a range once more, from where the one before it ended."""
+    parts = _joined_on(results, again)
+    report = _Report()
+    _begin(plan, report)
+    check_log(plan, parts, report)
+    yield from report.take()
+    times = [part.newest for part in parts if part.newest is not None]
+    _check_files(plan, max(times, default=None), report, quick=False)
+    _unsafe(plan, parts, report)
+    yield from report.take()
+    by_themselves = [*(look.marks for look in queues), *(look.marks for look in indexes)]
+    marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
+    hashes = frozenset[int]().union(*(part.hashes for part in parts))
+    known = {offset: time for part in parts for offset, time in part.times.items()}
+    units, keys = _missing(plan, parts, report)
+    _check_queues(plan, queues, marks, units, report)
+    yield from report.take()
+    for found in _check_indexes(plan, indexes, marks, known, hashes, report):
+        yield from found
+    say_missing_units(plan, units, report)
+    if plan.geometry is not None or all(header.index_count <= 1 for _, header in plan.indexes):
+        say_missing_keys(plan, keys, report)
+    dropped = sum(part.dropped for part in parts)
+    if dropped:
+        report.more("index.missing_key", "commitlog", MOST + dropped, "warning")
+    for (what, file), count in marks.more.items():
+        say = say_unit if what.startswith("unit.") else say_entry
+        example = say(plan, file, what, marks.runs[what, file][0], hashes)
+        report.more(example.code, file, count, example.severity)
+    yield from report.take()
+    yield from report.rest()
+
+
+def _joined_on(
+    results: Iterable[RangeResult], again: Callable[[Range, int], RangeResult]
+) -> list[RangeResult]:
+    """The results; where a range did not begin at the place where the one before it ended it is checked again."""
+    parts: list[RangeResult] = []
+    for result in results:
+        part = result
+        if (
+            parts
+            and not part.range.exact
+            and not part.gone
+            and not parts[-1].gone
+            and parts[-1].next != part.first
+        ):
+            part = again(part.range, parts[-1].next)
+        parts.append(part)
+    return parts
+
+
+def _unsafe(plan: Plan, parts: Sequence[RangeResult], report: _Report) -> None:
+    said = set()
+    for part in parts:
+        for name, phy_offset in part.unsafe.items():
+            if name not in said:
+                said.add(name)
+                text = f"the topic {name!r} of this record cannot be the name of a directory"
+                report(finding("store.unsafe_name", *plan.at(phy_offset), text))
+
+
+class _Missing(NamedTuple):
+    """Of the ranges together: which place is the last that anything was dispatched at."""
+
+    dispatched: int
+    queued: int
+
+
+def _missing(
+    plan: Plan, parts: Sequence[RangeResult], report: _Report
+) -> tuple[dict[tuple[str, int], list[UnitRun]], list[KeyRun]]:
+    """Units and keys that are lost, those left out that dispatch has not come to yet: these are told as one note.
+
+    Where nothing is dispatched at all, nothing is late: the queues and the index are gone.
+    """
+    places = _Missing(
+        max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1),
+        max((number for number, part in enumerate(parts) if part.queued is not None), default=-1),
+    )
+    units: dict[tuple[str, int], list[UnitRun]] = {}
+    keys: list[KeyRun] = []
+    before, due, due_at = 0, 0, None
+    for number, part in enumerate(parts):
+        behind = number >= places.dispatched >= 0
+        if behind and part.due[0]:
+            due, due_at = due + part.due[0], part.due[1] if due_at is None else due_at
+        for unit in part.units:
+            if not (behind and unit.where == AFTER):
+                _glue_unit(units.setdefault((unit.topic, unit.queue_id), []), unit)
+        for key in part.key_runs:
+            excused = plan.live and number == places.queued and key.where == NEWEST
+            if not (behind and key.where == AFTER) and not excused:
+                _glue_key(keys, replace(key, first=key.first + before))
+        before += part.keys
+    if due_at is not None:
+        text = f"{due:,} records at the log's end are in no queue and no index yet"
+        report(finding("store.lag", *plan.at(due_at), text))
+    return units, keys
+
+
+def _glue_unit(runs: list[UnitRun], run: UnitRun) -> None:
+    if runs and 0 <= run.first - runs[-1].last <= 1:
+        runs[-1] = replace(runs[-1], last=run.last, count=runs[-1].count + run.count)
+    else:
+        runs.append(run)
+
+
+def _glue_key(runs: list[KeyRun], run: KeyRun) -> None:
+    if runs and run.first == runs[-1].first + runs[-1].count:
+        runs[-1] = replace(runs[-1], end=run.end, count=runs[-1].count + run.count)
+    else:
+        runs.append(run)
+
+
+def _check_queues(
+    plan: Plan,
+    looks: Sequence[QueueLook],
+    marks: Marks,
+    missing: dict[tuple[str, int], list[UnitRun]],
+    report: _Report,
+) -> None:
+    """What is wrong with units, file by file; units of zeros that no record explains are gaps."""
+    files = {file.name: file for file in plan.queues}
+    for look in looks:
+        for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
+                     "unit.address", "unit.recovered"):  # fmt: skip
+            for mark in marks.runs.get((what, look.file), ()):
+                report(say_unit(plan, look.file, what, mark))
+        file = files[look.file]
+        base = file.base_offset // QUEUE_UNIT.size
+        runs = missing.get((file.topic or "", file.queue_id or 0), [])
+        for first, length in look.zeros:
+            for start, stop in _left(first + base, first + base + length, runs):
+                report(say_unit(plan, look.file, "unit.zeros", Mark(start - base, stop - start, (0, 0, 0))))
+
+
+def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, int]]:
+    """What of [begin, end) lies in no run."""
+    for run in sorted(runs, key=lambda one: one.first):
+        if run.last < begin or run.first >= end:
+            continue
+        if run.first > begin:
+            yield begin, run.first
+        begin = max(begin, run.last + 1)
+    if begin < end:
+        yield begin, end
+
+
+def _check_indexes(
+    plan: Plan,
+    looks: Sequence[IndexLook],
+    marks: Marks,
+    times: dict[int, int],
+    hashes: frozenset[int],
+    report: _Report,
+) -> Iterator[list[Finding]]:
+    """File by file; without a geometry no more than whether a file is empty."""
+    if plan.geometry is None:
+        for number, (file, header) in enumerate(plan.indexes):
+            if file.name in plan.sound_indexes and header.index_count <= 1:
+                report(empty_file(file, last=number == len(plan.indexes) - 1))
+    by_name = {file.name: file for file, _ in plan.indexes}
+    for look in looks:
+        for found in look.findings:
+            report(found)
+        skipped = set() if check_bounds(plan, look, times, report) else {"entry.time"}
+        for what in ("entry.lost", "entry.negative", "entry.time", "entry.double", "entry.wrong"):
+            for mark in marks.runs.get((what, look.file), ()) if what not in skipped else ():
+                report(say_entry(plan, look.file, what, mark, hashes))
+        if plan.deep and look.sound and plan.geometry is not None:
+            check_selects(by_name[look.file], plan.geometry, look, report)
+        yield report.take()

@@ -1,0 +1,82 @@
+"""What is wrong with units and entries, as runs of neighbours: small enough to be handed from range to range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["MOST", "Mark", "Marks", "stretches"]
+
+MOST: Final = 1000
+"""Findings of one kind in one file that are told one by one; of more, only how many."""
+
+
+class Mark(NamedTuple):
+    """A run of units or entries that have the same thing wrong with them.
+
+    Attributes:
+        first: number of the first, in its file.
+        length: how many.
+        values: of the first, what its finding tells.
+    """
+
+    first: int
+    length: int
+    values: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Marks:
+    """Marks by what is wrong and file; of each pair at most `MOST`, and how many more there were."""
+
+    runs: dict[tuple[str, str], list[Mark]] = field(default_factory=dict)
+    more: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add(
+        self, what: str, file: str, numbers: NDArray[np.int64], values: Callable[[int], tuple[int, ...]]
+    ) -> None:
+        """Marks these numbers of a file, which ascend; `values` is asked by place in `numbers`."""
+        if not numbers.size:
+            return
+        starts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 2) != 1)
+        lengths = np.diff(np.append(starts, numbers.size))
+        held = self.runs.setdefault((what, file), [])
+        room = max(MOST - len(held), 0)
+        for start, length in zip(starts[:room].tolist(), lengths[:room].tolist(), strict=True):
+            held.append(Mark(int(numbers[start]), length, values(start)))
+        if starts.size > room:
+            self.more[what, file] = self.more.get((what, file), 0) + int(starts.size) - room
+
+    @staticmethod
+    def joined(parts: Iterable[Marks]) -> Marks:
+        """All marks as one, neighbours put together."""
+        every = Marks()
+        for part in parts:
+            for key, marks in part.runs.items():
+                every.runs.setdefault(key, []).extend(marks)
+            for key, count in part.more.items():
+                every.more[key] = every.more.get(key, 0) + count
+        for key, marks in every.runs.items():
+            glued: list[Mark] = []
+            for mark in sorted(marks):
+                if glued and glued[-1].first + glued[-1].length == mark.first:
+                    glued[-1] = glued[-1]._replace(length=glued[-1].length + mark.length)
+                else:
+                    glued.append(mark)
+            every.runs[key] = glued
+        return every
+
+
+def stretches(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Runs of neighbouring ascending numbers as (place of the first, length); numbers may repeat."""
+    if not numbers.size:
+        return []
+    starts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 2) > 1)
+    return list(zip(starts.tolist(), np.diff(np.append(starts, numbers.size)).tolist(), strict=True))

@@ -1,0 +1,66 @@
+"""An audit in parts: however a log is cut, by whatever loops, the findings are those of the whole."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocket_columnar.audit import Finding, audit
+from rocket_columnar.audit_ranges import Looks, check_range, findings, look, plan_audit, plan_files
+from rocket_columnar.store import Source, find_files, placed_file
+from rocket_golden import Damaged, damaged, open_damaged, open_store
+
+KINDS = {variant.damage: variant for variant in damaged()}
+
+
+def in_parts(store: Path, size: int, *, large: bool = False) -> list[Finding]:
+    """Everything that goes from part to part is pickled on the way."""
+
+    def sent(value: Any) -> Any:
+        return pickle.loads(pickle.dumps(value))  # noqa: S301
+
+    plan = sent(replace(plan_audit(store, "deep", range_size=size), large=large))
+    looks = sent(Looks.of(sent(look(plan, file)) for file in [*plan.queues, *plan.content_indexes]))
+    results = [sent(check_range(plan, looks, part)) for part in plan.ranges]
+    return list(findings(plan, looks, results))
+
+
+@pytest.fixture(params=list(KINDS.values()), ids=list(KINDS))
+def variant(request: pytest.FixtureRequest) -> Damaged:
+    chosen: Damaged = request.param
+    return chosen
+
+
+def test_damage_in_small_ranges(variant: Damaged, tmp_path: Path) -> None:
+    """Ranges of 1,000 bytes hold two or three records."""
+    store = open_damaged(variant.name, tmp_path)
+    whole = list(audit(store, "deep"))
+    assert whole
+    assert in_parts(store, 1000) == whole
+
+
+def test_damage_by_compiled_loops(variant: Damaged, tmp_path: Path) -> None:
+    store = open_damaged(variant.name, tmp_path)
+    assert in_parts(store, 1 << 14, large=True) == list(audit(store, "deep"))
+
+
+@pytest.mark.parametrize("name", ["mixed", "lmq", "transactions", "ext"])
+def test_healthy_stores_in_small_ranges(name: str, tmp_path: Path) -> None:
+    assert in_parts(open_store(name, tmp_path), 777) == []
+
+
+def test_files_that_lie_elsewhere(tmp_path: Path) -> None:
+    """A plan of files in memory."""
+    store = open_store("small-roll", tmp_path)
+    files = [
+        placed_file(file.name, source=Source.of_bytes(file.name, file.path.read_bytes()))
+        for file in find_files(store)
+    ]
+    (store / "commitlog").rename(store / "gone")
+    plan = plan_files([file for file in files if file is not None])
+    looks = Looks.of(look(plan, file) for file in [*plan.queues, *plan.content_indexes])
+    assert sum(check_range(plan, looks, part).keys for part in plan.ranges) > 0
+    assert list(findings(plan, looks, (check_range(plan, looks, part) for part in plan.ranges))) == []

@@ -1,0 +1,96 @@
+"""Dispatch requests of a log: record by record and by compiled windows, whole and in stretches, are the same."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rocket_columnar._audit_scan import LogStretch, Requests, TopicNames
+from rocket_columnar._gap import Gap
+from rocket_columnar.store import StoreFile, find_files
+from rocket_golden import open_store, stores, truth
+from store_bytes import put, record
+
+Read = tuple[list[str], Requests, list[Gap], int, int]
+
+
+def read(file: StoreFile, begin: int, end: int, *, exact: bool, compiled: bool) -> Read:
+    names = TopicNames()
+    gaps: list[Gap] = []
+    with file.open() as reader:
+        stretch = LogStretch(reader, file.base_offset, names, check_crc=True, compiled=compiled)
+        batches = list(stretch.run(begin, end, exact=exact, on_gap=gaps.append))
+    return names.names, Requests.joined(batches), gaps, stretch.first, stretch.next
+
+
+def same(one: Read, other: Read) -> bool:
+    texts = [[read[0][number] for number in read[1].topic] for read in (one, other)]
+    columns = [name for name in Requests.__slots__ if name != "topic"]
+    return (
+        texts[0] == texts[1]
+        and one[2:] == other[2:]
+        and all(np.array_equal(getattr(one[1], name), getattr(other[1], name)) for name in columns)
+    )
+
+
+@pytest.fixture(scope="module", params=stores())
+def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[StoreFile]:
+    store = open_store(request.param, tmp_path_factory.mktemp("golden"))
+    return [file for file in find_files(store) if file.kind == "log"]
+
+
+def test_compiled_windows_give_what_python_gives(logs: list[StoreFile]) -> None:
+    for file in logs:
+        size = file.path.stat().st_size
+        plain, compiled = (read(file, 0, size, exact=True, compiled=value) for value in (False, True))
+        assert same(plain, compiled)
+
+
+def test_stretches_join_on(logs: list[StoreFile]) -> None:
+    """Wherever a file is cut into ranges, what they read is what the whole reads, each record once."""
+    for file in logs:
+        size = file.path.stat().st_size
+        whole = read(file, 0, size, exact=True, compiled=False)
+        cuts = [0, size // 7, size // 3, size // 3 + 1, size // 2, size]
+        parts = [read(file, cuts[0], cuts[1], exact=True, compiled=False)]
+        for begin, end in pairwise(cuts[1:]):
+            part = read(file, begin, end, exact=False, compiled=False)
+            if parts[-1][4] != part[3]:  # no record begins there: what lies there belongs to this range
+                part = read(file, parts[-1][4], end, exact=True, compiled=False)
+            parts.append(part)
+        offsets = np.concatenate([part[1].phy_offset for part in parts])
+        assert np.array_equal(offsets, whole[1].phy_offset)
+        assert np.array_equal(np.concatenate([part[1].key_hash for part in parts]), whole[1].key_hash)
+
+
+def test_they_are_what_the_store_dispatched(tmp_path: Path) -> None:
+    """The real store's own dispatch requests of the store `mixed`."""
+    store = open_store("mixed", tmp_path)
+    said = [line for line in truth("mixed") if line["type"] == "dispatch"]
+    offsets, tags = [], []
+    for file in find_files(store):
+        if file.kind == "log":
+            one = read(file, 0, file.path.stat().st_size, exact=True, compiled=True)[1]
+            offsets += one.phy_offset.tolist()
+            tags += one.tags_code.tolist()
+    assert (offsets, tags) == (
+        [line["commit_log_offset"] for line in said],
+        [line["tags_code"] for line in said],
+    )
+
+
+def test_text_that_is_no_utf8_and_a_delay_that_is_no_number(tmp_path: Path) -> None:
+    """Rows that compiled loops leave to Python, between rows that they read."""
+    properties = [b"KEYS\1a b", b"KEYS\1\xed\xa0\x80 c\2UNIQ_KEY\1u", b"KEYS\1d", b"DELAY\1x\2KEYS\1e", b""]
+    data = b""
+    for pairs in properties:
+        topic = b"SCHEDULE_TOPIC_XXXX" if b"DELAY" in pairs else b"T"
+        data += record(len(data), topic=topic, properties=pairs)
+    path = tmp_path / "commitlog" / f"{0:020}"
+    put(tmp_path, f"commitlog/{0:020}", data)
+    (file,) = find_files(path)
+    plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
+    assert plain[1].key_count.tolist() == [2, 3, 1, 0, 0]
+    assert same(plain, compiled)
