@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
+from rocket_conformance.cases import Case, directed_cases
+from rocket_conformance.properties import PROPERTIES, Property
 from rocket_spec.clauses import EVIDENCE, LEVELS, Clause, Source, clauses, parse
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
@@ -50,8 +52,26 @@ def test_every_clause_is_whole(clause: Clause) -> None:
     assert clause.summary
     assert clause.sources
     assert (clause.reason is not None) == (clause.level == "UNSPECIFIED")
-    sends_cases = clause.id.startswith("IDX-") and not clause.id.startswith("IDX-SVC-")
-    assert (clause.evidence == "case") == (sends_cases and clause.level != "UNSPECIFIED")
+    assert (clause.evidence == "none") == (clause.level == "UNSPECIFIED")
+
+
+@pytest.mark.parametrize(
+    "clause", [c for c in clauses().values() if c.evidence == "case"], ids=lambda c: c.id
+)
+def test_every_clause_with_case_evidence_has_directed_cases(clause: Clause) -> None:
+    directed = [case for case in directed_cases() if case.clauses[0] == clause.id and case.seed is None]
+    assert len(directed) >= 2
+
+
+def test_every_directed_case_is_named_after_a_clause_with_case_evidence() -> None:
+    evidence = {clause.id: clause.evidence for clause in clauses().values()}
+    assert [case.id for case in directed_cases() if evidence.get(case.id.partition("/")[0]) != "case"] == []
+
+
+def test_every_clause_that_a_case_or_property_shows_can_be_broken() -> None:
+    items: list[Case | Property] = [*directed_cases(), *PROPERTIES]
+    shown = {clause for item in items for clause in item.clauses}
+    assert {name for name in shown if clauses()[name].level == "UNSPECIFIED"} == set()
 
 
 @pytest.mark.parametrize("golden", sorted({c.golden for c in clauses().values() if c.golden}))

@@ -62,7 +62,7 @@ def test_show_prints_text_source_and_evidence() -> None:
         "Evidence: case",
     ):
         assert part in " ".join(done.stdout.split())
-    assert json.loads(run("show", "CKP-1", "--json").stdout)["golden"].startswith("tests/golden/")
+    assert json.loads(run("show", "STORE-1", "--json").stdout)["golden"].startswith("tests/spec/")
 
 
 @pytest.mark.parametrize(
