@@ -41,13 +41,17 @@ class CommitLog:
     """
 
     def __init__(self, root: Path, stack: ExitStack) -> None:
+        self._root = root
+        self._stack = stack
+        self._readers: dict[StoreFile, Reader] = {}
+        self._list()
+
+    def _list(self) -> None:
         try:
-            self.files = find_files(root, "log")
+            self.files = find_files(self._root, "log")
         except UsageError:
             self.files = []
-        self._stack = stack
         self._bases = [file.base_offset for file in self.files]
-        self._readers: dict[StoreFile, Reader] = {}
 
     def _reader(self, file: StoreFile) -> Reader:
         if file not in self._readers:
@@ -72,11 +76,16 @@ class CommitLog:
     def data(self, offset: int) -> bytes | None:
         """The bytes that a broker would send for a hit: as many as the first four say, whatever they hold.
 
-        None where the offset or the length lies outside the file. Nothing is asked of magic or content.
+        None where the offset or the length lies outside the file. Nothing is asked of magic or content. The log is
+        listed again for an offset behind its end, which a broker may have written since.
 
         Source: `CommitLog.getData` 194-204, `DefaultMessageStore.queryMessage` 1010-1018.
         """
         file = self.file_at(offset)
+        bounds = self.range
+        if file is None and bounds is not None and offset >= bounds[1]:
+            self._list()
+            file = self.file_at(offset)
         return None if file is None else self._data(file, offset - file.base_offset)
 
     def _data(self, file: StoreFile, position: int) -> bytes | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -19,7 +19,7 @@ from rocket_columnar._query_walk import walk
 from rocket_columnar.hashing import hash_key, index_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
     from rocket_spec.layout import Geometry
@@ -32,6 +32,8 @@ MAX_BATCH: Final = 64
 """Hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)."""
 
 _ROUNDS: Final = 3
+_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
+_LOOKS: Final = 5  # at a slot that a broker keeps putting into
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class OpenStore:
     def _search(self, key: str, limit: int, begin: int, end: int) -> list[int]:
         offsets: list[int] = []
         for index in self._searched(begin, end):
-            offsets = index.select(key, limit, begin, end, offsets)
+            offsets = _select(index, key, limit, (begin, end), offsets)
             if len(offsets) >= limit:
                 break
         return offsets
@@ -194,11 +196,23 @@ class OpenStore:
                     truncated = True
                     break
                 found[offset] = row
+        answer = self.answer_of([found[offset] for offset in sorted(found)])
+        return replace(answer, offsets=tuple(found), truncated=truncated)
+
+    def query_all(self, topic: str, key: str, *, begin: int | None = None, end: int | None = None) -> Answer:
+        """Every message with a topic and key, whatever a broker's limits; see `rocket_columnar.lookup.find_all`."""
+        from rocket_columnar.lookup import find_all
+
+        window = (_LONG_MIN if begin is None else begin, _LONG_MAX if end is None else end)
+        return self.answer_of(find_all(self, topic, key, window=window))
+
+    def answer_of(self, rows: Sequence[Row]) -> Answer:
+        """An answer of rows that were found in another way than a broker's."""
         updated = (0, 0)
-        if found:
+        if rows and self.indexes.files:
             newest = self.indexes.files[-1][1].header()
             updated = (newest.end_timestamp, newest.end_phy_offset)
-        return Answer(tuple(found), tuple(found[offset] for offset in sorted(found)), *updated, truncated)
+        return Answer(tuple(row["phy_offset"] for row in rows), tuple(rows), *updated, truncated=False)
 
     def _distinct_hits(self, key_hash: int, begin: int, end: int) -> Iterator[int]:
         seen: set[int] = set()
@@ -207,6 +221,21 @@ class OpenStore:
                 if step.verdict == "hit" and step.phy_offset not in seen:
                     seen.add(step.phy_offset)
                     yield step.phy_offset
+
+
+def _select(index: IndexFile, key: str, limit: int, window: tuple[int, int], initial: list[int]) -> list[int]:
+    """As `IndexFile.select`; again where a broker has put into the slot meanwhile.
+
+    A slot that leads to an entry behind the count that was read before it would count as empty (IDX-SEL-1).
+    """
+    key_hash = hash_key(key)
+    for _ in range(_LOOKS):
+        slot = index.slot(key_hash)
+        index.load()
+        offsets = index.select(key, limit, *window, initial)
+        if index.slot(key_hash) == slot:
+            break
+    return offsets
 
 
 def _limit(max_num: int) -> int:
@@ -220,9 +249,9 @@ def query(
     topic: str,
     key: str,
     *,
-    begin: int = 0,
+    begin: int | None = None,
     end: int | None = None,
-    max_num: int = 32,
+    max_num: int | None = 32,
     exact: bool = False,
     geometry: Geometry | None = None,
 ) -> Answer:
@@ -232,17 +261,20 @@ def query(
         store: the store's directory.
         topic: its topic.
         key: a key or unique key.
-        begin: first ms of the window, inclusive.
+        begin: first ms of the window, inclusive; by default 0.
         end: last ms of the window, inclusive; by default the present.
-        max_num: messages at most, and never more than 64.
+        max_num: messages at most, and never more than 64, as a broker. None is for what no broker answers: every
+            message with the topic and key, each once, and a window by the store timestamps of the records themselves,
+            without bounds where none are given.
         exact: drop hits of other keys with the same hash.
         geometry: of the index files; told by their content where not given.
 
     Raises:
         UsageError, FormatError, OSError: as `OpenStore` and its methods.
     """
-    if end is None:
-        end = time.time_ns() // 1_000_000
     with OpenStore(store, geometry) as opened:
+        if max_num is None:
+            return opened.query_all(topic, key, begin=begin, end=end)
         ask = opened.query_exact if exact else opened.query
-        return ask(topic, key, max_num=max_num, begin=begin, end=end)
+        last = time.time_ns() // 1_000_000 if end is None else end
+        return ask(topic, key, max_num=max_num, begin=begin or 0, end=last)

@@ -181,3 +181,103 @@ def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
         assert outcome.err.count("\n") == 1, outcome.err
         assert outcome.err.startswith("rocketspec: ")
         assert part in outcome.err
+
+
+UNIQUE = "C000020254BF60E53B936A633EFE0001"
+"""Of a client at 192.0.2.2, process 21695, 20 days and 15:48:09.086 into a month."""
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Seventy messages of one key; the first has a client's id."""
+    root = tmp_path / "many"
+    records: list[bytes] = []
+    with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
+        for number in range(70):
+            offset = sum(map(len, records))
+            properties = "KEYS\1k\2" + (f"UNIQ_KEY\1{UNIQUE}\2" if not number else "")
+            one = record(offset, properties=properties.encode(), store_timestamp=T + number)
+            records.append(one)
+            assert index.put("T#k", offset, T + number)
+            if not number:
+                assert index.put(f"T#{UNIQUE}", offset, T)
+    put(root, f"commitlog/{0:020}", b"".join(records).ljust(1 << 15, b"\0"))
+    (root / "consumequeue" / "T").mkdir(parents=True)
+    return root
+
+
+MANY = ("--topic", "T", "--key", "k", "--geometry", "16,200")
+
+
+def test_a_brokers_limit_is_told_and_all_goes_beyond_it(run: Run, many: Path) -> None:
+    for limit, found in (((), 32), (("--max", 1000), 64), (("--all",), 70), (("--scan",), 70)):
+        code, out, _ = run(many, *MANY, *limit, "--json")
+        answer = json.loads(out)
+        assert (code, len(answer["messages"]), answer["truncated"]) == (0, found, found < 70)
+    assert "--all shows every one" in run(many, *MANY).out
+    assert "there are more" not in run(many, *MANY, "--all").out
+    assert "70 messages" in run(many, *MANY, "--scan").out
+    assert len(json.loads(run(many, *MANY, "--all", "--begin", T + 69, "--json").out)["messages"]) == 1
+
+
+def test_a_unique_key_of_any_topic(run: Run, many: Path) -> None:
+    code, out, err = run(many, "--unique-key", UNIQUE, "--geometry", "16,200")
+    assert (code, err) == (0, "")
+    # the message was born at 2023-11-14T22:13:19.999Z; 15:48:09.086 modulo a quarter of an hour is 03:09.086
+    assert (
+        f"unique key {UNIQUE}, made by 192.0.2.2, process 21695, number 1, at 2023-11-14T22:18:09.086Z" in out
+    )
+    assert "offset id 0A000002000008AE0000000000000000, topic T" in out  # 10.0.0.2:2222
+    answer = json.loads(run(many, "--unique-key", UNIQUE, "--geometry", "16,200", "--json").out)
+    assert (answer["unique_key"]["client_ip"], answer["unique_key"]["pid"]) == ("192.0.2.2", 21695)
+    (message,) = answer["messages"]
+    assert message["client"]["time"] == 1700000289086
+    assert message["offset_id"] == "0A000002000008AE0000000000000000"
+    assert run(many, "--unique-key", UNIQUE, "--topic", "T", "--geometry", "16,200").code == 0
+    assert run(many, "--unique-key", UNIQUE, "--scan").code == 0
+    code, out, _ = run(many, "--unique-key", "mine")
+    assert (code, out) == (1, "nothing found: no message has that id (--scan reads the whole log)\n")
+
+
+def test_an_offset_id(run: Run, many: Path) -> None:
+    second = json.loads(run(many, *MANY, "--all", "--json").out)["messages"][1]
+    code, out, _ = run(many, "--offset-id", second["offset_id"], "--json")
+    answer = json.loads(out)
+    assert (code, answer["messages"]) == (0, [second])
+    assert answer["offset_id"] == {"store_host": "10.0.0.2:2222", "phy_offset": second["phy_offset"]}
+    code, out, _ = run(many, "--offset-id", "0A000002000008AE0000000000000001")
+    assert code == 1
+    assert out == "nothing found: no record lies at physical offset 1 (the id is of broker 10.0.0.2:2222)\n"
+
+
+def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: Path) -> None:
+    put(many, "index/20260101000000001", b"\0" * 100)
+    code, out, err = run(many, *MANY, "--all")
+    assert code == 0
+    assert "70 messages" in out
+    assert err == (
+        "rocketspec: index/20260101000000001: cut short: found 100 bytes, expected 4,104; "
+        "it answers as far as it goes\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ((), "say one of --key"),
+        (("--key", "k"), "--key goes with --topic"),
+        (("--topic", "T"), "found none"),
+        (("--topic", "T", "--key", "k", "--unique-key", "u"), "found --key and --unique-key"),
+        (("--unique-key", "u", "--explain"), "--explain walks the index"),
+        (("--offset-id", "u"), "no offset id"),
+        (("--offset-id", "0A000002000008AE0000000000000001", "--begin", "0"), "--begin does not go"),
+        ((*MANY, "--all", "--max", "3"), "--max is a broker's limit"),
+        ((*MANY, "--all", "--scan"), "--all and --scan"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    run: Run, many: Path, options: tuple[object, ...], part: str
+) -> None:
+    code, out, err = run(many, *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert part in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -9,15 +10,18 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_columnar.index_file import IndexFile
 from rocket_columnar.query import OpenStore, query
-from rocket_spec.errors import InvalidError, UsageError
+from rocket_columnar.store import StoreFile
+from rocket_spec.errors import InvalidError, MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
 from store_bytes import put, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from rocket_columnar._read import Reader
     from rocket_columnar.query import Answer
 
 GEOMETRY = Geometry(16, 200)
@@ -284,3 +288,76 @@ def test_nothing_is_written(root: Path) -> None:
     query(root, "T", "k", exact=True, geometry=GEOMETRY)
     after = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in root.rglob("*") if path.is_file()}
     assert before == after
+
+
+def damage(root: Path, data: bytes | None = None, length: int | None = None, name: str = SECOND) -> None:
+    path = root / "index" / name
+    path.write_bytes(path.read_bytes()[:length] if data is None else data)
+
+
+@pytest.mark.parametrize("length", [1, 39, 40, 1000])
+@pytest.mark.parametrize("given", [GEOMETRY, None])
+def test_an_index_file_cut_short_answers_as_far_as_it_goes(
+    root: Path, length: int, given: Geometry | None
+) -> None:
+    # a third file of the same size, so that the geometry can be told
+    puts = [(f"T#{number}", 0, T + 30_000) for number in range(100)]
+    write_index(root, "20260101000000002", puts)
+    damage(root, length=length)
+    with OpenStore(root, given) as store:
+        found = (
+            [0, 2 * SIZE, 3 * SIZE] if length == 1000 else [0, 2 * SIZE]
+        )  # its first entries lie before that
+        assert messages(store.query("T", "k", max_num=9, begin=0, end=FOREVER)) == found
+        ((name, problem),) = store.indexes.damaged
+        assert (name, problem) == (
+            f"index/{SECOND}",
+            f"cut short: found {length:,} bytes, expected {GEOMETRY.file_size:,}",
+        )
+
+
+def test_a_damaged_count_is_told_and_the_others_answer(root: Path) -> None:
+    write_index(root, "20260101000000002", [(f"T#{number}", 0, T + 30_000) for number in range(100)])
+    path = root / "index" / SECOND
+    data = bytearray(path.read_bytes())
+    struct.pack_into(">i", data, 36, 1 << 30)
+    damage(root, bytes(data))
+    with OpenStore(root) as store:
+        answer = store.query("T", "k", max_num=9, begin=0, end=FOREVER)
+        assert messages(answer) == [0, 2 * SIZE, 3 * SIZE]
+        ((name, problem),) = store.indexes.damaged
+        assert name == f"index/{SECOND}"
+        assert "found an index count of 1,073,741,824" in problem
+
+
+def test_no_sound_index_file_is_an_error(root: Path) -> None:
+    damage(root, length=30)
+    damage(root, length=30, name=FIRST)
+    for given in (GEOMETRY, None):
+        with pytest.raises(MalformedError, match="30 bytes"):
+            OpenStore(root, given)
+
+
+def test_an_index_file_that_cannot_be_read_is_skipped(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened_for_reading = StoreFile.open
+
+    def refuse(file: StoreFile) -> AbstractContextManager[Reader]:
+        if file.path.name == SECOND:
+            raise PermissionError(errno.EACCES, "Permission denied", str(file.path))
+        return opened_for_reading(file)
+
+    monkeypatch.setattr(StoreFile, "open", refuse)
+    with opened(root) as store:
+        assert messages(store.query("T", "k", max_num=9, begin=0, end=FOREVER)) == [0, 2 * SIZE]
+        assert store.indexes.skipped == ((f"index/{SECOND}", "it cannot be read: permission denied"),)
+
+
+def test_entries_and_log_files_that_come_after_the_store_was_opened(root: Path) -> None:
+    with opened(root) as store:
+        # more puts into the slot than the count that was read knows of, of a record in a log file that is new
+        write_log(root, message(4096), begin=4096)
+        with IndexFile(root / "index" / SECOND, *GEOMETRY) as index:
+            index.load()
+            for _ in range(3):
+                assert index.put("T#k", 4096, T + 20_000)
+        assert messages(store.query("T", "k", max_num=2, begin=0, end=FOREVER)) == [4096, 4096]

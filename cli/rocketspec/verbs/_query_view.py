@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from base64 import b64encode
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -11,22 +12,27 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rocket_columnar.explain import iso
+from rocket_columnar.message_ids import make_offset_id, parse_offset_id, parse_unique_key
 from rocket_columnar.query import keys_of
+from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rocket_columnar.explain import Explanation, FileWalk
     from rocket_columnar.query import Answer, Row
+
+    from rocketspec.verbs._query_ask import Asked
 
 __all__ = ["as_json", "show"]
 
 _STEPS: Final = 12  # entries of a chain that are shown
 _COMPRESSED: Final = 1
+_WITH_IDS: Final = 3  # messages at most whose ids are shown too
 
 
-def as_json(answer: Answer, explanation: Explanation | None) -> dict[str, Any]:
-    """The answer as one JSON object; binary is base64."""
+def as_json(answer: Answer, explanation: Explanation | None, asked: Asked) -> dict[str, Any]:
+    """The answer as one JSON object; binary is base64. Each message has its ids, and an id that was asked is told."""
     shown: dict[str, Any] = {
         "offsets": answer.offsets,
         "messages": [_plain(row) for row in answer.messages],
@@ -34,37 +40,88 @@ def as_json(answer: Answer, explanation: Explanation | None) -> dict[str, Any]:
         "last_update_phy_offset": answer.last_update_phy_offset,
         "truncated": answer.truncated,
     }
+    if asked.unique_key is not None:
+        shown["unique_key"] = _client(asked.unique_key, None)
+    if asked.offset_id is not None:
+        shown["offset_id"] = asdict(parse_offset_id(asked.offset_id))
     if explanation is not None:
         shown["explain"] = asdict(explanation)
     return shown
 
 
 def _plain(row: Row) -> Row:
-    return {
+    shown = {
         name: b64encode(value).decode() if isinstance(value, bytes) else value for name, value in row.items()
     }
+    whole = row["topic"] is not None
+    shown["offset_id"] = make_offset_id(row["store_host"], row["phy_offset"]) if whole else None
+    shown["client"] = _client(row["uniq_key"], row["born_timestamp"]) if whole else None
+    return shown
 
 
-def show(answer: Answer, explanation: Explanation | None, topic: str, key: str) -> None:
+def _client(unique_key: str | None, born_timestamp: int | None) -> dict[str, Any] | None:
+    """What a unique key tells of who made it, and when; None where no client of 4.9.3 did."""
+    try:
+        parts = parse_unique_key(unique_key or "")
+    except UsageError:
+        return None
+    now = time.time_ns() // 1_000_000
+    made = parts.time_before(now) if born_timestamp is None else parts.time_near(born_timestamp)
+    return asdict(parts) | {"time": made}
+
+
+def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
     """Prints the messages, and where asked for the walk."""
     console = Console(highlight=False, soft_wrap=False)
     if answer.messages:
-        console.print(_messages(answer, console.width, topic, key))
-        console.print(_summary(answer, topic, key), soft_wrap=True)
+        console.print(_messages(answer, console.width, asked))
+        if len(answer.messages) <= _WITH_IDS:
+            for line in _id_lines(answer.messages):
+                console.print(escape(line), soft_wrap=True)
+        console.print(_summary(answer, asked), soft_wrap=True)
     elif explanation is None:
-        what = f"{len(answer.offsets):,} hits without a record" if answer.offsets else "no hit"
-        console.print(f"nothing found: {what} (--explain tells why)")
+        console.print(_nothing(answer, asked), soft_wrap=True)
     if explanation is not None:
         _show_walk(console, explanation)
 
 
-def _is_asked(row: Row, topic: str, key: str) -> bool:
-    return row["topic"] == topic and key in keys_of(row)
+def _nothing(answer: Answer, asked: Asked) -> str:
+    if asked.offset_id is not None:
+        parts = parse_offset_id(asked.offset_id)
+        return f"nothing found: no record lies at physical offset {parts.phy_offset:,} (the id is of broker {parts.store_host})"
+    if asked.unique_key is not None:
+        told = _made(_client(asked.unique_key, None))
+        return f"nothing found: no message has that id{f'; it was {told}' if told else ''} (--scan reads the whole log)"
+    if asked.scan:
+        return "nothing found: no record in the log has that key"
+    what = f"{len(answer.offsets):,} hits without a record" if answer.offsets else "no hit"
+    return f"nothing found: {what} (--explain tells why)"
 
 
-def _messages(answer: Answer, width: int, topic: str, key: str) -> Table:
+def _made(client: dict[str, Any] | None) -> str:
+    if client is None:
+        return ""
+    return f"made by {client['client_ip']}, process {client['pid']}, number {client['counter']}, at {iso(client['time'])}"
+
+
+def _id_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """The ids of messages."""
+    for row in rows:
+        if row["topic"] is None:
+            continue
+        yield f"{row['phy_offset']}: offset id {make_offset_id(row['store_host'], row['phy_offset'])}, topic {row['topic']}"
+        if row["uniq_key"] is not None:
+            told = _made(_client(row["uniq_key"], row["born_timestamp"]))
+            yield f"  unique key {_text(row['uniq_key'])}{f', {told}' if told else ''}"
+
+
+def _is_asked(row: Row, asked: Asked) -> bool:
+    return asked.key is None or (row["topic"] == asked.topic and asked.key in keys_of(row))
+
+
+def _messages(answer: Answer, width: int, asked: Asked) -> Table:
     """The rows in `width` columns: numbers and times whole, texts cut to what is left."""
-    rows = [_cells(row, mark="" if _is_asked(row, topic, key) else "*") for row in answer.messages]
+    rows = [_cells(row, mark="" if _is_asked(row, asked) else "*") for row in answer.messages]
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     left = width
     for number, name in enumerate(("offset", "queue", "queue\noffset", "stored")):
@@ -108,14 +165,17 @@ def _text(text: str) -> str:
     return "".join(character if character.isprintable() else "\u00b7" for character in text)
 
 
-def _summary(answer: Answer, topic: str, key: str) -> str:
+def _summary(answer: Answer, asked: Asked) -> str:
     parts = [_count(len(answer.messages), "message")]
-    others = sum(not _is_asked(row, topic, key) for row in answer.messages)
+    others = sum(not _is_asked(row, asked) for row in answer.messages)
     if others:
         parts.append(f"* marks {others:,} of other keys with the same hash (--exact drops them)")
     if answer.truncated:
-        parts.append("there are more (a broker sends at most --max, and never over 64)")
-    parts.append(f"index written up to {iso(answer.last_update_timestamp)}")
+        parts.append(
+            "there are more (a broker sends at most --max, and never over 64; --all shows every one)"
+        )
+    if asked.offset_id is None and not asked.scan:
+        parts.append(f"index written up to {iso(answer.last_update_timestamp)}")
     return "; ".join(parts)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path  # noqa: TC003  typer reads the annotation
 from typing import Annotated, Final
 
 import typer
-from rocket_spec.errors import InvalidError, UsageError
+from rocket_spec.errors import UsageError
 
 __all__ = ["parse_time", "register"]
 
@@ -49,8 +48,15 @@ def parse_time(text: str, option: str) -> int:
 def query(
     store: Annotated[Path, typer.Argument(metavar="STORE", help="The directory of a store.")],
     *,
-    topic: Annotated[str, typer.Option(help="The topic.", metavar="T")],
-    key: Annotated[str, typer.Option(help="A key or a unique key (message id).", metavar="K")],
+    topic: Annotated[str | None, typer.Option(help="The topic.", metavar="T")] = None,
+    key: Annotated[str | None, typer.Option(help="A key or a unique key (message id).", metavar="K")] = None,
+    unique_key: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The id that the client made (msgId); of any topic without --topic."),
+    ] = None,
+    offset_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="The id that the broker made (offsetMsgId).")
+    ] = None,
     begin: Annotated[
         str | None, typer.Option(metavar="TIME", help="First ms, or ISO 8601 with zone. [0]")
     ] = None,
@@ -58,10 +64,20 @@ def query(
         str | None, typer.Option(metavar="TIME", help="Last ms, or ISO 8601 with zone. [now]")
     ] = None,
     max_num: Annotated[
-        int, typer.Option("--max", metavar="N", help="At most N messages; a broker never sends over 64.")
-    ] = 32,
+        int | None,
+        typer.Option("--max", metavar="N", help="At most N messages; a broker never sends over 64. [32]"),
+    ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Drop other keys with the same hash; count a message once.")
+    ] = False,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Every message with the key, as no broker answers: no limit, no window, exact."
+        ),
+    ] = False,
+    scan: Annotated[
+        bool, typer.Option("--scan", help="As --all, but read the whole commit log instead of the index.")
     ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the walk, and why nothing is found.")
@@ -71,43 +87,40 @@ def query(
         str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]")
     ] = None,
 ) -> None:
-    """Find messages by key, through the index files, as a broker would.
+    """Find messages by key or id, through the index files, as a broker would.
 
-    Times are store times; the index knows them to the second. A store whose broker crashed is answered from its
-    bytes as they lie. Exit code 1 when no message is found.
+    Times are store times; the index knows them to the second. A store whose broker crashed, or is writing, is answered
+    from its bytes as they lie. Exit code 1 when no message is found.
 
     Example: `rocketspec query ~/store --topic Orders --key order-1001 --begin 2026-01-31T00:00:00Z --explain`
     """
-    first = 0 if begin is None else parse_time(begin, "--begin")
-    last = time.time_ns() // 1_000_000 if end is None else parse_time(end, "--end")
-    if max_num < 0:
-        raise UsageError(f"--max {max_num}: a negative number of messages")
-
-    from rocket_columnar.explain import explain as walk
-    from rocket_columnar.geometry import parse_geometry
-    from rocket_columnar.query import Answer, OpenStore
+    first, last = (
+        None if text is None else parse_time(text, option)
+        for text, option in ((begin, "--begin"), (end, "--end"))
+    )
 
     from rocketspec.verbs import _query_view
+    from rocketspec.verbs._query_ask import Asked, answer, explained
+
+    asked = Asked(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
+    asked.check(explain=explain)
+
+    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.query import OpenStore
+
     from rocketspec.verbs._waiting import waiting
 
-    explanation = None
     with OpenStore(store, None if geometry is None else parse_geometry(geometry)) as opened:
         for name, reason in opened.indexes.skipped:
             sys.stderr.write(f"rocketspec: {name}: skipped, {reason}\n")
+        for name, problem in opened.indexes.damaged:
+            sys.stderr.write(f"rocketspec: {name}: {problem}; it answers as far as it goes\n")
         with waiting("searching"):
-            ask = opened.query_exact if exact else opened.query
-            try:
-                answer = ask(topic, key, max_num=max_num, begin=first, end=last)
-            except InvalidError:
-                if not explain:
-                    raise
-                answer = Answer((), (), 0, 0, truncated=False)
-            if explain:
-                explanation = walk(opened, topic, key, max_num=max_num, begin=first, end=last, exact=exact)
+            found, walk = explained(opened, asked) if explain else (answer(opened, asked), None)
     if as_json:
-        shown = _query_view.as_json(answer, explanation)
+        shown = _query_view.as_json(found, walk, asked)
         sys.stdout.write(json.dumps(shown, ensure_ascii=False, separators=(",", ":")) + "\n")
     else:
-        _query_view.show(answer, explanation, topic, key)
-    if not answer.messages:
+        _query_view.show(found, walk, asked)
+    if not found.messages:
         raise typer.Exit(_NOT_FOUND)
