@@ -1,0 +1,203 @@
+"""The real broker beside our verbs: audited while it writes, started on what we rebuilt, killed and foretold.
+
+One broker runs through the whole file, each part going on where the one before it ended, so that it starts as
+rarely as can be.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, put_in_place, start_load
+from real_broker import Acknowledged, RealBroker
+from rocket_columnar.rebuild import rebuild
+from rocketspec.__main__ import app
+from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.java
+
+CONFIG = {
+    "maxHashSlotNum": "997",
+    "maxIndexNum": "12000",
+    "mappedFileSizeCommitLog": "65536",
+    "mappedFileSizeConsumeQueue": "6000",
+    "flushConsumeQueueThoroughInterval": "500",
+}
+SECONDS = 6.0
+"""How long the store is looked at while it is written."""
+
+
+def run(verb: str, *arguments: object) -> tuple[int, str]:
+    """Exit code and output of a verb; errors are raised."""
+    done = CliRunner().invoke(app, [verb, *map(str, arguments)])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+@pytest.fixture(scope="module")
+def broker(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealBroker]:
+    del maven  # asked for so that its absence skips
+    with RealBroker(tmp_path_factory.mktemp("broker"), java, CONFIG) as site:
+        yield site
+
+
+@dataclass
+class Live:
+    """What was seen of a store while it was written: exit code and output of each run of a verb."""
+
+    acknowledged: list[Acknowledged]
+    audits: list[tuple[int, str]]
+    others: dict[str, list[tuple[int, str]]]
+    own: Path
+
+
+@pytest.fixture(scope="module")
+def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
+    """The broker writes; the verbs run; then it is stopped."""
+    scratch = tmp_path_factory.mktemp("decoded")
+    broker.start()
+    make_topics(broker)
+    start_load(broker, Load(seed=1, per_second=400, seconds=SECONDS))
+    time.sleep(0.5)
+    seen = Live([], [], {"decode": [], "query": [], "digest": []}, scratch / "own")
+    deadline = time.monotonic() + SECONDS
+    levels = ["--deep", "", "--quick"]
+    while time.monotonic() < deadline or len(seen.audits) < len(levels):
+        number = len(seen.audits)
+        level = levels[number % len(levels)]
+        seen.audits.append(run("audit", broker.store, "--json", *([level] if level else [])))
+        output = scratch / str(number)
+        seen.others["decode"].append(run("decode", broker.store, "-o", output, "--format", "parquet"))
+        shutil.rmtree(output)
+        seen.others["query"].append(run("query", broker.store, "--topic", TOPIC, "--key", "id-0", "--json"))
+        seen.others["digest"].append(run("digest", broker.store, "--json"))
+    seen.acknowledged = broker.stop_load()
+    broker.ask("log")
+    broker.stop()
+    shutil.copytree(broker.store, seen.own)
+    return seen
+
+
+@pytest.mark.parametrize("verb", ["decode", "query", "digest"])
+def test_a_store_that_is_written_is_read_without_an_error(live: Live, verb: str) -> None:
+    runs = live.others[verb]
+    assert len(live.acknowledged) > 500
+    assert len(runs) == len(live.audits) >= 3
+    assert [code for code, _ in runs] == [0] * len(runs), [output[-500:] for _, output in runs]
+    if verb == "query":
+        first = next(one.offset for one in live.acknowledged if one.key == "id-0")
+        assert [json.loads(output)["offsets"] for _, output in runs] == [[first]] * len(runs)
+
+
+@pytest.fixture(scope="module")
+def restored(broker: RealBroker, live: Live, tmp_path_factory: pytest.TempPathFactory) -> list[Acknowledged]:
+    """Index and consume queues deleted and rebuilt; the broker runs on them; all that it acknowledged so far."""
+    put_in_place(broker, tmp_path_factory.mktemp("rebuilt"), "index", "consumequeue")
+    broker.start()
+    make_topics(broker)
+    return live.acknowledged
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_rebuilt_files_are_the_brokers_own_byte_for_byte(live: Live, tmp_path: Path) -> None:
+    rebuild(live.own, tmp_path)
+    assert content(tmp_path / "consumequeue") == content(live.own / "consumequeue")
+    ours, theirs = content(tmp_path / "index"), content(live.own / "index")
+    assert [ours[name] for name in sorted(ours)] == [theirs[name] for name in sorted(theirs)]
+
+
+def test_the_real_tools_find_every_message_by_key_in_a_rebuilt_index(
+    broker: RealBroker, restored: list[Acknowledged]
+) -> None:
+    found = broker.query(TOPIC, [one.key for one in restored])
+    assert found == [[one.offset] for one in restored]
+
+
+def test_query_msg_by_key_of_mqadmin(broker: RealBroker, restored: list[Acknowledged]) -> None:
+    for one in restored[:: len(restored) // 3]:
+        text = broker.ask("tool", arguments=["queryMsgByKey", "-t", TOPIC, "-k", one.key])
+        _, line, *_ = text.splitlines()
+        assert line.split() == [one.unique_key, str(one.queue_id), str(one.queue_offset)]
+
+
+def test_a_real_consumer_reads_every_message_once_from_rebuilt_queues(
+    broker: RealBroker, restored: list[Acknowledged]
+) -> None:
+    got = broker.ask("consume", topic=TOPIC, count=len(restored))
+    assert sorted(got) == sorted([one.queue_id, one.queue_offset, one.offset] for one in restored)
+
+
+@dataclass
+class Killed:
+    """Two kills, and the messages acknowledged up to the second one."""
+
+    kills: list[Kill]
+    acknowledged: list[Acknowledged]
+
+
+@pytest.fixture(scope="module")
+def killed(broker: RealBroker, restored: list[Acknowledged]) -> Killed:
+    """Killed twice, started again without and with messageIndexSafe."""
+    done = Killed([], list(restored))
+    for load, index_safe in ((Load(2, 300, 3.0, until_lost=True), False), (Load(3, 450, 0.9), True)):
+        done.kills.append(kill(broker, load, done.acknowledged, index_safe=index_safe))
+        done.acknowledged += done.kills[-1].acknowledged
+    return done
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_restart_after_kill_9_does_what_audit_said(killed: Killed, number: int) -> None:
+    one = killed.kills[number]
+    assert not one.predicted.clean
+    assert one.deleted == {each.file for each in one.predicted.deletions if each.action == "delete"}
+    assert any(file.startswith("index/") for file in one.deleted)
+    assert one.log_end == one.predicted.log_end
+    assert one.dispatch_from == one.predicted.dispatch_from
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_keys_that_a_restart_loses_are_those_that_audit_said(killed: Killed, number: int) -> None:
+    one = killed.kills[number]
+    if number == 0:
+        assert one.predicted_lost
+    already = killed.kills[0].lost if number else set()
+    assert one.lost - already == one.predicted_lost
+    assert not one.wrong
+
+
+def test_a_rebuild_after_the_restart_brings_every_key_back(
+    broker: RealBroker, killed: Killed, tmp_path: Path
+) -> None:
+    broker.ask("log")
+    broker.stop()
+    put_in_place(broker, tmp_path, "index")
+    broker.start()
+    make_topics(broker)
+    found = broker.query(TOPIC, [one.key for one in killed.acknowledged])
+    assert found == [[one.offset] for one in killed.acknowledged]
+
+
+def test_no_message_is_lost_or_doubled_for_a_consumer_after_all_that(
+    broker: RealBroker, killed: Killed
+) -> None:
+    bounds: list[list[int]] = broker.ask("bounds", topic=TOPIC, queues=QUEUES)
+    stored = sum(end - begin for begin, end in bounds)
+    got: list[list[Any]] = broker.ask("consume", topic=TOPIC, count=stored)
+    assert len({tuple(one) for one in got}) == len(got) == stored
+    acknowledged = {(one.queue_id, one.queue_offset, one.offset) for one in killed.acknowledged}
+    assert acknowledged <= {tuple(one) for one in got}

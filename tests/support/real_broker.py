@@ -1,0 +1,244 @@
+"""The real name server, broker, client and tools of 4.9.3 on loopback addresses and free ports."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+__all__ = ["NAME", "Acknowledged", "RealBroker", "generator_jars"]
+
+NAME: Final = "broker-a"
+ROOT: Final = Path(__file__).parents[2]
+MAKE: Final = ROOT / "golden" / "generator" / "make.py"
+DRIVER: Final = ROOT / "tests" / "acceptance" / "Driver.java"
+_LOOPBACK: Final = "127.0.0.1"
+_PATIENCE: Final = 90  # seconds
+_LOGBACK: Final = (
+    '<configuration><appender name="file" class="ch.qos.logback.core.FileAppender"><file>{log}</file><encoder>'
+    '<pattern>%d %p %t %logger{{0}} - %m%n</pattern></encoder></appender><root level="INFO">'
+    '<appender-ref ref="file"/></root></configuration>'
+)
+# A disk that is nearly full must not make the broker delete or refuse anything.
+_FLAGS: Final = (
+    "-Drocketmq.broker.diskSpaceWarningLevelRatio=0.99",
+    "-Drocketmq.broker.diskSpaceCleanForciblyRatio=0.98",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
+)
+
+
+class Acknowledged(NamedTuple):
+    """A message that the broker said it stored."""
+
+    key: str
+    offset: int
+    queue_id: int
+    queue_offset: int
+    unique_key: str
+    offset_id: str
+
+
+def generator_jars() -> tuple[list[str], list[str]]:
+    """The class path and the JVM flags of the golden generator; Maven fetches the jars where they are missing."""
+    make = runpy.run_path(str(MAKE))
+    jars: Path = make["BUILD"] / "jars"
+    pom = MAKE.with_name("pom.xml")
+    tools = jars / "rocketmq-tools-4.9.3.jar"
+    if not tools.exists() or tools.stat().st_ctime < pom.stat().st_mtime:
+        make["build"]()
+    flags = [flag for flag in make["JVM_FLAGS"] if not flag.startswith("-Duser.home")]
+    return [str(jars / "*")], flags
+
+
+class RealBroker:
+    """One name server with a client, for as many starts of one broker as are wanted; use it in a `with` block.
+
+    Only processes that this object started are ended, each by its own handle.
+
+    Args:
+        folder: where configuration and logs go; made where it is missing.
+        java: path of `java`.
+        config: settings of the broker.
+    """
+
+    def __init__(self, folder: Path, java: str, config: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.store = folder / "store"
+        self.log = folder / "home" / "rocketmq.log"
+        self._config = dict(config)
+        class_path, flags = generator_jars()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._java = ["nice", "-n", "10", java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
+        self._class_path = ["-cp", os.pathsep.join(class_path)]
+        self._port = _free_port()
+        self._namesrv = f"{_LOOPBACK}:{_free_port()}"
+        self._broker: subprocess.Popen[str] | None = None
+        conf = folder / "home" / "conf"
+        conf.mkdir(parents=True, exist_ok=True)
+        for part in ("broker", "namesrv", "tools"):
+            (conf / f"logback_{part}.xml").write_text(_LOGBACK.format(log=self.log), "utf-8")
+        self._environment = {**os.environ, "ROCKETMQ_HOME": str(folder / "home")}
+        namesrv = self._save("namesrv", {"listenPort": self._namesrv.rpartition(":")[2]})
+        with (folder / "driver.log").open("ab") as errors:
+            self._driver = subprocess.Popen(
+                [*self._java, *self._class_path, str(DRIVER), namesrv, self._namesrv, self.address, NAME],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+                env=self._environment,
+            )
+        self._answer()
+
+    @property
+    def address(self) -> str:
+        """Where the broker listens."""
+        return f"{_LOOPBACK}:{self._port}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._broker is not None:
+            self.kill()
+        self._driver.kill()
+        self._driver.communicate()
+
+    def _save(self, name: str, properties: Mapping[str, str]) -> str:
+        path = self.folder / f"{name}.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), "ascii")
+        return str(path)
+
+    def start(self, **config: str) -> None:
+        """Starts the broker over the store, with settings beside those of all starts, and waits until it is ready."""
+        assert self._broker is None, "it runs"
+        file = self._save(
+            "broker",
+            {
+                "brokerClusterName": "DefaultCluster",
+                "brokerName": NAME,
+                "brokerId": "0",
+                "brokerIP1": _LOOPBACK,
+                "brokerIP2": _LOOPBACK,
+                "namesrvAddr": self._namesrv,
+                "listenPort": str(self._port),
+                "autoCreateTopicEnable": "false",
+                "diskMaxUsedSpaceRatio": "95",
+                "storePathRootDir": str(self.store),
+                "storePathCommitLog": str(self.store / "commitlog"),
+                **self._config,
+                **config,
+            },
+        )
+        with (self.folder / "broker.log").open("ab") as errors:
+            self._broker = subprocess.Popen(
+                [*self._java, *self._class_path, "org.apache.rocketmq.broker.BrokerStartup", "-c", file],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+                env=self._environment,
+            )
+        assert self._broker.stdout is not None
+        for line in self._broker.stdout:
+            if "boot success" in line:
+                return
+        raise AssertionError(f"the broker did not start:\n{self._tail()}")
+
+    def stop(self) -> None:
+        """Stops the broker cleanly."""
+        self._end(signal.SIGTERM)
+        assert not (self.store / "abort").exists(), "the broker did not stop cleanly"
+
+    def kill(self) -> None:
+        """Kill -9."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> None:
+        assert self._broker is not None, "it does not run"
+        self._broker.send_signal(number)
+        self._broker.communicate(timeout=_PATIENCE)
+        self._broker = None
+
+    def _tail(self) -> str:
+        return (
+            "".join(self.log.read_text("utf-8").splitlines(keepends=True)[-20:]) if self.log.exists() else ""
+        )
+
+    def ask(self, what: str, **arguments: object) -> Any:
+        """One command of the driver."""
+        assert self._driver.stdin is not None
+        self._driver.stdin.write(json.dumps({"do": what, **arguments}) + "\n")
+        self._driver.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self._driver.stdout is not None
+        for line in self._driver.stdout:
+            if line.startswith("= "):
+                answer = json.loads(line[2:])
+                assert not (isinstance(answer, dict) and "error" in answer), f"{answer}\n{self._tail()}"
+                return answer
+        raise AssertionError((self.folder / "driver.log").read_text("utf-8")[-3000:])
+
+    def stop_load(self) -> list[Acknowledged]:
+        """Ends the load; what was acknowledged since the last time."""
+        return [Acknowledged(*one) for one in self.ask("stop")]
+
+    def query(self, topic: str, keys: Sequence[str]) -> list[list[int]]:
+        """Physical offsets that the tools' query by key finds, for each key."""
+        answer: list[list[int]] = self.ask("query", topic=topic, keys=list(keys))
+        return answer
+
+    def snapshot(self, name: str) -> dict[str, Path]:
+        """Hard links to every file of the store: a link that is left alone tells of a deletion, even where a
+        file of the same name came after it.
+        """  # noqa: D205
+        folder = self.folder / name
+        links = {}
+        for path in (path for path in self.store.rglob("*") if path.is_file()):
+            file = path.relative_to(self.store).as_posix()
+            links[file] = folder / file
+            links[file].parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, links[file])
+        return links
+
+    def drop(self, *names: str) -> None:
+        """Deletes directories of the store, as an operator would, while the broker is down."""
+        assert self._broker is None, "it runs"
+        for name in names:
+            shutil.rmtree(self.store / name)
+
+
+def _free_port() -> int:
+    """A port that is free together with the two that a broker derives from it: -2 (fast) and +1 (HA)."""
+    while True:
+        with socket.socket() as taken:
+            taken.bind((_LOOPBACK, 0))
+            port = int(taken.getsockname()[1])
+            if port < 65000 and _is_free(port - 2) and _is_free(port + 1):
+                return port
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as taken:
+        try:
+            taken.bind(("", port))
+        except OSError:
+            return False
+        return True
