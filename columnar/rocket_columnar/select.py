@@ -1,4 +1,7 @@
-"""Chain walks for many keys at once: by NumPy, all chains a step at a time, and large batches by compiled loops."""
+"""Chain walks for many keys at once: by NumPy, all chains a step at a time, and large batches by compiled loops.
+
+Where the keys are as many as the entries, about, one pass over the file finds what the walks would find.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ MOST: Final = 64
 
 _ROUNDS: Final = 4096  # steps of a chain from which on the compiled loop takes over, however few the keys
 _PART: Final = 1 << 18  # keys that a thread takes at a time
+_SPARSE: Final = 8  # entries for a key from which on walks are quicker than a pass over the file
 
 
 class Hits(NamedTuple):
@@ -68,9 +72,60 @@ def select_batch(
         hits = _by_steps(chains, hashes, rooms, window)
         if hits is not None:
             return hits
+    hits = _by_join(chains, hashes, rooms, window, threads)
+    return _by_walks(chains, hashes, rooms, window, threads) if hits is None else hits
+
+
+def _by_join(
+    chains: Chains,
+    hashes: NDArray[np.int32],
+    rooms: NDArray[np.int64],
+    window: tuple[int, int],
+    threads: int,
+) -> Hits | int | None:
+    """By one pass over the file, where the keys are many enough and nothing of the file is out of the ordinary."""
+    header, slots, words = chains.header, chains.slots, _words_of(chains)
+    last = chains.entries_position // 4 + 5 * header.index_count
+    few = len(hashes) * _SPARSE < header.index_count
+    if few or header.index_count < 2 or chains.entries_position != 40 + 4 * slots or last > len(words):
+        return None
+    from rocket_columnar._join_index import ODD, join_keys
+
+    begin = header.begin_timestamp
+    seconds = -((begin - window[0]) // 1000), (window[1] - begin) // 1000
+    joined = join_keys(words, slots, header.index_count, seconds, hashes, rooms, threads)
+    if joined is None:
+        return None
+    counts, found = joined
+    bounds = np.zeros(len(hashes) + 1, np.int64)
+    odd = np.flatnonzero(counts == ODD)
+    if odd.size:
+        walked = _by_walks(chains, hashes[odd], rooms[odd] if len(rooms) > 1 else rooms, window, threads)
+        if not isinstance(walked, Hits):
+            return int(odd[walked])
+        counts[odd] = 0
+        before = np.cumsum(counts, dtype=np.int64)[odd]
+        counts[odd] = np.diff(walked.bounds)
+        found = np.insert(found, np.repeat(before, counts[odd]), walked.phy_offsets)
+    np.cumsum(counts, out=bounds[1:])
+    return Hits(bounds, found)
+
+
+def _words_of(chains: Chains) -> NDArray[np.uint32]:
+    return np.frombuffer(chains.mapping, np.uint32, len(chains.mapping) // 4)
+
+
+def _by_walks(
+    chains: Chains,
+    hashes: NDArray[np.int32],
+    rooms: NDArray[np.int64],
+    window: tuple[int, int],
+    threads: int,
+) -> Hits | int:
+    """By compiled walks of the chains."""
     cuts = range(0, len(hashes), _PART) if threads > 1 else [0] * bool(len(hashes))
     step = _PART if threads > 1 else len(hashes)
-    words = np.frombuffer(chains.mapping, np.uint32, len(chains.mapping) // 4)
+    words = _words_of(chains)
 
     def work(cut: int) -> Hits | int:
         part = rooms[cut : cut + step] if len(rooms) > 1 else rooms

@@ -29,10 +29,12 @@ T = 1_700_000_000_000
 FOREVER = (1 << 63) - 1
 NAME = "20260101000000000"
 WAYS = {
-    "walk": (1 << 60, 1 << 60, 1, 1 << 18),
-    "numpy": (0, 1 << 60, 1, 1 << 18),
-    "compiled": (0, 0, 1, 1 << 18),
-    "threads": (0, 0, 2, 37),
+    "walk": (1 << 60, 1 << 60, 1, 1 << 18, 0),
+    "numpy": (0, 1 << 60, 1, 1 << 18, 0),
+    "compiled": (0, 0, 1, 1 << 18, 0),
+    "threads": (0, 0, 2, 37, 0),
+    "join": (0, 0, 1, 10, 1 << 40),
+    "join by threads": (0, 0, 3, 10, 1 << 40),
 }
 
 
@@ -50,10 +52,12 @@ def every_way(
 ) -> list[list[int]] | None:
     """The hits, after all ways gave the same ones; None where all say that a chain never ends."""
     results: list[list[list[int]] | None] = []
-    for walk_below, compiled_from, threads, part in WAYS.values():
+    for walk_below, compiled_from, threads, part, sparse in WAYS.values():
         monkeypatch.setattr("rocket_columnar.index_file.WALK_BELOW", walk_below)
         monkeypatch.setattr("rocket_columnar.index_file.COMPILED_FROM", compiled_from)
         monkeypatch.setattr("rocket_columnar.select._PART", part)
+        monkeypatch.setattr("rocket_columnar._join_index._PART", part)
+        monkeypatch.setattr("rocket_columnar.select._SPARSE", sparse)
         try:
             results.append(lists(file.select_many(hashes, room, begin, end, threads=threads)))
         except InvalidError:
