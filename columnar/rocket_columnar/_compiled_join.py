@@ -153,7 +153,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
     """Finds the hits of the keys of some parts (IDX-SEL-1 .. IDX-SEL-3, IDX-SEL-6).
 
     Args:
-        rows: as `part_entries` leaves them; the number is overwritten by the slot's in its part.
+        rows: as `part_entries` leaves them.
         row_bounds: where the rows of each part begin.
         keys: as `part_keys` leaves them; the hash is overwritten by the number of hits.
         key_bounds: where the keys of each part begin.
@@ -177,6 +177,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
         most = max(most, row_bounds[part + 1] - row_bounds[part])
     last = np.empty(width, np.int32)
     ends = np.empty(width + 1, np.int64)
+    places = np.empty(most, np.uint32)
     hashes = np.empty(most, np.uint32)
     offsets = np.empty((most, 2), np.uint32)
     many_rooms = len(rooms) > 1
@@ -193,7 +194,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
             known = last[slot]
             last[slot] = number if known >= 0 and previous == known else -1
             ends[slot + np.uint64(1)] += 1
-            rows[at + np.uint64(3)] = np.uint32(slot)
+            places[i - begin] = np.uint32(slot)
         for slot in range(min(width, slots - part * width)):
             head = _read(heads[part * width + slot])
             if head != last[slot] and (last[slot] != 0 or 0 < head <= index_count):
@@ -201,13 +202,20 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
             ends[slot + 1] += ends[slot]
         for i in range(begin, end):
             at = np.uint64(5 * i)
-            slot = np.uint64(rows[at + np.uint64(3)])
+            slot = np.uint64(places[i - begin])
             to = ends[slot]  # the slot's first place, and at last its end
             ends[slot] += 1
             hashes[to] = rows[at]
             offsets[to, 0] = rows[at + np.uint64(1)]
             offsets[to, 1] = rows[at + np.uint64(2)]
-        before = used
+        room = _long(0)
+        for i in range(key_bounds[part], key_bounds[part + 1]):
+            slot = _slot(keys[i] >> 32, slots, inverse) & mask
+            low = ends[slot - np.uint64(1)] if slot > np.uint64(0) else _long(0)
+            most_hits = rooms[keys[i] & 0xFFFFFFFF] if many_rooms else rooms[0]
+            room += max(min(ends[slot] - low, most_hits), 0)
+        if used + room > len(tape):
+            return part, used
         for i in range(key_bounds[part], key_bounds[part + 1]):
             key = keys[i]
             number = key & 0xFFFFFFFF
@@ -215,13 +223,11 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
             slot = _slot(key_hash, slots, inverse) & mask
             if last[slot] < 0:
                 counts[number] = ODD
+                keys[i] = number
                 continue
             room = rooms[number] if many_rooms else rooms[0]
             at = ends[slot]
             low = ends[slot - np.uint64(1)] if slot > np.uint64(0) else _long(0)
-            if used + min(room, at - low) > len(tape):
-                used = before
-                break
             word = np.uint32(_read(np.uint32(key_hash)))
             start = used
             while at > low and used - start < room:
@@ -230,26 +236,22 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
                     tape[used] = _read(offsets[at, 0]) << 32 | (_read(offsets[at, 1]) & 0xFFFFFFFF)
                     used += 1
             counts[number] = used - start
-        else:
-            continue
-        return part, used
+            keys[i] = (used - start) << 32 | number
     return parts[1], used
 
 
 @_jit
 def fill(
     keys: NDArray[np.int64],
-    counts: NDArray[np.int32],
     bounds: NDArray[np.int64],
     tape: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> None:
-    """Moves the hits of the keys from `tape` to where `bounds` places them in `found`."""
+    """Moves the hits of the keys, as `join` leaves them, from `tape` to where `bounds` places them in `found`."""
     used = _long(0)
     for i in range(len(keys)):
-        number = np.uint64(keys[i] & 0xFFFFFFFF)
-        to = bounds[number]
-        for _ in range(counts[number]):
+        to = bounds[np.uint64(keys[i] & 0xFFFFFFFF)]
+        for _ in range(keys[i] >> 32):
             found[to] = tape[used]
             to += 1
             used += 1

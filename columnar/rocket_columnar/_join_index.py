@@ -23,6 +23,7 @@ ODD: Final = loops.ODD
 _HEADER, _ENTRY = INDEX_HEADER.size // 4, INDEX_ENTRY.size // 4
 _PART: Final = 1 << 15  # entries of a part, about: half a megabyte of chains
 _WIDEST: Final = 16  # a part is 1 << so many slots at most
+_ROOM: Final = 1 << 16  # hits more than keys, at first
 _Item = TypeVar("_Item")
 _Span = tuple[int, int]
 
@@ -94,7 +95,8 @@ def join_keys(  # noqa: C901 - the stages of one pass
         counts = np.empty(len(hashes), np.int32)
 
         def join(span: _Span) -> NDArray[np.int64]:
-            tape = np.empty(int(key_bounds[span[1]] - key_bounds[span[0]]) + (1 << 12), np.int64)
+            room = int(key_bounds[span[1]] - key_bounds[span[0]]) + _ROOM
+            tape = np.empty(room, np.int64)
             part, used = span[0], 0
             while True:
                 part, used = loops.join(
@@ -113,7 +115,7 @@ def join_keys(  # noqa: C901 - the stages of one pass
                 )
                 if part == span[1]:
                     return tape
-                tape = np.concatenate([tape[:used], np.empty(len(tape) + (1 << 12), np.int64)])
+                tape = np.concatenate([tape[:used], np.empty(len(tape) - used + room, np.int64)])
 
         part_ranges = _ranges(parts, threads)
         tapes = each(join, part_ranges)
@@ -123,7 +125,7 @@ def join_keys(  # noqa: C901 - the stages of one pass
 
         def fill(span: _Span) -> None:
             some = keys[key_bounds[span[0]] : key_bounds[span[1]]]
-            loops.fill(some, counts, bounds, tapes[part_ranges.index(span)], found)
+            loops.fill(some, bounds, tapes[part_ranges.index(span)], found)
 
         each(fill, part_ranges)
     return counts, found
