@@ -80,9 +80,16 @@ def test_index_entries_by_hand(spark: SparkSession, hand_made: Path) -> None:
     ]
 
 
-def test_one_partition_a_file(spark: SparkSession, hand_made: Path) -> None:
-    frame = spark.read.format("rocketmq-index").load(str(hand_made))
-    assert frame.rdd.getNumPartitions() == 2
+@pytest.mark.parametrize(("rows", "partitions"), [(None, 1), (6, 1), (5, 2), (2, 4), (1, 6)])
+def test_partitions_divide_files(
+    spark: SparkSession, hand_made: Path, rows: int | None, partitions: int
+) -> None:
+    reader = spark.read.format("rocketmq-index")
+    if rows is not None:
+        reader = reader.option("maxPartitionRows", rows)
+    frame = reader.load(str(hand_made))
+    assert frame.rdd.getNumPartitions() == partitions
+    assert frame.count() == 6
 
 
 def test_several_paths(spark: SparkSession, hand_made: Path) -> None:

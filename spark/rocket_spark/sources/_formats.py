@@ -1,0 +1,160 @@
+"""One data source for each table. The planning process lists and divides, the tasks decode.
+
+`docs/spark-sources.md` lists the options.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StringType, StructField, StructType
+from rocket_spec.errors import UsageError
+
+from rocket_spark.schema import spark_schema
+from rocket_spark.sources._filters import Wanted, conditions
+from rocket_spark.sources._options import Request, request
+from rocket_spark.sources._plan import RowsPartition, plan
+from rocket_spark.sources._rows import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import Filter
+
+__all__ = [
+    "SOURCES",
+    "CheckpointSource",
+    "CommitLogSource",
+    "ConsumeQueueExtSource",
+    "ConsumeQueueSource",
+    "IndexEntriesSource",
+    "IndexHeadersSource",
+    "register",
+]
+
+
+class _Reader(DataSourceReader):
+    """Plans on the driver, decodes in the tasks."""
+
+    def __init__(self, table: str, asked: Request, columns: list[str]) -> None:
+        self.table = table
+        self.asked = asked
+        self.columns = columns
+        self.wanted = Wanted()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Takes note of them; Spark applies them again, which costs little on the rows that are left."""
+        self.wanted = Wanted(conditions(filters))
+        return filters
+
+    def partitions(self) -> list[RowsPartition]:  # Spark insists on a list
+        return plan(self.asked, self.table, self.wanted)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, RowsPartition):  # without partitions Spark plans one that holds nothing
+            yield from rows(partition.pieces, self.table, self.columns, self.asked, self.wanted)
+
+
+class _StoreSource(DataSource):
+    """What the sources share; each names its format and its table."""
+
+    format_name: ClassVar[str]
+    table: ClassVar[str]
+
+    @classmethod
+    def name(cls) -> str:
+        return cls.format_name
+
+    def _asked(self) -> Request:
+        return request(self.options, self.table, self.format_name)
+
+    def schema(self) -> StructType:
+        asked = self._asked()
+        whole = spark_schema(self.table)
+        fields = [whole[name] for name in asked.columns] if asked.columns is not None else list(whole)
+        if asked.corrupt is not None:
+            fields.append(StructField(asked.corrupt, StringType()))
+        return StructType(fields)
+
+    def _columns(self, schema: StructType, asked: Request) -> list[str]:
+        """The columns of a schema that the user may have given; UsageError where the table lacks one."""
+        own = {field.name: field.dataType for field in spark_schema(self.table)}
+        if asked.corrupt is not None:
+            own[asked.corrupt] = StringType()
+            if asked.corrupt not in schema.fieldNames():
+                raise UsageError(
+                    f"schema: mode PERMISSIVE tells of gaps in column {asked.corrupt!r}: name it"
+                )
+        for field in schema:
+            if own.get(field.name) != field.dataType:
+                raise UsageError(
+                    f"schema: {self.format_name} has no column {field.name!r} of type {field.dataType.simpleString()}"
+                )
+        return schema.fieldNames()
+
+    def reader(self, schema: StructType) -> _Reader:
+        asked = self._asked()
+        return _Reader(self.table, asked, self._columns(schema, asked))
+
+
+class IndexEntriesSource(_StoreSource):
+    """`rocketmq-index`: the entries of index files."""
+
+    format_name = "rocketmq-index"
+    table = "index_entries"
+
+
+class IndexHeadersSource(_StoreSource):
+    """`rocketmq-index-headers`: one row for each index file."""
+
+    format_name = "rocketmq-index-headers"
+    table = "index_headers"
+
+
+class ConsumeQueueSource(_StoreSource):
+    """`rocketmq-consumequeue`: the units of consume queues."""
+
+    format_name = "rocketmq-consumequeue"
+    table = "consume_queue"
+
+
+class ConsumeQueueExtSource(_StoreSource):
+    """`rocketmq-consumequeue-ext`: the units of consume-queue ext files."""
+
+    format_name = "rocketmq-consumequeue-ext"
+    table = "consume_queue_ext"
+
+
+class CommitLogSource(_StoreSource):
+    """`rocketmq-commitlog`: the records of commit logs."""
+
+    format_name = "rocketmq-commitlog"
+    table = "commit_log"
+
+
+class CheckpointSource(_StoreSource):
+    """`rocketmq-checkpoint`: one row for each checkpoint."""
+
+    format_name = "rocketmq-checkpoint"
+    table = "checkpoint"
+
+
+SOURCES: Final[tuple[type[_StoreSource], ...]] = (
+    IndexEntriesSource,
+    IndexHeadersSource,
+    ConsumeQueueSource,
+    ConsumeQueueExtSource,
+    CommitLogSource,
+    CheckpointSource,
+)
+"""Every data source, one for each table."""
+
+
+def register(spark: SparkSession) -> None:
+    """Makes every format of `SOURCES` known to `spark.read.format(...)`, and lets Spark push filters down to them."""
+    for source in SOURCES:
+        spark.dataSource.register(source)
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

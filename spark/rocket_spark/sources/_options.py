@@ -1,0 +1,161 @@
+"""The options of a read, checked before anything is opened; each error names its option."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+from rocket_spec.tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["STREAM_OPTIONS", "Mode", "Request", "positive", "request"]
+
+Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
+
+_INT_MAX: Final = 0x7FFFFFFF
+_PARTITION_ROWS: Final = 3_000_000
+_MODES: Final[dict[str, Mode]] = {
+    "FAILFAST": "FAILFAST",
+    "PERMISSIVE": "PERMISSIVE",
+    "DROPMALFORMED": "DROPMALFORMED",
+}
+STREAM_OPTIONS: Final = ("startingOffsets", "maxRowsPerTrigger", "maxBytesPerTrigger", "failOnDataLoss")
+"""Options of `readStream` alone."""
+
+_OPTIONS: Final = (
+    "path",
+    "paths",
+    "hashSlotNum",
+    "indexNum",
+    "columns",
+    "maxPartitionRows",
+    "mode",
+    "columnNameOfCorruptRecord",
+    "pathGlobFilter",
+    "recursiveFileLookup",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a read asks for.
+
+    Attributes:
+        paths: as given: paths, URIs, globs.
+        geometry: of index files, where given.
+        columns: of the table, in order; None for all.
+        max_partition_rows: rows of a partition, about.
+        mode: what happens to bytes that cannot be decoded.
+        corrupt: name of the column that tells of them in mode PERMISSIVE, else None.
+        glob: which file names are read; None for all.
+        recursive: whether stores are looked for at any depth.
+        storage: options with a dot in their names, those of `rocket_spark.files`.
+    """
+
+    paths: tuple[str, ...]
+    geometry: Geometry | None
+    columns: tuple[str, ...] | None
+    max_partition_rows: int
+    mode: Mode
+    corrupt: str | None
+    glob: str | None
+    recursive: bool
+    storage: tuple[tuple[str, str], ...]
+
+
+def positive(options: Mapping[str, str], name: str, most: int = _INT_MAX) -> int | None:
+    """A whole number from 1 on, or None where the option is not given; UsageError for anything else."""
+    text = options.get(name)
+    if text is None:
+        return None
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 0 < value <= most:
+        raise UsageError(f"option {name}: {text!r} is not a whole number from 1 to {most:,}")
+    return value
+
+
+def _geometry(options: Mapping[str, str]) -> Geometry | None:
+    hash_slot_num = positive(options, "hashSlotNum")
+    index_num = positive(options, "indexNum")
+    if hash_slot_num is None and index_num is None:
+        return None
+    if hash_slot_num is None or index_num is None:
+        missing = "hashSlotNum" if hash_slot_num is None else "indexNum"
+        raise UsageError(
+            f"option {missing}: missing; hashSlotNum and indexNum are given together or not at all"
+        )
+    return Geometry(hash_slot_num, index_num)
+
+
+def _paths(options: Mapping[str, str], format_name: str) -> tuple[str, ...]:
+    if "path" in options:
+        return (options["path"],)
+    paths = json.loads(options.get("paths", "[]"))  # several come as JSON
+    if not paths:
+        raise UsageError(f'option path: missing; spark.read.format("{format_name}").load(path)')
+    return tuple(str(path) for path in paths)
+
+
+def _flag(options: Mapping[str, str], name: str) -> bool:
+    text = options.get(name, "false")
+    if text.lower() not in ("true", "false"):
+        raise UsageError(f"option {name}: {text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
+def _columns(options: Mapping[str, str], table: str) -> tuple[str, ...] | None:
+    text = options.get("columns")
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    known = [column.name for column in TABLES[table]]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"option columns: no column {name!r} in {table}; there are {', '.join(known)}")
+    return tuple(dict.fromkeys(names))
+
+
+def request(
+    options: Mapping[str, str], table: str, format_name: str, also: tuple[str, ...] = STREAM_OPTIONS
+) -> Request:
+    """The options of a read of `table`.
+
+    Args:
+        options: as Spark hands them over: names in any case.
+        table: that the source gives.
+        format_name: of the source, for messages.
+        also: names of options that are taken as well, and looked at elsewhere.
+
+    Raises:
+        UsageError: an option that is unknown, missing, or has a value that it cannot have.
+    """
+    known = {name.lower() for name in (*_OPTIONS, *also)}
+    for name in options:
+        if name.lower() not in known and "." not in name:
+            raise UsageError(f"option {name}: unknown; there are {', '.join(_OPTIONS[2:])}")
+    mode = options.get("mode", "FAILFAST").upper()
+    if mode not in _MODES:
+        raise UsageError(f"option mode: {options['mode']!r} is none of {', '.join(_MODES)}")
+    corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
+    columns = _columns(options, table)
+    if corrupt in {column.name for column in TABLES[table]} or not corrupt:
+        raise UsageError(f"option columnNameOfCorruptRecord: {corrupt!r} is a column of {table} or empty")
+    return Request(
+        _paths(options, format_name),
+        _geometry(options),
+        columns,
+        positive(options, "maxPartitionRows") or _PARTITION_ROWS,
+        _MODES[mode],
+        corrupt if mode == "PERMISSIVE" else None,
+        options.get("pathGlobFilter"),
+        _flag(options, "recursiveFileLookup"),
+        tuple((name, value) for name, value in options.items() if "." in name),
+    )

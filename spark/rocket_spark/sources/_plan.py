@@ -1,0 +1,355 @@
+"""From paths to partitions: ranges of rows of index files and queues, ranges of bytes of commit logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import InputPartition
+from rocket_columnar.decode import TABLE_KINDS, decode
+from rocket_columnar.geometry import GeometryGuess, resolve_each
+from rocket_columnar.store import Source, StoreFile
+from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, RECORD_FIXED_V4
+
+from rocket_spark.files import expand, find_files, find_roots, storage_for
+from rocket_spark.files._find import filtered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_spark.sources._filters import Wanted
+    from rocket_spark.sources._options import Request
+
+__all__ = ["WHOLE", "Piece", "RowsPartition", "find", "log_pieces", "plan", "size_of"]
+
+WHOLE: Final = (0, 1 << 62)
+_LOG_BYTES: Final = 128 << 20
+_SAMPLE_BYTES: Final = 1 << 16
+_FETCHED: Final = 256 << 20
+"""Bytes of far-away index files that are fetched to infer a geometry, at most."""
+
+_WITNESSES: Final = 16
+_FILES: Final = 64
+"""Files of one row each that a partition takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of one file, or what is wrong with it.
+
+    Attributes:
+        file: to decode.
+        span: rows from the first on, before the second; of a commit log, physical offsets.
+        following: of a commit log, files behind it that tell whether it goes on.
+        guess: the geometry of an index file.
+        problem: why nothing of it can be decoded; it has no rows then.
+    """
+
+    file: StoreFile
+    span: tuple[int, int] = WHOLE
+    following: tuple[StoreFile, ...] = ()
+    guess: GeometryGuess | None = None
+    problem: str | None = None
+
+
+@dataclass
+class RowsPartition(InputPartition):
+    """Pieces that one task decodes, in order."""
+
+    pieces: tuple[Piece, ...]
+
+
+def size_of(file: StoreFile) -> int:
+    """Bytes of the file; OSError where it is gone."""
+    return file.path.stat().st_size if file.source is None else file.source.size
+
+
+def find(request: Request, table: str) -> list[StoreFile]:
+    """The files of all paths, in their order.
+
+    The name of a file is relative to its store; where a glob or a search at any depth found it, to the directory
+    in which these began.
+
+    Raises:
+        UsageError: no such files, or a wrong path.
+        OSError: a path is missing or cannot be read.
+    """
+    kind, options = TABLE_KINDS[table], dict(request.storage)
+    found: list[StoreFile] = []
+    for path in request.paths:
+        _, plain = storage_for(path, options)
+        paths = expand(path, options)
+        if paths == [plain] and not request.recursive:
+            found += find_files(plain, kind, options=options)
+            continue
+        top = plain.rstrip("/") if paths == [plain] else _above(plain)
+        searched = (
+            [root for one in paths for root in find_roots(one, options)] if request.recursive else paths
+        )
+        files = [file for one in searched for file in _some(one, kind, options)]
+        if not files:
+            raise UsageError(f"{path}: holds no file of table {table}")
+        found += [replace(file, name=_below(file, top)) for file in files]
+    return filtered(found, request.glob)
+
+
+def _some(path: str, kind: str, options: dict[str, str]) -> list[StoreFile]:
+    """The files of one store of many, which need not have any of this kind."""
+    try:
+        return find_files(path, kind, options=options)
+    except UsageError:
+        return []
+
+
+def _above(path: str) -> str:
+    parts = path.split("/")
+    return "/".join(parts[: next(n for n, part in enumerate(parts) if set(part) & set("*?["))])
+
+
+def _below(file: StoreFile, top: str) -> str:
+    whole = str(file.path) if file.source is None else file.source.name
+    return whole.removeprefix(top).lstrip("/")
+
+
+def plan(request: Request, table: str, wanted: Wanted) -> list[RowsPartition]:
+    """The partitions of a read.
+
+    Raises:
+        UsageError: as `find`; a geometry that cannot be told.
+        MalformedError: in mode FAILFAST, files that cannot be what they should.
+        OSError: a file cannot be read.
+    """
+    files = find(request, table)
+    kind = TABLE_KINDS[table]
+    pieces: Iterable[Piece]
+    if kind == "index":
+        pieces = _index_pieces(files, request, table, wanted)
+    elif kind == "log":
+        pieces = _log_pieces(files, request, wanted)
+    else:
+        pieces = _queue_pieces(files, request, table, wanted)
+    return _grouped(list(pieces), request, table)
+
+
+def _grouped(pieces: list[Piece], request: Request, table: str) -> list[RowsPartition]:
+    """Neighbours together up to the size of a partition."""
+    most = {"index_headers": _FILES, "checkpoint": _FILES, "consume_queue_ext": _FILES}.get(
+        table, request.max_partition_rows
+    )
+    if table == "commit_log":
+        most = _LOG_BYTES if request.max_partition_rows * RECORD_FIXED_V4 > _LOG_BYTES else 1
+    partitions: list[RowsPartition] = []
+    held: list[Piece] = []
+    room = 0
+    for piece in pieces:
+        weight = 1 if piece.problem or most == _FILES else _weight(piece)
+        if held and weight > room:
+            partitions.append(RowsPartition(tuple(held)))
+            held = []
+        if not held:
+            room = most
+        held.append(piece)
+        room -= weight
+    if held:
+        partitions.append(RowsPartition(tuple(held)))
+    return partitions
+
+
+def _weight(piece: Piece) -> int:
+    """Rows of a piece, or bytes of a log's."""
+    begin, end = piece.span
+    if piece.file.kind == "log":
+        end = max(begin, min(end, piece.file.base_offset + size_of(piece.file)))
+    return end - begin
+
+
+def _spans(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
+    for begin in range(first, end, step):
+        yield begin, min(begin + step, end)
+
+
+def _told(error: Exception) -> str:
+    """The error in terms of options."""
+    return str(error).replace("--geometry SLOTS,ENTRIES", "options hashSlotNum and indexNum")
+
+
+def _index_pieces(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[Piece]:
+    guesses, problems = _geometries(files, request)
+    for file in files:
+        if not wanted.file(file):
+            continue
+        if file in problems:
+            yield Piece(file, problem=problems[file])
+        elif table == "index_headers":
+            yield Piece(file, (0, 1), guess=guesses[file])
+        else:
+            guess = guesses[file]
+            ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
+            count = min(header.column("index_count")[0].as_py(), guess.geometry.index_num)
+            for span in _spans(0, count - 1, request.max_partition_rows):
+                yield Piece(file, span, guess=guess)
+
+
+def _geometries(
+    files: list[StoreFile], request: Request
+) -> tuple[dict[StoreFile, GeometryGuess], dict[StoreFile, str]]:
+    """Geometries, and what is wrong with files that have none."""
+    try:
+        return _resolved(files, request.geometry), {}
+    except MalformedError:
+        if request.mode == "FAILFAST":
+            raise
+    except UsageError as error:
+        raise UsageError(_told(error)) from None
+    guesses: dict[StoreFile, GeometryGuess] = {}
+    problems: dict[StoreFile, str] = {}
+    for size in dict.fromkeys(map(size_of, files)):
+        group = [file for file in files if size_of(file) == size]
+        try:
+            guesses |= _resolved(group, request.geometry)
+        except (FormatError, UsageError) as error:
+            for file in group:
+                try:
+                    guesses |= _resolved([file], request.geometry)
+                except (FormatError, UsageError) as own:
+                    problems[file] = _told(own if isinstance(own, FormatError) else error)
+    return guesses, problems
+
+
+def _resolved(files: Sequence[StoreFile], given: Geometry | None) -> dict[StoreFile, GeometryGuess]:
+    """As `resolve_each`, but of files far away no more is fetched than is needed."""
+    near = [file for file in files if file.source is None]
+    guesses = resolve_each(near, given) if near else {}
+    sizes: dict[int, list[StoreFile]] = {}
+    for file in files:
+        if file.source is not None:
+            sizes.setdefault(file.source.size, []).append(file)
+    for size, group in sizes.items():
+        name = group[0].source.name if group[0].source else group[0].name
+        if given is not None:
+            if size != given.file_size:
+                wanted = f"geometry {given.hash_slot_num},{given.index_num} makes {given.file_size:,}"
+                raise UsageError(f"{name}: found {size:,} bytes, but {wanted}")
+            guess = GeometryGuess(given, "given", 1, "by its size")
+        elif size == DEFAULT_GEOMETRY.file_size:
+            guess = GeometryGuess(DEFAULT_GEOMETRY, "assumed", 1, "4.9.3's default makes this size")
+        elif size > _FETCHED:
+            raise UsageError(f"{name}: {size:,} bytes far away; give options hashSlotNum and indexNum")
+        else:
+            count = min(_WITNESSES, max(1, _FETCHED // max(size, 1)))
+            witnesses = [_fetched(file) for file in group[:count]]
+            guess = next(iter(resolve_each(witnesses).values()))
+        guesses |= dict.fromkeys(group, guess)
+    return guesses
+
+
+def _fetched(file: StoreFile) -> StoreFile:
+    with file.open() as reader:
+        data = reader.read(0, reader.size)
+        return replace(file, source=Source.of_bytes(reader.name, data.data))
+
+
+def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
+    """What is wrong where `file` begins inside the one before it."""
+    size = size_of(before)
+    if (before.path.parent, before.topic, before.queue_id) != (file.path.parent, file.topic, file.queue_id):
+        return None
+    if file.base_offset >= before.base_offset + size:
+        return None
+    return MalformedError(
+        file=str(before.path) if before.source is None else before.source.name,
+        found=f"{size:,} bytes",
+        expected=f"{file.base_offset - before.base_offset:,}, up to where {file.path.name} begins",
+        clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
+    )
+
+
+def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
+    """Files that lie over the next one, each with what is wrong; in mode FAILFAST that is an error."""
+    problems = {}
+    for before, file in pairwise(files):
+        error = _overlap(before, file)
+        if error is not None:
+            if request.mode == "FAILFAST":
+                raise error
+            problems[before] = str(error)
+    return problems
+
+
+def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[Piece]:
+    problems = _checked(files, request) if table != "checkpoint" else {}
+    for file in files:
+        if not wanted.file(file):
+            continue
+        if file in problems:
+            yield Piece(file, problem=problems[file])
+        size = size_of(file)
+        if table == "consume_queue" and size and not size % QUEUE_UNIT.size:
+            for span in _spans(0, size // QUEUE_UNIT.size, request.max_partition_rows):
+                yield Piece(file, span)
+        else:
+            yield Piece(file, (0, 1 << 62))
+
+
+def _begins(file: StoreFile) -> bool:
+    with file.open() as reader:
+        return bool(reader.read(0, min(8, reader.size)).any())
+
+
+def log_pieces(
+    files: list[StoreFile], step: int, bounds: tuple[int, int] = (-(1 << 63), 1 << 62)
+) -> Iterator[Piece]:
+    """Ranges of a log, each with the files that its decoding needs to know of.
+
+    Together they cover all of `bounds`, holes between files included, each of which belongs to the file before it.
+    """
+    last = len(files) - 1
+    while last > 0 and not _begins(files[last]):
+        last -= 1
+    for number, file in enumerate(files):
+        behind = files[number + 1 :]
+        joined = bool(behind) and behind[0].path.parent == file.path.parent
+        end = file.base_offset + size_of(file)
+        limit = max(end, behind[0].base_offset) if joined else max(end, bounds[1])
+        first, stop = max(bounds[0], file.base_offset), min(bounds[1], limit)
+        if first >= stop and not (first == end == stop):
+            continue
+        following: tuple[StoreFile, ...] = ()
+        if joined and behind[0].base_offset >= end:
+            following = (behind[0],) if number + 1 >= last else (behind[0], files[last])
+        cuts = [*range(first, max(min(end, stop), first + 1), step), stop]
+        for begin, finish in pairwise(cuts):
+            yield Piece(file, (begin, finish), following)
+
+
+def _log_pieces(files: list[StoreFile], request: Request, wanted: Wanted) -> Iterator[Piece]:
+    problems = _checked(files, request)
+    low, high = wanted.bounds("phy_offset")
+    step = _LOG_BYTES
+    if request.max_partition_rows * RECORD_FIXED_V4 < _LOG_BYTES and files:
+        step = max(1, min(step, request.max_partition_rows * _record_size(files[0])))
+    logs: dict[object, list[StoreFile]] = {}
+    for file in files:
+        logs.setdefault(file.path.parent, []).append(file)
+    for log in logs.values():
+        for piece in log_pieces(log, step, (low, min(high + 1, 1 << 62))):
+            if not wanted.file(piece.file):
+                continue
+            if piece.file in problems and piece.span[0] == piece.file.base_offset:
+                yield Piece(piece.file, problem=problems[piece.file])
+            yield piece
+
+
+def _record_size(file: StoreFile) -> int:
+    """Bytes of a record, by the first few of the log."""
+    span = file.base_offset, file.base_offset + _SAMPLE_BYTES
+    try:
+        batches = decode([file], columns=["size"], log_range=span, on_gap=lambda _: None)
+        sizes: list[int] = [size for _, batch in batches for size in batch.column("size").to_numpy()]
+    except MalformedError:
+        return RECORD_FIXED_V4
+    return int(sum(sizes)) // len(sizes) if sizes else RECORD_FIXED_V4

@@ -1,0 +1,119 @@
+"""The inside of a task: pieces of files to the record batches that cross into the JVM."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from rocket_columnar.decode import decode
+from rocket_spec.errors import MalformedError
+
+from rocket_spark.schema import arrow_schema, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+    from rocket_columnar.decode import Gap
+
+    from rocket_spark.sources._filters import Wanted
+    from rocket_spark.sources._options import Request
+    from rocket_spark.sources._plan import Piece
+
+__all__ = ["rows"]
+
+_BATCH_ROWS: Final = 1 << 17
+"""Rows of a record batch on its way to the JVM: some 10 MB with the file's name in plain strings."""
+
+
+def _refuse(gap: Gap) -> NoReturn:
+    raise MalformedError(
+        file=gap.file,
+        found=f"a gap in the log from {gap.begin:,} to {gap.end:,}: {gap.found}",
+        expected=gap.expected,
+    )
+
+
+def _note(problems: list[str], gap: Gap) -> None:
+    problems.append(str(gap))
+
+
+def rows(
+    pieces: Sequence[Piece], table: str, columns: Sequence[str], request: Request, wanted: Wanted
+) -> Iterator[pa.RecordBatch]:
+    """The rows of `pieces`, of `columns` in their order.
+
+    Raises:
+        MalformedError: in mode FAILFAST, bytes that cannot be decoded.
+        OSError: a file cannot be read.
+    """
+    for piece in pieces:
+        problems: list[str] = [] if piece.problem is None else [piece.problem]
+        on_gap = _refuse if request.mode == "FAILFAST" else partial(_note, problems)
+        try:
+            if piece.problem is None:
+                for batch in _decoded(piece, table, columns, request, wanted, on_gap):
+                    yield from _corrupt(piece, table, columns, request, problems)
+                    yield batch
+        except MalformedError as error:
+            if request.mode == "FAILFAST":
+                raise
+            problems.append(str(error))
+        yield from _corrupt(piece, table, columns, request, problems)
+
+
+def _decoded(
+    piece: Piece,
+    table: str,
+    columns: Sequence[str],
+    request: Request,
+    wanted: Wanted,
+    on_gap: Callable[[Gap], None],
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    own = [name for name in columns if name != request.corrupt]
+    schema = arrow_schema(table, own)
+    first, end = piece.span
+    ranged = table in ("index_entries", "consume_queue")
+    batches = decode(
+        [piece.file, *piece.following],
+        tables=[table],
+        geometry=None if piece.guess is None else {piece.file: piece.guess},
+        columns=own or ["file"],
+        batch_rows=_BATCH_ROWS,
+        on_gap=on_gap,
+        where=wanted.where(table),
+        skip=first if ranged else 0,
+        limit=end - first if ranged else None,
+        log_range=piece.span,
+    )
+    for _, batch in batches:
+        found = wanted.rows(plain(batch, schema))
+        if not found.num_rows:
+            continue
+        if request.corrupt in columns:
+            nothing = pa.nulls(found.num_rows, pa.string())
+            arrays = [nothing if name == request.corrupt else found.column(name) for name in columns]
+            found = pa.RecordBatch.from_arrays(arrays, names=list(columns))
+        yield found
+
+
+def _corrupt(
+    piece: Piece, table: str, columns: Sequence[str], request: Request, problems: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """A row for each problem, which are then told; none where the mode drops them."""
+    import pyarrow as pa
+
+    if problems and request.corrupt is not None:
+        schema = arrow_schema(table)
+        arrays = [
+            pa.array(problems, pa.string())
+            if name == request.corrupt
+            else pa.array([piece.file.name] * len(problems), pa.string())
+            if name == "file"
+            else pa.nulls(len(problems), schema.field(name).type)
+            for name in columns
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
+    problems.clear()
