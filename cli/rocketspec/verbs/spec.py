@@ -1,4 +1,4 @@
-"""The verb `spec`: the clauses of SPEC.md, listed and shown."""
+"""The verb `spec`: the clauses of SPEC.md, listed and shown, and what there is of cases and mutants for each."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rocket_conformance.mutants import ClauseCoverage
     from rocket_spec.clauses import Clause
 
 __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `spec list` and `spec show` to the command."""
+    """Adds `spec list`, `spec show` and `spec coverage` to the command."""
     group = typer.Typer(help="The clauses of the specification.", no_args_is_help=True)
     group.command("list")(list_clauses)
     group.command("show")(show_clause)
+    group.command("coverage")(show_coverage)
     app.add_typer(group, name="spec")
 
 
@@ -35,13 +37,12 @@ def list_clauses(
     """
     from rocket_spec.clauses import clauses
 
+    _check_family(family)
     chosen = [
         clause
         for clause in clauses().values()
         if clause.level == _level(level, clause.level) and _in_family(clause, family)
     ]
-    if family is not None and not any(_in_family(clause, family) for clause in clauses().values()):
-        raise _unknown("family", family, sorted({clause.family for clause in clauses().values()}))
     if json:
         for clause in chosen:
             _write_json(clause)
@@ -69,6 +70,40 @@ def show_clause(
         _write_json(clause)
     else:
         _print_clause(clause)
+
+
+def show_coverage(
+    family: Annotated[
+        str | None, typer.Option("--family", metavar="F", help="Only this family: IDX, IDX-PUT, CQ-EXT.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show what there is for each clause: directed cases, properties, mutants; 1 where evidence is missing.
+
+    Example: `rocketspec spec coverage --family IDX-SVC`
+    """
+    from dataclasses import asdict
+    from json import dumps
+
+    from rocket_conformance.mutants import coverage
+    from rocket_spec.clauses import clauses
+
+    _check_family(family)
+    rows = [row for row in coverage() if _in_family(clauses()[row.id], family)]
+    if json:
+        for row in rows:
+            typer.echo(dumps({**asdict(row), "shown": row.shown}))
+    else:
+        _print_coverage(rows)
+    if not all(row.shown for row in rows if row.level != "UNSPECIFIED"):
+        raise typer.Exit(1)
+
+
+def _check_family(family: str | None) -> None:
+    from rocket_spec.clauses import clauses
+
+    if family is not None and not any(_in_family(clause, family) for clause in clauses().values()):
+        raise _unknown("family", family, sorted({clause.family for clause in clauses().values()}))
 
 
 def _level(asked: str | None, own: str) -> str:
@@ -134,6 +169,41 @@ def _print_table(chosen: list[Clause]) -> None:
     console = Console()
     console.print(table)
     console.print(f"{len(chosen)} clauses", highlight=False)
+
+
+def _print_coverage(rows: list[ClauseCoverage]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("clause", "level", "evidence"):
+        table.add_column(name, no_wrap=True)
+    for name in ("directed", "seeded", "properties", "mutants"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        counts = (row.directed, row.seeded, row.properties, row.mutants)
+        evidence = row.evidence if row.shown or row.level == "UNSPECIFIED" else f"{row.evidence} (missing)"
+        table.add_row(row.id, row.level, evidence, *(str(count) if count else "" for count in counts))
+    console = Console(highlight=False)
+    console.print(table)
+    asked = [row for row in rows if row.level != "UNSPECIFIED"]
+    for name, chosen in (
+        ("with evidence", [row for row in asked if row.shown]),
+        ("by cases", [row for row in asked if row.evidence == "case"]),
+        ("by golden tests", [row for row in asked if row.evidence == "golden"]),
+        (
+            "misread by a mutant, of those by cases",
+            [row for row in asked if row.evidence == "case" and row.mutants],
+        ),
+    ):
+        of = len(asked) if "mutant" not in name else sum(row.evidence == "case" for row in asked)
+        share = f" ({100 * len(chosen) / of:.0f} %)" if of else ""
+        console.print(f"{name}: {len(chosen)} of {of} clauses{share}")
+    totals = [
+        sum(getattr(row, name) for row in rows) for name in ("directed", "seeded", "properties", "mutants")
+    ]
+    console.print("{:,} directed cases, {:,} seeded ones, {:,} properties, {:,} mutants".format(*totals))
 
 
 def _print_clause(clause: Clause) -> None:
