@@ -1,4 +1,4 @@
-"""Makes a failing list small: Hypothesis picks operations from it and simpler values for their fields."""
+"""Makes a failing list small: runs of operations go, then files; Hypothesis picks from the rest, and simpler values."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from rocket_conformance.protocol import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
 
     from rocket_conformance.cases import Case, Observation
+    from rocket_conformance.images import FileImage
     from rocket_conformance.judge import Judgement
     from rocket_conformance.protocol import Op
 
@@ -120,17 +121,20 @@ def shrink(
     case, _, judgement = failing
     wanted = (judgement.verdict, clause_of(case, judgement))
     best = failing
-    memory: dict[str, tuple[Case, Observation, Judgement] | None] = {json.dumps(case.ops): failing}
+    memory: dict[str, tuple[Case, Observation, Judgement] | None] = {_memo(case.ops, case.files): failing}
     until = time.monotonic() + seconds
 
     def fails_alike(ops: Sequence[Op]) -> bool:
+        return fails_with(ops, best[0].files)
+
+    def fails_with(ops: Sequence[Op], files: Mapping[str, FileImage]) -> bool:
         nonlocal best
-        key = json.dumps(ops)
+        key = _memo(ops, files)
         if key not in memory:
             if time.monotonic() > until:
                 raise _Enough
             memory[key] = None
-            tried = try_case(replace(case, ops=tuple(ops))) if ops else None
+            tried = try_case(replace(case, ops=tuple(ops), files=files)) if ops else None
             if tried is not None and (tried[2].verdict, clause_of(tried[0], tried[2])) == wanted:
                 memory[key] = tried
                 if _size(tried[0]) < _size(best[0]):
@@ -139,11 +143,15 @@ def shrink(
 
     key = b"rocketspec"
     try:
+        _without_runs(best[0].ops, fails_alike)
+        for path in case.files:
+            fails_with(best[0].ops, {name: best[0].files[name] for name in best[0].files if name != path})
+        template = best[0].ops
         smallest = find(
-            _strategy(case.ops),
+            _strategy(template),
             fails_alike,
             settings=settings(
-                database=_database(case.ops, key),
+                database=_database(template, key),
                 phases=(Phase.reuse, Phase.shrink),
                 max_examples=_MOST_TRIES,
                 deadline=None,
@@ -153,8 +161,27 @@ def shrink(
         )
     except (_Enough, HypothesisException):
         return best
-    return memory[json.dumps(smallest)] or best
+    return memory[_memo(smallest, best[0].files)] or best
 
 
-def _size(case: Case) -> tuple[int, int]:
-    return len(case.ops), len(json.dumps(case.ops))
+def _without_runs(ops: Sequence[Op], fails_alike: Callable[[Sequence[Op]], bool]) -> None:
+    """Leaves out runs of operations, long ones first: what Hypothesis would do one by one."""
+    left = list(ops)
+    length = len(left) // 2
+    while length:
+        start = 0
+        while start < len(left):
+            shorter = left[:start] + left[start + length :]
+            if shorter and fails_alike(shorter):
+                left = shorter
+            else:
+                start += length
+        length //= 2
+
+
+def _memo(ops: Sequence[Op], files: Mapping[str, FileImage]) -> str:
+    return json.dumps([sorted(files), *ops])
+
+
+def _size(case: Case) -> tuple[int, int, int]:
+    return len(case.ops), len(case.files), len(json.dumps(case.ops))

@@ -59,7 +59,7 @@ WRONG = (
 
 def report_of(adapter: ReferenceAdapter, clause: str, folder: Path) -> Report:
     with open_handler(adapter) as transport:
-        return run(transport, Options(select=[f"{clause}/*"], shrink_seconds=0), report=folder)
+        return run(transport, Options(select=[f"{clause}/*"], shrink_seconds=0, examples=5), report=folder)
 
 
 @pytest.mark.parametrize(("wrong", "clause", "field"), WRONG, ids=[clause for _, clause, _ in WRONG])
@@ -67,7 +67,7 @@ def test_a_divergence_is_named_and_its_replay_file_fails_again(
     wrong: Wrong, clause: str, field: str, tmp_path: Path
 ) -> None:
     report = report_of(wrong, clause, tmp_path / "out")
-    diverged = [line for line in report.cases if line.verdict == "diverged"]
+    diverged = [line for line in report.cases if line.verdict == "diverged" and "/prop-" not in line.id]
     assert diverged
     for line in diverged:
         assert (line.divergence[0]["clause"], line.divergence[0]["field"]) == (clause, field)
