@@ -76,10 +76,13 @@ class _Walk:
         at = self.load(position, total_size)
         return check(self.window, at)
 
-    def next_frame(self, position: int) -> int:
-        """The next place from `position` on at which a record verifies or a blank ends the file, else its size."""
+    def next_frame(self, position: int, stop: int | None = None) -> int:
+        """The next place from `position` on at which a record verifies or a blank ends the file, else its size.
+
+        What begins at `stop` or behind it is not looked for.
+        """
         size = self.reader.size
-        while position + _BLANK <= size:
+        while position + _BLANK <= size and (stop is None or position < stop):
             at = self.load(position, _BLANK)
             hits = [self.window.find(magic, at + 4) for magic in _MAGICS]
             hits = [hit for hit in hits if hit >= 0]
@@ -163,7 +166,7 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
     if state.where is not None and state.where.offsets is not None:
         stop = min(stop, state.where.offsets[1] - base_offset)
     if position:
-        position = walk.next_frame(position)
+        position = walk.next_frame(position, stop)
     start = position
     while position < stop:
         scan = state.scan()
