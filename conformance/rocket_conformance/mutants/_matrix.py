@@ -1,0 +1,155 @@
+"""The mutant matrix, MUTANTS.md: which case notices each mutant, and at how many seeds properties alone do.
+
+It is made in minutes and committed with a digest of what it was made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import astuple, dataclass
+from importlib.resources import files
+from json import dumps
+from typing import TYPE_CHECKING, Final
+
+from rocket_conformance.cases import directed_cases
+from rocket_conformance.mutants._catalogue import CATALOGUE, MUTANTS
+from rocket_conformance.mutants._hunting import Outcome, hunt, properties
+from rocket_conformance.mutants._mutant import Mutant
+from rocket_conformance.protocol import OPERATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocket_conformance.mutants._impostors import Impostor
+    from rocket_conformance.mutants._misbehaving import Misbehaving
+    from rocket_conformance.plan import Planned
+
+__all__ = ["SEEDS", "Row", "inputs_digest", "read_digest", "read_score", "render", "row_of"]
+
+SEEDS: Final = range(5)
+
+_DIGEST: Final = re.compile(r"^Inputs: `([0-9a-f]{64})`$", re.MULTILINE)
+_SCORE: Final = re.compile(r"^Mutant score: (\d+) of (\d+)\.$", re.MULTILINE)
+
+_FAMILIES: Final = {
+    "IDX-SVC": frozenset({"service"}),
+    "IDX": frozenset({"index"}),
+    "CQ-TAGS": frozenset({"queue", "log"}),
+    "CQ": frozenset({"queue"}),
+    "LOG": frozenset({"log"}),
+    "UTF8": frozenset({"log"}),
+    "CKP": frozenset({"checkpoint"}),
+}
+"""Which operations' properties a clause can be expected to show in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A mutant in the matrix.
+
+    Attributes:
+        suite: what a default run of the suite makes of it.
+        seeds: at how many of the seeds a property notices it without any directed case; None where it
+            misreads no clause.
+        property: the property that does at the first of these seeds.
+    """
+
+    suite: Outcome
+    seeds: int | None
+    property: str | None
+
+
+def row_of(mutant: Mutant | Impostor | Misbehaving, *, examples: int = 100) -> Row:
+    """Hunts a mutant with the whole suite, then with properties alone for each seed."""
+    suite = hunt(mutant)
+    if not isinstance(mutant, Mutant):
+        return Row(suite, None, None)
+    near = _near(mutant.clause)
+    found = [hunt(mutant, seed=seed, examples=examples, among=near).killed_by for seed in SEEDS]
+    killers = [name for name in found if name is not None]
+    return Row(suite, len(killers), killers[0] if killers else None)
+
+
+def _near(clause: str) -> Sequence[Planned]:
+    """The properties of the clause's operations, those of the clause and of its family first."""
+    family = next(_FAMILIES[name] for name in _FAMILIES if f"{clause}-".startswith(f"{name}-"))
+    chosen = [item for item in properties() if {OPERATIONS[op].family for op in item.ops} & family]
+    prefix = clause.rpartition("-")[0]
+    return sorted(
+        chosen,
+        key=lambda item: (item.clauses[0] != clause, item.clauses[0].rpartition("-")[0] != prefix, item.id),
+    )
+
+
+def inputs_digest() -> str:
+    """SHA-256 over what the matrix depends on: mutants, directed cases, and the properties' sources."""
+    digest = hashlib.sha256()
+    for item in CATALOGUE:
+        digest.update(repr(astuple(item) if isinstance(item, Mutant) else item.name).encode())
+    for case in directed_cases():
+        digest.update(dumps([case.id, case.clauses, case.ops, sorted(case.files)]).encode())
+    folder = files("rocket_conformance") / "properties"
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if path.name.endswith(".py"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def render(rows: Sequence[Row], digest: str) -> str:
+    """The document."""
+    killed = sum(row.suite.killed for row in rows)
+    steady = sum(row.seeds == len(SEEDS) for row in rows)
+    lines = [
+        "# Wrong implementations, and what notices them",
+        "",
+        "Made by `python -m rocket_conformance.mutants.make_matrix`; not to be edited.",
+        "",
+        f"Mutant score: {killed} of {len(rows)}.",
+        "",
+        "A mutant is the reference with one clause misread. *Noticed by* is the first case of a default run that it fails,",
+        "the directed cases of its clause first. *Properties alone* says at how many of five seeds a property of",
+        f"100 lists notices it, without any directed case, and which one: {steady} of {len(MUTANTS)} at all five.",
+        "`rocketspec mutants` runs them, and `python -m rocket_conformance.mutants NAME` is each as an adapter.",
+        "",
+        f"Inputs: `{digest}`",
+        "",
+        "| mutant | misreads | noticed by | properties alone |",
+        "|---|---|---|---|",
+        *(_line(row) for row in rows if row.seeds is not None),
+        "",
+        "Null implementations, and adapters that break the protocol:",
+        "",
+        "| implementation | noticed by | verdict |",
+        "|---|---|---|",
+        *(
+            f"| {row.suite.name} | {row.suite.killed_by or 'no case applies to it'} | {row.suite.verdict.replace('_', ' ')} |"
+            for row in rows
+            if row.seeds is None
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Row) -> str:
+    suite = row.suite
+    alone = f"{row.seeds} of {len(SEEDS)}" + (f", {row.property}" if row.property else "")
+    return f"| {suite.name} | {suite.clause} | {suite.killed_by or '**survives**'} | {alone} |"
+
+
+def read_digest(document: str) -> str | None:
+    """The digest that a document was made with."""
+    found = _DIGEST.search(document)
+    return found[1] if found else None
+
+
+def read_score(document: str) -> tuple[int, int]:
+    """How many mutants a document says are noticed, and how many there are.
+
+    Raises:
+        ValueError: when it does not say.
+    """
+    found = _SCORE.search(document)
+    if found is None:
+        raise ValueError("no line 'Mutant score: N of N.'")
+    return int(found[1]), int(found[2])

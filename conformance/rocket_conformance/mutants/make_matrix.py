@@ -1,0 +1,57 @@
+"""Makes conformance/MUTANTS.md and the figures in README.md of the checkout that it runs in.
+
+    python -m rocket_conformance.mutants.make_matrix [--figures]
+
+Takes minutes; with --figures it only writes the README's figures, with the score that MUTANTS.md has.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+from rocket_spec.data import find_data
+
+from rocket_conformance.mutants._catalogue import CATALOGUE
+from rocket_conformance.mutants._coverage import figures
+from rocket_conformance.mutants._matrix import inputs_digest, read_score, render, row_of
+
+__all__ = ["main", "with_figures"]
+
+_BLOCK: Final = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
+
+
+def with_figures(readme: str, matrix: str) -> str:
+    """The README's text with the figures between its markers.
+
+    Raises:
+        ValueError: when it has no markers, or the matrix no score.
+    """
+    text = figures(*read_score(matrix)) + "\n"
+    changed, count = _BLOCK.subn(lambda _: text, readme)
+    if count != 1:
+        raise ValueError("README.md has no lines <!-- figures --> and <!-- /figures -->")
+    return changed
+
+
+def main() -> None:
+    """Writes both files."""
+    root = find_data("conformance/PROTOCOL.md").parents[1]
+    target, readme = root / "conformance" / "MUTANTS.md", root / "README.md"
+    if not readme.is_file():
+        sys.exit("not in a checkout: there is no README.md beside conformance/")
+    if "--figures" not in sys.argv[1:]:
+        rows = []
+        for number, item in enumerate(CATALOGUE, 1):
+            rows.append(row_of(item))
+            sys.stderr.write(f"{number} of {len(CATALOGUE)} {item.name}\n")
+        target.write_text(render(rows, inputs_digest()), encoding="utf-8")
+    Path(readme).write_text(
+        with_figures(readme.read_text(encoding="utf-8"), target.read_text(encoding="utf-8")), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()
