@@ -3,6 +3,6 @@
 The functions here load what they need when they are first called; importing this package is nearly free.
 """
 
-from rocketspec._facade import conform, decode, open_store, query
+from rocketspec._facade import audit, conform, decode, open_store, query, rebuild
 
-__all__ = ["conform", "decode", "open_store", "query"]
+__all__ = ["audit", "conform", "decode", "open_store", "query", "rebuild"]

@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+    from rocket_columnar.audit import Finding, Level
     from rocket_columnar.query import Answer
+    from rocket_columnar.rebuild import Rebuilt
     from rocket_columnar.store import StoreFile
     from rocket_conformance.report import Report
     from rocket_spec.layout import Geometry
 
-__all__ = ["conform", "decode", "open_store", "query"]
+__all__ = ["audit", "conform", "decode", "open_store", "query", "rebuild"]
 
 
 def open_store(path: Path | str, *, kind: str | None = None) -> list[StoreFile]:
@@ -59,11 +61,91 @@ def decode(
     return decode_files(files, tables=tables, geometry=geometry, columns=columns, limit=limit)
 
 
-def query(store: Path | str, *, topic: str, key: str, **options: Any) -> Answer:
-    """What a broker would answer to a query by key; see `rocket_columnar.query.query` for the options."""
+def query(
+    store: Path | str,
+    *,
+    topic: str,
+    key: str,
+    begin: int | None = None,
+    end: int | None = None,
+    max_num: int | None = 32,
+    exact: bool = False,
+    geometry: Geometry | None = None,
+) -> Answer:
+    """What a broker would answer to a query by key.
+
+    Args:
+        store: the store's directory.
+        topic: the topic.
+        key: a key or unique key.
+        begin: first ms of the window; by default 0.
+        end: last ms of the window; by default the present.
+        max_num: messages at most, and never more than 64. None goes beyond the broker: every message with the topic
+            and the key, each once, and no window where none is given.
+        exact: drop hits of other keys with the same hash.
+        geometry: of the index files; else it is inferred.
+
+    Raises:
+        UsageError: no store, or a geometry that cannot be told.
+        FormatError: no index file that can be read as one, or a chain on which a broker would never answer.
+        OSError: a path that is missing or cannot be read.
+    """
     from rocket_columnar.query import query as query_store
 
-    return query_store(store, topic, key, **options)
+    return query_store(
+        store, topic, key, begin=begin, end=end, max_num=max_num, exact=exact, geometry=geometry
+    )
+
+
+def audit(
+    store: Path | str, level: Level = "default", *, geometry: Geometry | None = None
+) -> Iterator[Finding]:
+    """What is wrong with a store, finding by finding; nothing for a healthy one, and nothing is written.
+
+    Args:
+        store: the store's directory.
+        level: "quick", "default" or "deep".
+        geometry: of the index files; else it is inferred.
+
+    Raises:
+        UsageError: an unknown level, no store, or a geometry that does not fit.
+        OSError: the store cannot be read.
+    """
+    from rocket_columnar.audit import audit as audit_store
+
+    return audit_store(store, level, geometry=geometry)
+
+
+def rebuild(
+    store: Path | str,
+    directory: Path | str,
+    *,
+    geometry: Geometry | None = None,
+    queue_file_size: int | None = None,
+    only_missing: bool = False,
+) -> Rebuilt:
+    """Makes index files and consume queues again from the commit log, into a directory outside the store.
+
+    Args:
+        store: the store's directory.
+        directory: where `index/`, `consumequeue/` and `consumequeue_ext/` go.
+        geometry: of the index files; else the store's own, else 4.9.3's default.
+        queue_file_size: of a consume-queue file, bytes; else the store's own, else 4.9.3's default.
+        only_missing: leave out the files that the store holds already, byte for byte.
+
+    Raises:
+        UsageError: no commit log, a geometry that does not fit, or a directory that will not do.
+        OSError: reading or writing fails.
+    """
+    from rocket_columnar.rebuild import rebuild as rebuild_store
+
+    return rebuild_store(
+        store,
+        directory,
+        geometry=geometry,
+        queue_file_size=queue_file_size,
+        only_missing=only_missing,
+    )
 
 
 def conform(command: Sequence[str] = (), **options: Any) -> Report:

@@ -1,0 +1,65 @@
+"""The functions of the package `rocketspec`: lazy, and each the engine's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import rocket_golden
+import rocketspec
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rocket_golden.open_store("mixed", tmp_path_factory.mktemp("golden"))
+
+
+def test_its_names_are_those_of_the_design() -> None:
+    assert rocketspec.__all__ == ["audit", "conform", "decode", "open_store", "query", "rebuild"]
+
+
+def test_importing_it_loads_nothing_else() -> None:
+    code = "import rocketspec, sys, json; json.dump(sorted(sys.modules), sys.stdout)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    assert not loaded & {"numpy", "pyarrow", "numba", "typer", "rocket_columnar", "rocket_conformance"}
+
+
+def test_a_store_is_audited_and_rebuilt(store: Path, tmp_path: Path) -> None:
+    assert list(rocketspec.audit(store)) == []
+    assert list(rocketspec.audit(store, "deep")) == []
+    done = rocketspec.rebuild(store, tmp_path / "rebuilt")
+    kinds = {file.kind for file in rocketspec.open_store(tmp_path / "rebuilt")}
+    assert kinds == {"index", "queue"}
+    assert done.records == sum(line["type"] == "dispatch" for line in rocket_golden.truth("mixed"))
+    assert rocketspec.rebuild(store, tmp_path / "nothing", only_missing=True).files == ()
+
+
+def test_a_query_goes_beyond_the_broker_when_told(store: Path) -> None:
+    put: dict[str, set[int]] = {}
+    for line in rocket_golden.truth("mixed"):
+        if line["type"] == "index_entry":
+            put.setdefault(line["key"], set()).add(line["phy_offset"])
+    name = max(put, key=lambda key: len(put[key]))
+    topic, key = name.split("#", 1)
+    assert len(put[name]) > 1
+    every = rocketspec.query(store, topic=topic, key=key, max_num=None)
+    assert set(every.offsets) == put[name]
+    one = rocketspec.query(store, topic=topic, key=key, max_num=1, exact=True)
+    assert (len(one.messages), one.truncated) == (1, True)
+
+
+def test_what_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        rocketspec.query(tmp_path, topic="T", key="k")
+    with pytest.raises(UsageError):
+        list(rocketspec.audit(tmp_path))
+    with pytest.raises(UsageError):
+        rocketspec.rebuild(tmp_path, tmp_path / "out")
