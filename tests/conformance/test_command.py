@@ -42,7 +42,7 @@ def test_the_bundled_engine_is_conformant(tmp_path: Path) -> None:
 def test_the_starter_adapter_is_conformant_as_a_child_process(python_adapter: list[str]) -> None:
     run = rocketspec("conform", "--examples", "10", "--", *python_adapter)
     assert run.returncode == 0, run.stdout
-    assert last_line(run).startswith("conformant for index (")
+    assert last_line(run).startswith("conformant for index and in part tags.code (")
 
 
 def test_a_wrong_adapter_fails_and_its_replay_file_fails_again(adapter: AdapterMaker, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ RUNS = {
 FILE = "20260101000000000"
 OPS = {
     "key.hash",
+    "tags.code",
     *(
         f"index.{name}"
         for name in ("open", "put", "select", "time_matched", "header", "full", "flush", "close")
@@ -149,6 +150,16 @@ def test_keys(adapter: Adapter, tmp_path: Path) -> None:
     assert [result["hash"] for result in results] == [pair, pair, 0xD83D, 0, quoted]
 
 
+def test_tags(adapter: Adapter, tmp_path: Path) -> None:
+    """Null and empty tags give 0; a negative hash stays negative."""
+    tags: list[Json] = [{"tags": None}, {"tags": ""}, {"tags": "TagB"}, {"tags_utf16": "d83d"}]
+    results = adapter.results(tmp_path, *({"op": "tags.code"} | fields for fields in tags))
+    tag_b = ((84 * 31 + 97) * 31 + 103) * 31 + 66
+    assert [result["tags_code"] for result in results] == ["0", "0", str(tag_b), str(0xD83D)]
+    negative = adapter.results(tmp_path, {"op": "tags.code", "tags": "polygenelubricants"})
+    assert negative == [{"tags_code": str(-(1 << 31))}]
+
+
 def test_verdicts(adapter: Adapter, tmp_path: Path) -> None:
     results = adapter.results(
         tmp_path,
@@ -183,9 +194,9 @@ def verdicts(results: list[Json]) -> list[Json]:
     return [{"rejected": ""} if "rejected" in result else result for result in results]
 
 
-def test_every_recorded_index_case(adapter: Adapter, tmp_path: Path) -> None:
+def test_every_recorded_case_of_its_operations(adapter: Adapter, tmp_path: Path) -> None:
     ran = 0
-    for number, case in enumerate(vectors()):
+    for number, case in enumerate([*vectors(), *vectors(store=True)]):
         if not {op["op"] for op in case["ops"]} <= OPS:
             continue
         directory = tmp_path / str(number)

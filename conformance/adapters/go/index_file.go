@@ -31,12 +31,18 @@ type IndexFile struct {
 	capacity int32
 }
 
-// KeyHash is Java's Math.abs(hashCode) over UTF-16 code units; the one negative result of abs counts as 0.
-func KeyHash(units []uint16) int32 {
+// StringHash is Java's hashCode over UTF-16 code units.
+func StringHash(units []uint16) int32 {
 	var hash int32
 	for _, unit := range units {
 		hash = 31*hash + int32(unit)
 	}
+	return hash
+}
+
+// KeyHash is Math.abs of the StringHash; the one negative result of abs counts as 0.
+func KeyHash(units []uint16) int32 {
+	hash := StringHash(units)
 	if hash < 0 {
 		hash = -hash
 	}

@@ -33,6 +33,8 @@ type operation struct {
 	Op             string   `json:"op"`
 	Key            string   `json:"key"`
 	KeyUTF16       *string  `json:"key_utf16"`
+	Tags           string   `json:"tags"` // null is empty
+	TagsUTF16      *string  `json:"tags_utf16"`
 	File           string   `json:"file"`
 	HashSlotNum    int32    `json:"hash_slot_num"`
 	IndexNum       int32    `json:"index_num"`
@@ -63,8 +65,11 @@ type oneCase struct {
 
 type handler = func(*oneCase, operation) (result, error)
 
+// What is here is declared. What else the store has goes the same way: queue.open, queue.put, service.open,
+// log.dispatch and so on, a handler each; PROTOCOL.md has their fields and results.
 var handlers = map[string]handler{
 	"key.hash":           keyHash,
+	"tags.code":          tagsCode,
 	"index.open":         indexOpen,
 	"index.put":          opened(indexPut),
 	"index.select":       opened(indexSelect),
@@ -78,6 +83,11 @@ var handlers = map[string]handler{
 func keyHash(_ *oneCase, op operation) (result, error) {
 	units, err := keyOf(op)
 	return result{"hash": KeyHash(units)}, err // YOURS
+}
+
+func tagsCode(_ *oneCase, op operation) (result, error) {
+	units, err := unitsOf(op.Tags, op.TagsUTF16)
+	return result{"tags_code": i64(int64(StringHash(units)))}, err // YOURS
 }
 
 func indexOpen(c *oneCase, op operation) (result, error) {
@@ -169,14 +179,16 @@ func opened(run handler) handler {
 // malformed is an error in what the suite sent, or in the adapter: never a verdict.
 type malformed struct{ error }
 
-// keyOf returns the UTF-16 code units of the key: text, or hex when it holds a lone surrogate.
-func keyOf(op operation) ([]uint16, error) {
-	if op.KeyUTF16 == nil {
-		return utf16.Encode([]rune(op.Key)), nil
+func keyOf(op operation) ([]uint16, error) { return unitsOf(op.Key, op.KeyUTF16) }
+
+// unitsOf returns the UTF-16 code units of a key or tags: text, or hex when it holds a lone surrogate.
+func unitsOf(text string, units16 *string) ([]uint16, error) {
+	if units16 == nil {
+		return utf16.Encode([]rune(text)), nil
 	}
-	bytes, err := hex.DecodeString(*op.KeyUTF16)
+	bytes, err := hex.DecodeString(*units16)
 	if err != nil || len(bytes)%2 != 0 {
-		return nil, malformed{fmt.Errorf("key_utf16 %q", *op.KeyUTF16)}
+		return nil, malformed{fmt.Errorf("UTF-16 in hex: %q", *units16)}
 	}
 	units := make([]uint16, len(bytes)/2)
 	for i := range units {

@@ -23,7 +23,9 @@ public final class Adapter {
     private static final String NAME = "my-index"; // YOURS
     private static final String VERSION = "0.1.0"; // YOURS
 
-    private static final List<String> OPS = List.of("key.hash", "index.open", "index.put", "index.select",
+    // What else the store has goes the same way: queue.open, queue.put, service.open, log.dispatch and so on, a case
+    // each in run(); PROTOCOL.md has their fields and results.
+    private static final List<String> OPS = List.of("key.hash", "tags.code", "index.open", "index.put", "index.select",
         "index.time_matched", "index.header", "index.full", "index.flush", "index.close");
 
     /** Your code reported an error: a verdict, compared with what 4.9.3 does. Any other exception is errored. */
@@ -47,6 +49,8 @@ public final class Adapter {
         switch (op.text("op")) {
             case "key.hash":
                 return Map.of("hash", IndexFile.keyHash(op.key())); // YOURS
+            case "tags.code":
+                return Map.of("tags_code", String.valueOf((long) op.units("tags").hashCode())); // YOURS
             case "index.open":
                 return open(op);
             default:
@@ -214,12 +218,16 @@ public final class Adapter {
             return offsets;
         }
 
-        /** The key: text, or its UTF-16 code units in hex when it holds a lone surrogate. */
         String key() {
-            if (!this.fields.containsKey("key_utf16")) {
-                return text("key");
+            return units("key");
+        }
+
+        /** A key or tags: text, or UTF-16 code units in hex when it holds a lone surrogate; null is empty here. */
+        String units(final String name) {
+            if (!this.fields.containsKey(name + "_utf16")) {
+                return this.fields.get(name) == null ? "" : text(name);
             }
-            final String hex = text("key_utf16");
+            final String hex = text(name + "_utf16");
             final StringBuilder units = new StringBuilder();
             for (int i = 0; i < hex.length(); i += 4) {
                 units.append((char) Integer.parseInt(hex, i, i + 4, 16));

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rocket_reference import JavaError, key_hash, open_index_file  # YOURS: your own code
+from rocket_reference.java import string_hash  # YOURS
 
 NAME, VERSION = "my-index", "0.1.0"  # YOURS
 
@@ -34,7 +35,13 @@ class Case:
         self.files: list[str] = []
 
     def key_hash(self, op: dict[str, Any]) -> dict[str, Any]:
-        return {"hash": key_hash(key_of(op))}  # YOURS
+        return {"hash": key_hash(text_of(op, "key"))}  # YOURS
+
+    # An operation is declared by the method that is named after it. What else the store has goes the same way:
+    # queue_open, queue_put, service_open, log_dispatch and so on; PROTOCOL.md has their fields and results.
+
+    def tags_code(self, op: dict[str, Any]) -> dict[str, Any]:
+        return {"tags_code": str(string_hash(text_of(op, "tags")))}  # YOURS
 
     def index_open(self, op: dict[str, Any]) -> dict[str, Any]:
         self.release()
@@ -52,12 +59,13 @@ class Case:
         return {}
 
     def index_put(self, op: dict[str, Any]) -> dict[str, Any]:
-        return {"put": self.index.put(key_of(op), int(op["phy_offset"]), int(op["store_timestamp"]))}  # YOURS
+        put = self.index.put(text_of(op, "key"), int(op["phy_offset"]), int(op["store_timestamp"]))  # YOURS
+        return {"put": put}
 
     def index_select(self, op: dict[str, Any]) -> dict[str, Any]:
         initial = [int(offset) for offset in op.get("initial", [])]
         window = int(op["begin"]), int(op["end"])
-        offsets = self.index.select(key_of(op), op["max_num"], *window, initial=initial)  # YOURS
+        offsets = self.index.select(text_of(op, "key"), op["max_num"], *window, initial=initial)  # YOURS
         return {"offsets": [str(offset) for offset in offsets]}
 
     def index_time_matched(self, op: dict[str, Any]) -> dict[str, Any]:
@@ -88,15 +96,16 @@ class Case:
         self.opened.close()
 
 
-OPS = {name.replace("_", ".", 1): name for name in vars(Case) if name.startswith(("index_", "key_"))}
+FAMILIES = ("key_", "tags_", "index_", "service_", "queue_", "log_", "checkpoint_")
+OPS = {name.replace("_", ".", 1): name for name in vars(Case) if name.startswith(FAMILIES)}
 REJECTED = (JavaError, ValueError, AttributeError, LookupError, OSError)  # YOURS: errors that are a verdict
 
 
-def key_of(op: dict[str, Any]) -> str:
-    """The key: text, or UTF-16 code units in hex when it holds a lone surrogate."""
-    if "key_utf16" in op:
-        return bytes.fromhex(op["key_utf16"]).decode("utf-16-be", "surrogatepass")
-    return str(op["key"])
+def text_of(op: dict[str, Any], name: str) -> str:
+    """A key or tags: text, or UTF-16 code units in hex when it holds a lone surrogate; null is empty here."""
+    if f"{name}_utf16" in op:
+        return bytes.fromhex(op[f"{name}_utf16"]).decode("utf-16-be", "surrogatepass")
+    return str(op[name] or "")
 
 
 def run_case(message: dict[str, Any]) -> dict[str, Any]:

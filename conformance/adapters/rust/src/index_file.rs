@@ -28,10 +28,14 @@ pub struct IndexFile {
     capacity: i32,
 }
 
-/// Java's Math.abs(hashCode) over UTF-16 code units; the one negative result of abs counts as 0.
+/// Java's hashCode over UTF-16 code units.
+pub fn string_hash(units: &[u16]) -> i32 {
+    units.iter().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(*unit)))
+}
+
+/// Math.abs of the string hash; the one negative result of abs counts as 0.
 pub fn key_hash(units: &[u16]) -> i32 {
-    let hash = units.iter().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(*unit)));
-    hash.wrapping_abs().max(0)
+    string_hash(units).wrapping_abs().max(0)
 }
 
 fn invalid(what: impl Into<String>) -> Error {

@@ -7,7 +7,7 @@
 mod index_file;
 mod json;
 
-use index_file::{key_hash, IndexFile}; // YOURS
+use index_file::{key_hash, string_hash, IndexFile}; // YOURS
 use json::Json;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
@@ -62,13 +62,19 @@ impl Op<'_> {
         values.iter().map(|value| parse_i64(value.as_str().unwrap_or_default())).collect()
     }
 
-    /// The UTF-16 code units of the key: text, or hex when it holds a lone surrogate.
     fn key(&self) -> Result<Vec<u16>, Failure> {
-        let Some(hex) = self.0.get("key_utf16").and_then(Json::as_str) else {
-            return Ok(self.text("key")?.encode_utf16().collect());
+        self.units("key")
+    }
+
+    /// The UTF-16 code units of a key or tags: text, or hex when it holds a lone surrogate; null is empty here.
+    fn units(&self, name: &str) -> Result<Vec<u16>, Failure> {
+        let name16 = format!("{name}_utf16");
+        let Some(hex) = self.0.get(&name16).and_then(Json::as_str) else {
+            let null = matches!(self.field(name)?, Json::Null);
+            return Ok(if null { vec![] } else { self.text(name)?.encode_utf16().collect() });
         };
         let units = (0..hex.len() / 4).map(|i| u16::from_str_radix(&hex[4 * i..4 * i + 4], 16));
-        units.collect::<Result<_, _>>().map_err(|error| Failure::Errored(format!("key_utf16: {error}")))
+        units.collect::<Result<_, _>>().map_err(|error| Failure::Errored(format!("{name16}: {error}")))
     }
 }
 
@@ -83,8 +89,11 @@ struct Case {
     files: Vec<Json>,
 }
 
-const OPS: [&str; 9] = [
+/// What is declared. What else the store has goes the same way: queue.open, queue.put, service.open, log.dispatch
+/// and so on, an arm each in `Case::run`; PROTOCOL.md has their fields and results.
+const OPS: [&str; 10] = [
     "key.hash",
+    "tags.code",
     "index.open",
     "index.put",
     "index.select",
@@ -99,6 +108,10 @@ impl Case {
     fn run(&mut self, op: &Op) -> Outcome {
         match op.text("op")? {
             "key.hash" => Ok(json::object([("hash", Json::from(key_hash(&op.key()?)))])), // YOURS
+            "tags.code" => {
+                let code = i64::from(string_hash(&op.units("tags")?)); // YOURS
+                Ok(json::object([("tags_code", i64_text(code))]))
+            }
             "index.open" => self.open(op),
             "index.put" => {
                 let (key, offset, time) = (op.key()?, op.i64("phy_offset")?, op.i64("store_timestamp")?);
