@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Protocol, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
 
 import pyarrow as pa
 from rocket_spec.errors import UsageError
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from io import IOBase
     from typing import BinaryIO
 
-__all__ = ["FORMATS", "write", "write_stream"]
+__all__ = ["FORMATS", "parquet_options", "write", "write_stream"]
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 """What `write` can write; `write_stream` the first two of them."""
+
+
+def parquet_options(schema: pa.Schema) -> dict[str, Any]:
+    """How `write` makes a Parquet file of a table, as arguments of `pyarrow.parquet.ParquetWriter`."""
+    return {"compression": "zstd"}
 
 
 class _Writer(Protocol):
@@ -81,7 +86,7 @@ class _Parquet:
     def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
         from pyarrow.parquet import ParquetWriter
 
-        self._writer = ParquetWriter(stream, schema, compression="zstd")
+        self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._writer.write_batch(batch)

@@ -30,19 +30,9 @@ def module(name: str) -> ModuleType:
 
 
 def bench(output: Path, *arguments: str) -> str:
+    sizes = ["--quick", "--rounds", "2", "--warm-ups", "0", "-o", str(output)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "benchmarks",
-            "--rounds",
-            "2",
-            "--warm-ups",
-            "0",
-            "-o",
-            str(output),
-            *arguments,
-        ],
+        [sys.executable, "-m", "benchmarks", *sizes, *arguments],
         cwd=ROOT,
         env=os.environ,
         capture_output=True,
@@ -54,33 +44,47 @@ def bench(output: Path, *arguments: str) -> str:
     return output.read_text("utf-8")
 
 
-def test_every_race_without_the_jar(tmp_path: Path) -> None:
-    text = bench(tmp_path / "RESULTS.md", "--entries", "400", "--no-java")
-    titles = [line for line in text.splitlines() if line.startswith("## ")]
-    assert titles == ["## Decode an index file", "## Put", "## Select"]
-    for name in (
-        "engine to Arrow",
-        "NumPy copy",
-        "Kaitai",
-        "Construct",
-        "engine, batch",
-        "engine, one by one",
-    ):
-        assert f"| {name}" in text.replace("rocketspec ", "")
-    assert "real IndexFile" not in text
+def titles(text: str) -> list[str]:
+    return [line[3:] for line in text.splitlines() if line.startswith("## ")]
+
+
+EVERY = [
+    "Bars",
+    "Decode an index file",
+    "Build an index file",
+    "Select",
+    "Scan a commit log",
+    "Index file to Parquet",
+    "Memory",
+    "Cost as files grow",
+    "Start",
+]
+
+
+def test_every_part_without_the_jar(tmp_path: Path) -> None:
+    output = tmp_path / "RESULTS.md"
+    text = bench(output, "--no-java")
+    assert titles(text) == EVERY
+    assert "real putKey" not in text
     assert str(tmp_path) not in text
+    # A part that is measured again takes its place among the others.
+    again = bench(output, "--no-java", "--only", "decode", "--rounds", "1")
+    assert titles(again) == EVERY
+    assert again.count("--only decode") == 1
 
 
 @pytest.mark.java
-def test_puts_and_selects_of_the_real_jar(maven: str, tmp_path: Path) -> None:
-    text = bench(tmp_path / "RESULTS.md", "--entries", "3000")
-    assert "| real IndexFile.putKey, 4.9.3 | 3,000 |" in text
-    assert "| real IndexFile.selectPhyOffset, 4.9.3 | 3,000 |" in text
+def test_engine_and_real_jar_agree(maven: str, tmp_path: Path) -> None:
+    text = bench(tmp_path / "RESULTS.md", *(f"--only={name}" for name in ("build", "select", "log")))
+    assert titles(text) == ["Bars", "Build an index file", "Select", "Scan a commit log"]
+    assert "| real putKey, 4.9.3 | 3,000 |" in text
+    assert "| real selectPhyOffset, 4.9.3 | 1,000 |" in text
+    assert "| real checkMessageAndReturnSize, 4.9.3 | 500 |" in text
     assert "the same file, byte for byte" in text
 
 
-@pytest.mark.parametrize("arguments", [["--entries", "0"], ["--entries", "20000000"], ["--rounds", "0"]])
-def test_sizes_out_of_range_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--only", "speed"], ["--rounds", "0"]])
+def test_what_cannot_be_measured_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         module("__main__").main(arguments)
     assert caught.value.code == 2
@@ -102,7 +106,18 @@ def test_most_entries_make_the_default_geometry() -> None:
 
 
 def test_each_key_is_selected_once() -> None:
-    assert sorted(module("data").query_order(1000).tolist()) == list(range(1000))
+    assert sorted(module("data").query_order(1000, 1000).tolist()) == list(range(1000))
+
+
+def test_fingerprints_wrap_as_a_java_long() -> None:
+    assert module("data").fingerprint(np.array([3, 5, 7], np.int64)) == (3 * 31 + 5) * 31 + 7
+    # 2^60 * 31 = 31 * 2^60 wraps to -2^60.
+    assert module("data").fingerprint(np.array([1 << 60, 0], np.int64)) == -(1 << 60)
+
+
+def test_the_pinned_sizes_are_those_of_a_default_index_file() -> None:
+    pinned = module("__main__").PINNED
+    assert (pinned.entries, pinned.selects, pinned.records) == (19_999_999, 10_000_000, 1 << 20)
 
 
 def test_rounds_alternate_and_warm_ups_do_not_count() -> None:
@@ -136,3 +151,10 @@ def test_ratios_are_taken_round_by_round() -> None:
         "| engine | 4,000,000 | 2.00 | 1.00 - 4.00 | 1.00 | 1.00 - 1.00 |  |",
         "| other | 1,000,000 | 0.500 | 0.062 - 0.500 | 8.00 | 4.00 - 16 | slice |",
     ]
+
+
+def test_a_bar_is_reached_by_its_median() -> None:
+    bar = module("report").Bar
+    assert bar("work", "other", 2, [1.0, 2.0, 9.0]).reached
+    assert not bar("work", "other", 2, [1.0, 1.9, 9.0]).reached
+    assert not bar("memory", "imports", 300, [1.0, 301.0, 302.0], " MB", at_most=True).reached
