@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
-    from pyspark.sql.datasource import Filter
+    from pyspark.sql.datasource import DataSourceStreamReader, Filter
 
 __all__ = [
     "SOURCES",
@@ -98,6 +98,16 @@ class _StoreSource(DataSource):
     def reader(self, schema: StructType) -> _Reader:
         asked = self._asked()
         return _Reader(self.table, asked, self._columns(schema, asked))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        if self.table not in ("commit_log", "consume_queue"):
+            raise UsageError(
+                f"{self.format_name}: cannot be followed; rocketmq-commitlog and rocketmq-consumequeue can"
+            )
+        from rocket_spark.streaming import StoreStreamReader
+
+        asked = self._asked()
+        return StoreStreamReader(self.table, asked, self._columns(schema, asked), self.options)
 
 
 class IndexEntriesSource(_StoreSource):

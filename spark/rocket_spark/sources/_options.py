@@ -13,7 +13,7 @@ from rocket_spec.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STREAM_OPTIONS", "Mode", "Request", "positive", "request"]
+__all__ = ["STREAM_OPTIONS", "Mode", "Request", "flag", "positive", "request"]
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 
@@ -104,8 +104,9 @@ def _paths(options: Mapping[str, str], format_name: str) -> tuple[str, ...]:
     return tuple(str(path) for path in paths)
 
 
-def _flag(options: Mapping[str, str], name: str) -> bool:
-    text = options.get(name, "false")
+def flag(options: Mapping[str, str], name: str, *, default: bool = False) -> bool:
+    """Whether an option is set; UsageError for anything but true and false."""
+    text = options.get(name, str(default))
     if text.lower() not in ("true", "false"):
         raise UsageError(f"option {name}: {text!r} is neither true nor false")
     return text.lower() == "true"
@@ -156,6 +157,6 @@ def request(
         _MODES[mode],
         corrupt if mode == "PERMISSIVE" else None,
         options.get("pathGlobFilter"),
-        _flag(options, "recursiveFileLookup"),
+        flag(options, "recursiveFileLookup"),
         tuple((name, value) for name, value in options.items() if "." in name),
     )

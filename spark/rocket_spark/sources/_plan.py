@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from rocket_spark.sources._filters import Wanted
     from rocket_spark.sources._options import Request
 
-__all__ = ["WHOLE", "Piece", "RowsPartition", "find", "log_pieces", "plan", "size_of"]
+__all__ = ["LOG_BYTES", "WHOLE", "Piece", "RowsPartition", "find", "grouped", "log_pieces", "plan", "size_of"]
 
 WHOLE: Final = (0, 1 << 62)
-_LOG_BYTES: Final = 128 << 20
+LOG_BYTES: Final = 128 << 20
+"""Bytes of a commit log that a partition takes at most."""
+
 _SAMPLE_BYTES: Final = 1 << 16
 _FETCHED: Final = 256 << 20
 """Bytes of far-away index files that are fetched to infer a geometry, at most."""
@@ -47,6 +49,8 @@ class Piece:
         following: of a commit log, files behind it that tell whether it goes on.
         guess: the geometry of an index file.
         problem: why nothing of it can be decoded; it has no rows then.
+        exact: of a commit log, that a record has to begin where the span does.
+        closed: of a commit log, that what lies at the span's end is not looked at.
     """
 
     file: StoreFile
@@ -54,6 +58,8 @@ class Piece:
     following: tuple[StoreFile, ...] = ()
     guess: GeometryGuess | None = None
     problem: str | None = None
+    exact: bool = False
+    closed: bool = False
 
 
 @dataclass
@@ -132,16 +138,16 @@ def plan(request: Request, table: str, wanted: Wanted) -> list[RowsPartition]:
         pieces = _log_pieces(files, request, wanted)
     else:
         pieces = _queue_pieces(files, request, table, wanted)
-    return _grouped(list(pieces), request, table)
+    return grouped(list(pieces), request, table)
 
 
-def _grouped(pieces: list[Piece], request: Request, table: str) -> list[RowsPartition]:
+def grouped(pieces: list[Piece], request: Request, table: str) -> list[RowsPartition]:
     """Neighbours together up to the size of a partition."""
     most = {"index_headers": _FILES, "checkpoint": _FILES, "consume_queue_ext": _FILES}.get(
         table, request.max_partition_rows
     )
     if table == "commit_log":
-        most = _LOG_BYTES if request.max_partition_rows * RECORD_FIXED_V4 > _LOG_BYTES else 1
+        most = LOG_BYTES if request.max_partition_rows * RECORD_FIXED_V4 > LOG_BYTES else 1
     partitions: list[RowsPartition] = []
     held: list[Piece] = []
     room = 0
@@ -282,6 +288,7 @@ def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
 
 def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[Piece]:
     problems = _checked(files, request) if table != "checkpoint" else {}
+    last = set({(file.path.parent, file.topic, file.queue_id): file for file in files}.values())
     for file in files:
         if not wanted.file(file):
             continue
@@ -289,10 +296,20 @@ def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
             yield Piece(file, problem=problems[file])
         size = size_of(file)
         if table == "consume_queue" and size and not size % QUEUE_UNIT.size:
-            for span in _spans(0, size // QUEUE_UNIT.size, request.max_partition_rows):
+            written = _written(file) if file in last else size
+            for span in _spans(0, -(-written // QUEUE_UNIT.size), request.max_partition_rows):
                 yield Piece(file, span)
         else:
             yield Piece(file, (0, 1 << 62))
+
+
+def _written(file: StoreFile) -> int:
+    """Bytes up to the last that is not zero; of a file far away its size, since these would have to be fetched."""
+    if file.source is not None:
+        return size_of(file)
+    with file.open() as reader:
+        last = reader.last_nonzero(0, reader.size)
+        return 0 if last is None else last + 1
 
 
 def _begins(file: StoreFile) -> bool:
@@ -316,21 +333,22 @@ def log_pieces(
         end = file.base_offset + size_of(file)
         limit = max(end, behind[0].base_offset) if joined else max(end, bounds[1])
         first, stop = max(bounds[0], file.base_offset), min(bounds[1], limit)
-        if first >= stop and not (first == end == stop):
+        if first >= stop:
             continue
         following: tuple[StoreFile, ...] = ()
         if joined and behind[0].base_offset >= end:
             following = (behind[0],) if number + 1 >= last else (behind[0], files[last])
-        cuts = [*range(first, max(min(end, stop), first + 1), step), stop]
+        written = end if number < last else file.base_offset + _written(file)
+        cuts = [*range(first, max(min(written, stop), first + 1), step), stop]
         for begin, finish in pairwise(cuts):
-            yield Piece(file, (begin, finish), following)
+            yield Piece(file, (begin, finish), following if finish == stop else following[-1:])
 
 
 def _log_pieces(files: list[StoreFile], request: Request, wanted: Wanted) -> Iterator[Piece]:
     problems = _checked(files, request)
     low, high = wanted.bounds("phy_offset")
-    step = _LOG_BYTES
-    if request.max_partition_rows * RECORD_FIXED_V4 < _LOG_BYTES and files:
+    step = LOG_BYTES
+    if request.max_partition_rows * RECORD_FIXED_V4 < LOG_BYTES and files:
         step = max(1, min(step, request.max_partition_rows * _record_size(files[0])))
     logs: dict[object, list[StoreFile]] = {}
     for file in files:

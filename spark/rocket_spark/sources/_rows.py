@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from rocket_columnar.decode import decode
+from rocket_columnar.decode import Gap, decode
 from rocket_spec.errors import MalformedError
 
 from rocket_spark.schema import arrow_schema, plain
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
-    from rocket_columnar.decode import Gap
 
     from rocket_spark.sources._filters import Wanted
     from rocket_spark.sources._options import Request
@@ -36,6 +35,12 @@ def _refuse(gap: Gap) -> NoReturn:
 
 def _note(problems: list[str], gap: Gap) -> None:
     problems.append(str(gap))
+
+
+def _within(piece: Piece, on_gap: Callable[[Gap], None], gap: Gap) -> None:
+    """Passes on the gaps of a closed piece that lie in it."""
+    if gap.begin < piece.span[1]:
+        on_gap(gap)
 
 
 def rows(
@@ -80,15 +85,21 @@ def _decoded(
         [piece.file, *piece.following],
         tables=[table],
         geometry=None if piece.guess is None else {piece.file: piece.guess},
-        columns=own or ["file"],
+        columns=list(dict.fromkeys([*own, *(["phy_offset"] if piece.exact else [])])) or ["file"],
         batch_rows=_BATCH_ROWS,
-        on_gap=on_gap,
+        on_gap=partial(_within, piece, on_gap) if piece.closed else on_gap,
         where=wanted.where(table),
         skip=first if ranged else 0,
         limit=end - first if ranged else None,
         log_range=piece.span,
     )
+    exact = piece.exact
     for _, batch in batches:
+        if exact and batch.num_rows:
+            exact = False
+            begins = batch.column("phy_offset")[0].as_py()
+            if begins > max(first, piece.file.base_offset):
+                on_gap(Gap(piece.file.name, first, begins, "no record", "one, as the log goes on"))
         found = wanted.rows(plain(batch, schema))
         if not found.num_rows:
             continue

@@ -1,0 +1,115 @@
+"""Streams that follow a store while a broker writes it: `readStream.format("rocketmq-commitlog")`.
+
+An offset says how far everything has been read: `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
+consume queues. Spark keeps it in the query's checkpoint and asks for exactly the rows between two of them, also
+after a restart, so that none is lost or comes twice. An offset lies behind the last whole record or unit; what is
+being written waits for a later trigger.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+from rocket_spec.errors import UsageError
+
+from rocket_spark.sources._filters import Wanted
+from rocket_spark.sources._options import flag, positive
+from rocket_spark.sources._plan import RowsPartition, find, grouped, size_of
+from rocket_spark.sources._rows import rows
+from rocket_spark.streaming_log import LogTail
+from rocket_spark.streaming_queue import QueueTail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+
+    from rocket_spark.sources._options import Request
+
+__all__ = ["StoreStreamReader"]
+
+_LONG_MAX: Final = (1 << 63) - 1
+
+Offsets = dict[str, int]
+
+
+class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Follows the commit log or the consume queues of one store.
+
+    Args:
+        table: `commit_log` or `consume_queue`.
+        asked: the options of a read.
+        columns: of the rows, in order.
+        options: those of a stream: `startingOffsets`, `maxRowsPerTrigger`, `maxBytesPerTrigger`, `failOnDataLoss`.
+
+    Raises:
+        UsageError: an option with a value that it cannot have.
+    """
+
+    def __init__(self, table: str, asked: Request, columns: list[str], options: Mapping[str, str]) -> None:
+        self.table = table
+        self.asked = asked
+        self.columns = columns
+        self.start = options.get("startingOffsets", "earliest")
+        if self.start not in ("earliest", "latest"):
+            raise UsageError(f"option startingOffsets: {self.start!r} is neither earliest nor latest")
+        self.max_rows = positive(options, "maxRowsPerTrigger", _LONG_MAX)
+        self.max_bytes = positive(options, "maxBytesPerTrigger", _LONG_MAX)
+        self.fail_on_loss = flag(options, "failOnDataLoss", default=True)
+        self.target: Offsets | None = None
+        if len(asked.paths) != 1 or asked.recursive:
+            raise UsageError("option path: a stream follows one store; start one for each")
+
+    def _tail(self) -> LogTail | QueueTail:
+        """The files as they lie now."""
+        files = [file for file in find(self.asked, self.table) if size_of(file)]  # 0: made, not yet laid out
+        if not files:
+            raise UsageError(f"{self.asked.paths[0]}: holds nothing yet that a stream could follow")
+        return LogTail(files) if self.table == "commit_log" else QueueTail(files)
+
+    def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's name
+        """Where a new query begins."""
+        tail = self._tail()
+        return tail.first() if self.start == "earliest" else tail.last(tail.first(), None, None)
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        """What the options allow in one trigger; `latestOffset` looks at both where both are given."""
+        if self.max_rows is not None:
+            return ReadMaxRows(self.max_rows)
+        if self.max_bytes is not None:
+            return ReadMaxBytes(self.max_bytes)
+        return ReadAllAvailable()
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802 - Spark's name
+        """How far the next trigger reads."""
+        limited = not isinstance(limit, ReadAllAvailable)
+        tail = self._tail()
+        begin = tail.checked(start, fail_on_loss=self.fail_on_loss)
+        end = tail.last(begin, self.max_rows if limited else None, self.max_bytes if limited else None)
+        if self.target is not None:
+            end = {name: min(value, self.target.get(name, begin[name])) for name, value in end.items()}
+        return {name: max(value, start.get(name, value)) for name, value in end.items()}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """What is there now is all that the query will read."""
+        tail = self._tail()
+        self.target = tail.last(tail.first(), None, None)
+
+    def partitions(self, start: Offsets, end: Offsets) -> list[RowsPartition]:
+        """The rows between two offsets, divided."""
+        tail = self._tail()
+        begin = tail.checked(start, fail_on_loss=self.fail_on_loss)
+        return grouped(list(tail.pieces(begin, end, self.asked)), self.asked, self.table)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition."""
+        if isinstance(partition, RowsPartition):
+            yield from rows(partition.pieces, self.table, self.columns, self.asked, Wanted())

@@ -1,0 +1,102 @@
+"""Consume queues that grow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_spark.sources._plan import Piece, size_of
+from rocket_spark.streaming_loss import lost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_columnar.store import StoreFile
+
+    from rocket_spark.sources._options import Request
+
+__all__ = ["QueueTail"]
+
+_UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_CHUNK: Final = 1 << 16
+
+
+class QueueTail:
+    """The queues among `files` as they lie now; an offset is a number of units from the queue's beginning."""
+
+    def __init__(self, files: list[StoreFile]) -> None:
+        self.queues: dict[str, list[StoreFile]] = {}
+        for file in files:
+            self.queues.setdefault(f"{file.topic}/{file.queue_id}", []).append(file)
+
+    def first(self) -> dict[str, int]:
+        """The first unit of each queue that is still there."""
+        return {name: files[0].base_offset // QUEUE_UNIT.size for name, files in self.queues.items()}
+
+    def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
+        """`start` with queues that are new; MalformedError, or a later place, where units are gone."""
+        begin = dict(start)
+        for name, first in self.first().items():
+            if begin.setdefault(name, first) < first:
+                if fail_on_loss:
+                    raise lost(self.queues[name][0], f"units of {name} before {first:,}", begin[name])
+                begin[name] = first
+        return begin
+
+    def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
+        """Behind the last valid unit of each queue, or a share of what there is that keeps to the limits."""
+        ends = {**begin, **{name: self._end(files, begin[name]) for name, files in self.queues.items()}}
+        most = min(
+            (limit for limit in (max_rows, max_bytes and max_bytes // QUEUE_UNIT.size) if limit is not None),
+            default=None,
+        )
+        there = {name: end - begin[name] for name, end in ends.items()}
+        total = sum(there.values())
+        if most is None or total <= most:
+            return ends
+        most = max(1, most)
+        share = {name: most * count // total for name, count in there.items()}
+        left = most - sum(share.values())
+        for name in sorted(there, key=lambda name: share[name] - there[name]):
+            more = min(left, there[name] - share[name])
+            share[name] += more
+            left -= more
+        return {name: begin[name] + share[name] for name in ends}
+
+    def _end(self, files: list[StoreFile], begin: int) -> int:
+        """Behind the last valid unit from `begin` on (what 4.9.3's recover takes: offset >= 0, size > 0)."""
+        for file in reversed(files):
+            base = file.base_offset // QUEUE_UNIT.size
+            least = max(0, begin - base)
+            with file.open() as reader:
+                last = reader.last_nonzero(
+                    least * QUEUE_UNIT.size, reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size
+                )
+                end = least if last is None else last // QUEUE_UNIT.size + 1
+                while end > least:
+                    start = max(least, end - _CHUNK)
+                    raw = reader.read(start * QUEUE_UNIT.size, (end - start) * QUEUE_UNIT.size)
+                    units = raw.view(_UNIT)
+                    valid = np.flatnonzero((units["phy_offset"] >= 0) & (units["size"] > 0))
+                    if valid.size:
+                        return base + start + int(valid[-1]) + 1
+                    end = start
+            if base <= begin:
+                break
+        return begin
+
+    def pieces(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[Piece]:
+        """The units between two offsets; MalformedError where a queue is gone with some of them."""
+        for name, stop in end.items():
+            if name not in self.queues and stop > begin.get(name, 0):
+                raise lost(next(iter(self.queues.values()))[0], f"queue {name}", begin.get(name, 0))
+        for name, files in self.queues.items():
+            for file in files:
+                base = file.base_offset // QUEUE_UNIT.size
+                count = size_of(file) // QUEUE_UNIT.size
+                first = max(0, begin[name] - base)
+                stop = min(count, end.get(name, begin[name]) - base)
+                for start in range(first, stop, asked.max_partition_rows):
+                    yield Piece(file, (start, min(start + asked.max_partition_rows, stop)))

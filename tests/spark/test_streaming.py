@@ -1,0 +1,291 @@
+"""Streams over a store that grows: every row once, whatever was torn, rolled or restarted meanwhile."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+from rocket_columnar.decode import decode
+from rocket_columnar.store import find_files
+from rocket_golden import open_store
+from rocket_spark.sources import CommitLogSource, ConsumeQueueSource
+from rocket_spec.errors import MalformedError, UsageError
+from store_bytes import blank, record, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from rocket_spark.streaming import StoreStreamReader
+
+TABLES = {"commit_log": CommitLogSource, "consume_queue": ConsumeQueueSource}
+Row = dict[str, Any]
+
+
+class Broker:
+    """Writes a golden store once more, as far as it is told: files at full length, bytes from first to last."""
+
+    def __init__(self, golden: Path, live: Path, kind: str) -> None:
+        self.files = []
+        for file in find_files(golden, kind):
+            data = file.path.read_bytes()
+            written = len(data.rstrip(b"\0"))
+            if kind == "queue":
+                written = -(-written // 20) * 20
+            self.files.append((live / file.name, data[:written], len(data)))
+        self.total = sum(len(data) for _, data, _ in self.files)
+
+    def write(self, position: int) -> None:
+        """So many bytes of all, file after file."""
+        for path, data, size in self.files:
+            if position <= 0:
+                return
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("r+b" if path.exists() else "w+b") as file:
+                file.truncate(size)
+                file.write(data[:position])
+            position -= len(data)
+
+
+def engine_rows(store: Path, table: str) -> list[Row]:
+    return [row for _, batch in decode(find_files(store), tables=[table]) for row in batch.to_pylist()]
+
+
+def stream(table: str, path: Path, **options: str) -> StoreStreamReader:
+    source = TABLES[table]({"path": str(path), **options})
+    return source.streamReader(source.schema())  # type: ignore[return-value]
+
+
+def trigger(reader: StoreStreamReader, start: dict[str, int]) -> tuple[dict[str, int], list[Row]]:
+    """One micro-batch, with everything going through what Spark keeps or sends."""
+    end = json.loads(json.dumps(reader.latestOffset(start, reader.getDefaultReadLimit())))
+    partitions = pickle.loads(pickle.dumps(reader.partitions(start, end)))  # noqa: S301
+    return end, [row for part in partitions for batch in reader.read(part) for row in batch.to_pylist()]
+
+
+def cuts(total: int, count: int) -> Iterator[int]:
+    """Places to stop writing at, spread unevenly, the end among them."""
+    for number in range(1, count):
+        yield (total * number // count + 7919 * number * number) % total
+    yield total
+
+
+def ordered(rows: list[Row]) -> list[Row]:
+    return sorted(
+        rows, key=lambda row: (row["topic"], row["queue_id"], row.get("logical_offset", row["phy_offset"]))
+    )
+
+
+@pytest.fixture(scope="module", params=["small-roll", "mixed", "ipv6"])
+def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store(request.param, tmp_path_factory.mktemp("golden"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"maxRowsPerTrigger": "7"}, {"maxBytesPerTrigger": "3000"}, {"maxPartitionRows": "3"}],
+    ids=["all", "rows", "bytes", "partitions"],
+)
+def test_a_log_that_is_written_anywhere(golden: Path, tmp_path: Path, options: dict[str, str]) -> None:
+    broker = Broker(golden, tmp_path, "log")
+    broker.write(1)
+    start = stream("commit_log", tmp_path, **options).initialOffset()
+    rows: list[Row] = []
+    for cut in sorted(cuts(broker.total, 25)):
+        broker.write(cut)
+        for _ in range(2):
+            start, more = trigger(stream("commit_log", tmp_path, **options), start)
+            assert len(more) <= int(options.get("maxRowsPerTrigger", 1 << 30))
+            if len(more) > 1:
+                assert sum(row["size"] for row in more) <= int(options.get("maxBytesPerTrigger", 1 << 30))
+            rows += more
+    while more:
+        start, more = trigger(stream("commit_log", tmp_path, **options), start)
+        rows += more
+    assert rows == engine_rows(golden, "commit_log")
+
+
+@pytest.mark.parametrize("options", [{}, {"maxRowsPerTrigger": "7"}, {"maxBytesPerTrigger": "100"}])
+def test_queues_that_are_written_anywhere(golden: Path, tmp_path: Path, options: dict[str, str]) -> None:
+    broker = Broker(golden, tmp_path, "queue")
+    broker.write(20)
+    start = stream("consume_queue", tmp_path, **options).initialOffset()
+    most = min(
+        int(options.get("maxRowsPerTrigger", 1 << 30)), int(options.get("maxBytesPerTrigger", 1 << 40)) // 20
+    )
+    rows: list[Row] = []
+    for cut in sorted(cuts(broker.total, 15)):
+        # A unit is 8 bytes of offset, 4 of size, 8 of tags code, written at once; here up to its offset.
+        broker.write(cut // 20 * 20 + cut % 9 if cut < broker.total else cut)
+        for _ in range(2):
+            start, more = trigger(stream("consume_queue", tmp_path, **options), start)
+            assert len(more) <= most
+            rows += more
+    while more:
+        start, more = trigger(stream("consume_queue", tmp_path, **options), start)
+        rows += more
+    assert ordered(rows) == ordered(engine_rows(golden, "consume_queue"))
+
+
+def log(path: Path, data: bytes, size: int = 4096) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.ljust(size, b"\0"))
+
+
+def records(*bodies: bytes, base: int = 0, properties: bytes = b"") -> list[bytes]:
+    made: list[bytes] = []
+    for body in bodies:
+        made.append(record(base + sum(map(len, made)), body=body, properties=properties))
+    return made
+
+
+@pytest.mark.parametrize("properties", [b"", b"KEYS\1k\2"])
+@pytest.mark.parametrize("body", [b"", b"body"])
+def test_a_record_waits_until_its_last_byte(tmp_path: Path, body: bytes, properties: bytes) -> None:
+    path = tmp_path / "commitlog" / f"{0:020}"
+    first, second = records(b"one", body, properties=properties)
+    whole = first + second
+    end = len(whole)
+    while not whole[end - 1]:  # a zero that is still to be written cannot be told from one that is
+        end -= 1
+    for cut in range(len(first) + 1, end):
+        log(path, whole[:cut])
+        offsets, rows = trigger(stream("commit_log", tmp_path), {"phy_offset": 0})
+        assert (offsets, len(rows)) == ({"phy_offset": len(first)}, 1)
+    log(path, whole)
+    assert trigger(stream("commit_log", tmp_path), {"phy_offset": len(first)})[0] == {
+        "phy_offset": len(whole)
+    }
+
+
+def test_a_roll_is_followed(tmp_path: Path) -> None:
+    one = records(b"one")[0]
+    log(tmp_path / "commitlog" / f"{0:020}", one + blank(4096 - len(one)))
+    start, rows = trigger(stream("commit_log", tmp_path), {"phy_offset": 0})
+    assert (start, len(rows)) == ({"phy_offset": len(one)}, 1)
+    log(tmp_path / "commitlog" / f"{4096:020}", b"")
+    assert trigger(stream("commit_log", tmp_path), start) == (start, [])
+    log(tmp_path / "commitlog" / f"{4096:020}", records(b"two", base=4096)[0])
+    start, rows = trigger(stream("commit_log", tmp_path), start)
+    assert [row["body"] for row in rows] == [b"two"]
+
+
+def test_damage_between_triggers_is_told(tmp_path: Path) -> None:
+    made = records(b"one", b"two", b"three")
+    path = tmp_path / "commitlog" / f"{0:020}"
+    log(path, made[0])
+    start, _ = trigger(stream("commit_log", tmp_path), {"phy_offset": 0})
+    log(path, made[0] + b"\7" * len(made[1]) + made[2])
+    with pytest.raises(MalformedError, match="gap in the log"):
+        trigger(stream("commit_log", tmp_path), start)
+    _, rows = trigger(stream("commit_log", tmp_path, mode="PERMISSIVE"), start)
+    assert [(row["body"], row["_corrupt_record"] is None) for row in rows] == [
+        (None, False),
+        (b"three", True),
+    ]
+
+
+def test_a_trigger_takes_one_record_that_is_longer_than_its_limit(tmp_path: Path) -> None:
+    made = records(b"x" * 500, b"y")
+    log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
+    ends, start = [], {"phy_offset": 0}
+    for _ in range(2):
+        start, rows = trigger(stream("commit_log", tmp_path, maxBytesPerTrigger="100"), start)
+        ends.append((start["phy_offset"], len(rows)))
+    assert ends == [(len(made[0]), 1), (len(made[0]) + len(made[1]), 1)]
+
+
+def test_latest_passes_over_what_is_there(tmp_path: Path) -> None:
+    made = records(b"one", b"two")
+    log(tmp_path / "commitlog" / f"{0:020}", made[0])
+    reader = stream("commit_log", tmp_path, startingOffsets="latest")
+    start = reader.initialOffset()
+    log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
+    assert [row["body"] for row in trigger(reader, start)[1]] == [b"two"]
+
+
+@pytest.mark.parametrize("table", list(TABLES))
+def test_what_is_deleted_before_it_was_read(tmp_path: Path, table: str) -> None:
+    if table == "commit_log":
+        log(tmp_path / "commitlog" / f"{4096:020}", records(b"two", base=4096)[0])
+        start = {"phy_offset": 100}
+    else:
+        path = tmp_path / "consumequeue" / "T" / "0" / f"{40:020}"
+        log(path, unit(0, 100), 40)
+        start = {"T/0": 1}
+    with pytest.raises(MalformedError, match="option failOnDataLoss=false goes on without"):
+        trigger(stream(table, tmp_path), start)
+    assert len(trigger(stream(table, tmp_path, failOnDataLoss="false"), start)[1]) == 1
+
+
+def test_a_deleted_queue_is_told(tmp_path: Path) -> None:
+    log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 100), 40)
+    with pytest.raises(MalformedError, match="queue U/0 gone"):
+        stream("consume_queue", tmp_path).partitions({"U/0": 0, "T/0": 0}, {"U/0": 4, "T/0": 1})
+
+
+def test_limits_are_shared_among_queues(tmp_path: Path) -> None:
+    for queue, count in enumerate((1, 10, 89)):
+        units = b"".join(unit(100 * number, 100) for number in range(count))
+        log(tmp_path / "consumequeue" / "T" / str(queue) / f"{0:020}", units, 2000)
+    end, rows = trigger(stream("consume_queue", tmp_path, maxRowsPerTrigger="10"), {})
+    assert sum(end.values()) == len(rows) == 10
+    assert end["T/1"] >= 1
+    assert end["T/2"] >= 8
+
+
+def test_all_that_is_there_now_is_a_target(tmp_path: Path) -> None:
+    made = records(b"one", b"two")
+    log(tmp_path / "commitlog" / f"{0:020}", made[0])
+    reader = stream("commit_log", tmp_path, maxRowsPerTrigger="1")
+    reader.prepareForTriggerAvailableNow()
+    log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
+    assert reader.latestOffset({"phy_offset": 0}, ReadAllAvailable()) == {"phy_offset": len(made[0])}
+    assert reader.partitions({"phy_offset": 5}, {"phy_offset": 5}) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"startingOffsets": "middle"}, "option startingOffsets: 'middle' is neither earliest nor latest"),
+        ({"maxRowsPerTrigger": "0"}, "option maxRowsPerTrigger: '0' is not a whole number"),
+        ({"maxBytesPerTrigger": "1GB"}, "option maxBytesPerTrigger: '1GB' is not a whole number"),
+        ({"failOnDataLoss": "no"}, "option failOnDataLoss: 'no' is neither true nor false"),
+        ({"recursiveFileLookup": "true"}, "option path: a stream follows one store"),
+    ],
+)
+def test_a_bad_option_is_named(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=f"^{said}"):
+        stream("commit_log", tmp_path, **options)
+
+
+def test_a_store_without_bytes_is_named(tmp_path: Path) -> None:
+    log(tmp_path / "commitlog" / f"{0:020}", b"", 0)
+    with pytest.raises(UsageError, match="holds nothing yet that a stream could follow"):
+        stream("commit_log", tmp_path).initialOffset()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("table", list(TABLES))
+def test_a_query_that_is_stopped_and_started_again(spark: SparkSession, tmp_path: Path, table: str) -> None:
+    golden = open_store("mixed", tmp_path / "golden")
+    broker = Broker(golden, tmp_path / "live", "log" if table == "commit_log" else "queue")
+    step = -(-broker.total // 3) // 20 * 20
+    for cut in (step, 2 * step, broker.total):
+        broker.write(cut)
+        source = spark.readStream.format(TABLES[table].format_name).option("maxRowsPerTrigger", 150)
+        query = (
+            source.load(str(tmp_path / "live"))
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start(str(tmp_path / "out"))
+        )
+        query.awaitTermination()
+        assert all(progress["numInputRows"] <= 150 for progress in query.recentProgress)
+    rows = spark.read.parquet(str(tmp_path / "out")).toArrow().to_pylist()
+    assert ordered(rows) == ordered(engine_rows(golden, table))
