@@ -281,3 +281,9 @@ def test_options_that_do_not_go_together(
     code, out, err = run(many, *options)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert part in err
+
+
+def test_an_offset_id_of_another_broker_is_told(run: Run, many: Path) -> None:
+    code, out, _ = run(many, "--offset-id", "7F000001000008AE0000000000000000")
+    assert code == 0
+    assert "stored by 10.0.0.2:2222: the id names 127.0.0.1:2222" in out

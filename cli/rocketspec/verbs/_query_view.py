@@ -170,6 +170,10 @@ def _summary(answer: Answer, asked: Asked) -> str:
     others = sum(not _is_asked(row, asked) for row in answer.messages)
     if others:
         parts.append(f"* marks {others:,} of other keys with the same hash (--exact drops them)")
+    if asked.offset_id is not None:
+        named, stored = parse_offset_id(asked.offset_id).store_host, answer.messages[0]["store_host"]
+        if named != stored:
+            parts.append(f"stored by {stored}: the id names {named}, and may be of another message there")
     if answer.truncated:
         parts.append(
             "there are more (a broker sends at most --max, and never over 64; --all shows every one)"
