@@ -1,0 +1,79 @@
+"""The examples of docs/ci: the shell one is run, the workflow is held against it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+AdapterMaker = Callable[[str], list[str]]
+EXAMPLES = Path(__file__).parents[2] / "docs" / "ci"
+GOOD = "def handle(count, message):\n    send(answer(message))"
+WRONG = "def handle(count, message):\n    send({'id': message['id'], 'results': [{'hash': 1}] * len(message['ops'])})"
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell's example")
+
+
+def gate(folder: Path, earlier: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs gate.sh in `folder` with the command `rocketspec` of this environment."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    options = {"CONFORM_OPTIONS": "--select IDX-HASH-1/*[a-m] --examples 3"} | environment
+    return subprocess.run(
+        ["sh", str(EXAMPLES / "gate.sh"), earlier, *command],
+        cwd=folder,
+        env=os.environ | {"PATH": path} | options,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_gate_lets_through_what_breaks_nothing(adapter: AdapterMaker, tmp_path: Path) -> None:
+    """A wrong port that was wrong before passes; one that was right does not."""
+    first = gate(tmp_path, "none", *adapter(GOOD), CONFORM_OUT="good")
+    assert first.returncode == 0, first.stdout
+    wrong = gate(tmp_path, "good", *adapter(WRONG), CONFORM_OUT="wrong")
+    assert wrong.returncode == 1
+    assert "broken   IDX-HASH-1/" in wrong.stdout
+    again = gate(tmp_path, "wrong/report.jsonl", *adapter(WRONG))
+    assert again.returncode == 0, again.stdout
+    assert again.stdout.splitlines()[-1] == "0 broken, 0 fixed, 0 changed, 0 added, 0 removed"
+    assert (tmp_path / "conform-out" / "junit.xml").is_file()
+
+
+def test_without_an_earlier_report_all_that_fails_is_new(adapter: AdapterMaker, tmp_path: Path) -> None:
+    run = gate(tmp_path, "none", *adapter(WRONG))
+    assert run.returncode == 1
+    assert run.stdout.splitlines()[-1] == "no report at none to compare with"
+
+
+def test_a_stale_baseline_closes_the_gate(adapter: AdapterMaker, tmp_path: Path) -> None:
+    (tmp_path / "known.txt").write_text("IDX-HASH-1/* diverged it hashes code points\n", encoding="utf-8")
+    options = "--select IDX-HASH-1/*[a-m] --examples 3 --baseline known.txt"
+    known = gate(tmp_path, "none", *adapter(WRONG), CONFORM_OPTIONS=options, CONFORM_OUT="before")
+    assert known.returncode == 0, known.stdout
+    fixed = gate(tmp_path, "before", *adapter(GOOD), CONFORM_OPTIONS=options)
+    assert fixed.returncode == 6
+    assert "stale baseline line: IDX-HASH-1/*" in fixed.stdout
+
+
+def test_what_gives_no_report_closes_the_gate(tmp_path: Path) -> None:
+    assert gate(tmp_path, "none", "./no-such-adapter").returncode == 3
+    assert gate(tmp_path, "none").returncode == 2
+
+
+def test_the_workflow_uses_the_gate() -> None:
+    workflow: dict[str, Any] = yaml.safe_load((EXAMPLES / "github-actions.yml").read_text("utf-8"))
+    steps: list[dict[str, Any]] = workflow["jobs"]["conform"]["steps"]
+    assert all(("run" in step) != ("uses" in step) for step in steps)
+    runs = [step["run"] for step in steps if "run" in step]
+    assert any("ci/gate.sh" in run for run in runs)
+    for run in runs:
+        checked = subprocess.run(["sh", "-n"], input=run, text=True, capture_output=True, check=False)
+        assert checked.returncode == 0, checked.stderr
