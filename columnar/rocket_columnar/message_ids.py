@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["OffsetId", "UniqueKey", "make_offset_id", "parse_offset_id", "parse_unique_key"]
 
 _LENGTHS: Final = {32: 4, 56: 16}  # digits of an id: bytes of its address
-_UNIQUE: Final = struct.Struct(">HIiH")
+_UNIQUE: Final = struct.Struct(">HIIH")
 _OFFSET: Final = struct.Struct(">iq")
 _STEP: Final = 900_000  # ms; a month begins at a whole quarter of an hour in every zone
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,12 +60,11 @@ class UniqueKey:
 
         Source: `MessageClientIDSetter.getNearlyTimeFromID` 72-97.
         """
-        span = self.month_ms & 0xFFFFFFFF
         moment = (_EPOCH + timedelta(milliseconds=now)).astimezone(zone)
         begin = moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0, fold=0)
-        if _ms(begin, zone) + span >= now:
+        if _ms(begin, zone) + self.month_ms >= now:
             begin = (begin - timedelta(days=1)).replace(day=1)
-        return _ms(begin, zone) + span
+        return _ms(begin, zone) + self.month_ms
 
 
 @dataclass(frozen=True, slots=True)

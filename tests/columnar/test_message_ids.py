@@ -68,6 +68,13 @@ def test_the_time_of_a_unique_key_by_its_message(minutes: int) -> None:
         assert parse_unique_key(V4).time_near(made + away) == made
 
 
+def test_late_in_a_long_month_the_time_is_no_negative_number() -> None:
+    made = ms(2026, 12, 31, 23, 59, 59, 999_000)
+    key = parse_unique_key(f"C000020254BF60E53B93{31 * 86_400_000 - 1:08X}0001")
+    assert key.month_ms == 31 * 86_400_000 - 1 > 1 << 31
+    assert key.time_before(made + 1, UTC) == key.time_near(made) == made
+
+
 def test_the_ids_of_golden_messages() -> None:
     """The golden clients are at 127.0.0.1, and process 0x0493; keys are made right before the messages are born."""
     seen = 0
