@@ -1,56 +1,78 @@
-"""Runs every race and writes `RESULTS.md`: `python -m benchmarks [--entries N] [--rounds N]`."""
+"""Measures every bar side by side and writes `RESULTS.md`: `python -m benchmarks [--only NAME ...]`."""
 
 from __future__ import annotations
 
 import argparse
-import filecmp
+import json
 import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import decoding, index, machine
-from benchmarks.data import geometry_for, make_puts
-from benchmarks.real_jar import RealJar
-from benchmarks.report import table
-from benchmarks.timing import race
+from benchmarks import decoding, growth, index, logs, machine, memory, parquet, startup
+from benchmarks.bench import Bench, Sizes, say
+from benchmarks.report import Bar, bar_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rocket_spec.layout import Geometry
+    from benchmarks.report import Section
 
-    from benchmarks.timing import Contender
-
-ENTRIES: Final = 5_000_000
-MOST: Final = 19_999_999
+PINNED: Final = Sizes(
+    entries=19_999_999,
+    selects=10_000_000,
+    records=1 << 20,
+    small=1_000_000,
+    kaitai=100_000,
+    construct=20_000,
+    starts=5,
+)
+QUICK: Final = Sizes(entries=3000, selects=1000, records=500, small=1000, kaitai=200, construct=100, starts=1)
+SECTIONS: Final[dict[str, tuple[str, Callable[[Bench], Section]]]] = {
+    "decode": ("Decode an index file", decoding.run),
+    "build": ("Build an index file", index.run_build),
+    "select": ("Select", index.run_select),
+    "log": ("Scan a commit log", logs.run),
+    "parquet": ("Index file to Parquet", parquet.run),
+    "memory": ("Memory", memory.run),
+    "growth": ("Cost as files grow", growth.run),
+    "start": ("Start", startup.run),
+}
 
 HEAD: Final = """\
 # Benchmarks
 
-Measured on {date} by `{command}`, which writes this page.
+Measured by `{command}`, which writes this page; a part measured again by `--only` says so.
 
-Each race runs its contenders in turn (rounds to warm up: {warm_ups}, rounds that count: {rounds}), so that what disturbs
-the machine disturbs each of them. Figures are millions a second, one thread each, files in the page cache. A ratio sets
-the first contender's round against this one's next to it; given is the median of these ratios. Ratios compare; absolute
-figures belong to this machine.
+Each race runs its contenders in turn, so that what disturbs the machine disturbs each of them. A ratio sets the first
+contender's round against another's next to it; given is the median of these ratios, and their spread. Ratios compare;
+absolute figures belong to this machine. Files are in the page cache. What sets the limits: [docs/engine.md](../docs/engine.md).
 
 {machine}
 
-Data: {entries:,} puts into an index file of {slots:,} slots and {index_num:,} entries ({size:,} bytes), made by {maker}.
-{same}
-Keys are 32 characters, all different, their hashes spread at random: slots and chains lie all over the file. Topic and
-key are joined inside the timed loop, as a broker does.
+Keys are 32 characters, all different, their hashes spread at random: slots and chains lie all over the file.
+
+## Bars
+
+{bars}
 """
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "--entries", type=int, default=ENTRIES, help=f"puts, 1 to {MOST} [default: {ENTRIES}]"
+        "--only",
+        action="append",
+        choices=SECTIONS,
+        metavar="NAME",
+        help=f"measure this part again, and keep the page's others; repeat for several: {', '.join(SECTIONS)}",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="tiny sizes, to see that all of it runs; to stdout"
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds that count [default: 5]")
     parser.add_argument("--warm-ups", type=int, default=2, help="rounds that do not [default: 2]")
@@ -59,11 +81,8 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--no-java", action="store_true", help="leave the real jar out")
     parser.add_argument("--scratch", type=Path, help="where the files are made [default: the system's]")
-    default = Path(__file__).with_name("RESULTS.md")
-    parser.add_argument("-o", "--output", type=Path, default=default, help="Markdown file to write")
+    parser.add_argument("-o", "--output", type=Path, help="Markdown file to write [default: RESULTS.md here]")
     given = parser.parse_args(arguments)
-    if not 1 <= given.entries <= MOST:
-        parser.error(f"--entries {given.entries}: not from 1 to {MOST}")
     if given.rounds < 1 or given.warm_ups < 0:
         parser.error("--rounds is at least 1, --warm-ups at least 0")
     return given
@@ -71,80 +90,77 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _command(given: argparse.Namespace) -> str:
     """The command that measures the same again, without the paths of this machine."""
-    sizes = f"--entries {given.entries} --rounds {given.rounds} --warm-ups {given.warm_ups}"
-    return f"python -m benchmarks {sizes}" + (" --no-java" if given.no_java else "")
+    options = [f"--only {name}" for name in given.only or ()]
+    options += ["--quick"] * given.quick + ["--no-java"] * given.no_java
+    options += [f"--rounds {given.rounds} --warm-ups {given.warm_ups}"]
+    return f"python -m benchmarks {' '.join(options)}"
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-def _jar(geometry: Geometry, given: argparse.Namespace) -> RealJar | None:
-    if given.no_java:
-        return None
-    try:
-        return RealJar(geometry, given.entries, given.jars)
-    except OSError as error:
-        _say(f"without the real jar: {error}")
-        return None
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the races and writes the report."""
-    given = _arguments(sys.argv[1:] if arguments is None else arguments)
-    geometry = geometry_for(given.entries)
-    started = time.perf_counter()
-    facts = machine.describe()
+def _measure(given: argparse.Namespace, measured: dict[str, Any]) -> None:
+    """Runs the chosen parts, one after the other, into `measured`."""
     with ExitStack() as stack:
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="rocketspec-bench-", dir=given.scratch))
         )
-        _say(f"making {given.entries:,} puts")
-        puts = make_puts(given.entries)
-        jar = _jar(geometry, given)
-        file, own = scratch / "20260101000000000", scratch / "20260101000000001"
-        index.build(own, geometry, puts)
-        same = "The real jar was left out."
-        if jar is not None:
-            stack.enter_context(jar)
-            jar.keep(file)
-            assert filecmp.cmp(file, own, shallow=False), "the engine's file differs from the jar's"
-            same = "The engine makes the same file, byte for byte."
-            own.unlink()
-        else:
-            own.rename(file)
+        bench = Bench(
+            QUICK if given.quick else PINNED,
+            scratch,
+            stack,
+            rounds=given.rounds,
+            warm_ups=given.warm_ups,
+            jars=given.jars,
+            java=not given.no_java,
+        )
+        for name in given.only or SECTIONS:
+            title, run = SECTIONS[name]
+            start = time.perf_counter()
+            facts = machine.describe()
+            section = run(bench)
+            measured[name] = {
+                "title": title,
+                "date": str(datetime.now(UTC).date()),
+                "command": _command(given),
+                "machine": facts,
+                "text": section.text,
+                "bars": [asdict(bar) for bar in section.bars],
+            }
+            say(f"{title.lower()}: {time.perf_counter() - start:.0f} s")
 
-        def slice_of(count: int) -> tuple[Path, Geometry]:
-            smaller = scratch / str(count)
-            index.build(smaller, geometry_for(count), make_puts(count))
-            return smaller, geometry_for(count)
 
-        races: list[tuple[str, str, Callable[[], list[Contender]]]] = [
-            ("Decode an index file", "entries", lambda: decoding.contenders(file, geometry, slice_of)),
-            ("Put", "puts", lambda: index.put_contenders(scratch, geometry, puts, jar)),
-            ("Select", "selects", lambda: index.select_contenders(file, geometry, puts, jar)),
-        ]
-        sections = []
-        for title, unit, make in races:
-            _say(f"{title.lower()}: {given.warm_ups} + {given.rounds} rounds")
-            results = race(make(), rounds=given.rounds, warm_ups=given.warm_ups)
-            sections.append(f"## {title}\n\n{table(results, unit)}\n")
-        size = file.stat().st_size
+def _page(measured: dict[str, Any]) -> str:
+    parts = [measured[name] for name in SECTIONS if name in measured]
+    facts = parts[0]["machine"]
+    load = "Load average before the run"
     head = HEAD.format(
-        command=_command(given),
-        date=datetime.now(UTC).date(),
-        warm_ups=given.warm_ups,
-        rounds=given.rounds,
-        machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
-        entries=given.entries,
-        slots=geometry.hash_slot_num,
-        index_num=geometry.index_num,
-        size=size,
-        maker="the engine" if jar is None else "the real jar",
-        same=same,
+        command=max((part["command"] for part in parts), key=[part["command"] for part in parts].count),
+        machine="\n".join(f"- {name}: {value}" for name, value in facts.items() if name != load),
+        bars=bar_table([Bar(**bar) for part in parts for bar in part["bars"]]),
     )
-    given.output.write_text("\n".join([head, *sections]), "utf-8")
-    _say(f"{given.output}: written after {time.perf_counter() - started:.0f} s")
+    sections = [
+        f"## {part['title']}\n\nOn {part['date']} by `{part['command']}`; {load.lower()}: {part['machine'][load]}.\n\n"
+        f"{part['text']}\n"
+        for part in parts
+    ]
+    return "\n".join([head, *sections])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures what is asked for and writes the page, and beside it what the page is made of."""
+    given = _arguments(sys.argv[1:] if arguments is None else arguments)
+    output: Path | None = given.output
+    if output is None and not given.quick:
+        output = Path(__file__).with_name("RESULTS.md")
+    kept = None if output is None else output.with_suffix(".json")
+    measured: dict[str, Any] = {}
+    if given.only and kept is not None and kept.exists():
+        measured = json.loads(kept.read_text("utf-8"))
+    _measure(given, measured)
+    page = _page(measured)
+    if output is None or kept is None:
+        print(page)
+        return
+    kept.write_text(json.dumps(measured, indent=1) + "\n", "utf-8")
+    output.write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

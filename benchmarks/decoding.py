@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import mmap
-import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rocket_columnar.decode import decode
@@ -13,87 +11,82 @@ from rocket_columnar.store import find_files
 from rocket_spec.construct_schemas import index_file
 from rocket_spec.kaitai import Indexfile, stream
 
-from benchmarks.timing import Contender
+from benchmarks.bench import timed
+from benchmarks.report import Section, speed_bar, table
+from benchmarks.timing import Contender, race
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rocket_spec.layout import Geometry
 
-__all__ = ["contenders"]
+    from benchmarks.bench import Bench
 
-# Rounds of about half a second each.
-KAITAI_SLICE: Final = 100_000
-CONSTRUCT_SLICE: Final = 20_000
+__all__ = ["decode_index", "run"]
 
 
-def contenders(
-    file: Path, geometry: Geometry, make: Callable[[int], tuple[Path, Geometry]]
-) -> list[Contender]:
-    """The four sides, the engine first.
-
-    Args:
-        file: a full index file of `geometry`.
-        geometry: its slots and entries.
-        make: makes a full file of so many puts, for those that a whole one would keep too long.
-    """
-    entries = geometry.index_num - 1
-    kaitai, construct = min(KAITAI_SLICE, entries), min(CONSTRUCT_SLICE, entries)
-    whole = f"{file.stat().st_size:,} bytes"
-    return [
-        Contender(
-            "rocketspec engine to Arrow", entries, lambda: _engine(file, geometry), f"{whole}, all columns"
-        ),
-        Contender("NumPy copy of the bytes", entries, lambda: _copy(file), f"{whole} into fresh memory"),
-        Contender("Kaitai-compiled reader", kaitai, _kaitai(*make(kaitai)), "smaller file"),
-        Contender("Construct schema", construct, _construct(*make(construct)), "smaller file"),
-    ]
-
-
-def _engine(file: Path, geometry: Geometry) -> float:
+def decode_index(file: Path, geometry: Geometry, threads: int = 1) -> None:
+    """Streams all columns of an index file's entries to a consumer that drops them."""
     files = find_files(file, "index")
-    start = time.perf_counter()
-    rows = sum(batch.num_rows for _, batch in decode(files, tables=["index_entries"], geometry=geometry))
-    seconds = time.perf_counter() - start
+    batches = decode(files, tables=["index_entries"], geometry=geometry, threads=threads)
+    rows = sum(batch.num_rows for _, batch in batches)
     assert rows == geometry.index_num - 1
-    return seconds
 
 
-@contextmanager
-def _mapped(file: Path) -> Iterator[mmap.mmap]:
+def _copy(file: Path) -> None:
+    """Copies the file's bytes into memory that is fresh from the system."""
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapping:
-        yield mapping
-
-
-def _copy(file: Path) -> float:
-    start = time.perf_counter()
-    with _mapped(file) as mapping:
         view = np.frombuffer(mapping, np.uint8)
         copy = view.copy()
         del view
-    seconds = time.perf_counter() - start
     assert len(copy) == file.stat().st_size
-    return seconds
 
 
-def _kaitai(file: Path, geometry: Geometry) -> Callable[[], float]:
-    def run() -> float:
-        start = time.perf_counter()
-        entries = Indexfile(*geometry, stream(file.read_bytes())).entries
-        seconds = time.perf_counter() - start
-        assert len(entries) == geometry.index_num - 1
-        return seconds
-
-    return run
+def _kaitai(file: Path, geometry: Geometry) -> None:
+    entries = Indexfile(*geometry, stream(file.read_bytes())).entries
+    assert len(entries) == geometry.index_num - 1
 
 
-def _construct(file: Path, geometry: Geometry) -> Callable[[], float]:
-    def run() -> float:
-        start = time.perf_counter()
-        entries = index_file(geometry).construct.parse(file.read_bytes()).entries
-        seconds = time.perf_counter() - start
-        assert len(entries) == geometry.index_num
-        return seconds
+def _construct(file: Path, geometry: Geometry) -> None:
+    entries = index_file(geometry).construct.parse(file.read_bytes()).entries
+    assert len(entries) == geometry.index_num
 
-    return run
+
+def run(bench: Bench) -> Section:
+    """The race, on the large file."""
+    file, geometry, entries = bench.index, bench.geometry, bench.sizes.entries
+    kaitai, construct = (bench.make_index(count) for count in (bench.sizes.kaitai, bench.sizes.construct))
+    size = f"{file.stat().st_size:,} bytes"
+    sides = [
+        Contender(
+            "engine, one thread", entries, lambda: timed(lambda: decode_index(file, geometry)), "all columns"
+        ),
+        Contender(
+            "engine, two threads",
+            entries,
+            lambda: timed(lambda: decode_index(file, geometry, 2)),
+            "the same",
+        ),
+        Contender("NumPy copy", entries, lambda: timed(lambda: _copy(file)), f"{size} into fresh memory"),
+        Contender(
+            "Kaitai-compiled reader",
+            bench.sizes.kaitai,
+            lambda: timed(lambda: _kaitai(*kaitai)),
+            "smaller file",
+        ),
+        Contender(
+            "Construct schema",
+            bench.sizes.construct,
+            lambda: timed(lambda: _construct(*construct)),
+            "smaller file",
+        ),
+    ]
+    one, two, copy, *readers = results = race(sides, rounds=bench.rounds, warm_ups=bench.warm_ups)
+    what = "decode an index file to Arrow"
+    bars = [
+        speed_bar(what, "NumPy copying its bytes", 0.5, one, copy),
+        speed_bar(f"{what}, two threads", "the same", 0.8, two, copy),
+        speed_bar(what, "the Kaitai-compiled reader", 300, one, readers[0]),
+        speed_bar(what, "Construct", 1000, one, readers[1]),
+    ]
+    return Section(table(results, "entries"), bars)

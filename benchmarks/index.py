@@ -1,131 +1,117 @@
-"""Puts and selects a second: our engine, one by one and in batches, and the real IndexFile."""
+"""Puts and selects a second: our engine, by batches on one thread and two, and the real IndexFile."""
 
 from __future__ import annotations
 
+import filecmp
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow.compute as pc
-from rocket_columnar.hashing import index_key
+from rocket_columnar.build import build
+from rocket_columnar.hashing import hash_keys
 from rocket_columnar.index_file import IndexFile
 
-from benchmarks.data import MAX_NUM, TOPIC, Puts, geometry_for, query_order
-from benchmarks.timing import Contender
+from benchmarks.bench import timed
+from benchmarks.data import MAX_NUM, TOPIC, fingerprint, query_order
+from benchmarks.report import Section, speed_bar, table
+from benchmarks.timing import Contender, race
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     import pyarrow as pa
+    from rocket_columnar.select import Hits
     from rocket_spec.layout import Geometry
 
-    from benchmarks.real_jar import RealJar
+    from benchmarks.bench import Bench
+    from benchmarks.data import Puts
 
-__all__ = ["build", "put_contenders", "select_contenders"]
-
-SINGLE_SLICE: Final = 100_000
-WINDOW: Final = (0, 2**63 - 1)
+__all__ = ["build_index", "run_build", "run_select", "select_keys"]
 
 
-def joined(keys: pa.StringArray) -> Any:
-    """Index keys of the pinned topic: the join that 4.9.3 makes for each key, for all at once."""
-    join: Any = pc.binary_join_element_wise
-    return join(TOPIC, keys, "#")
-
-
-def build(file: Path, geometry: Geometry, puts: Puts) -> float:
-    """Makes `file` by one batch of puts, joined keys included: seconds, opening and closing not counted."""
-    with IndexFile(file, *geometry) as index:
-        start = time.perf_counter()
-        accepted = index.put_many(joined(puts.keys), puts.phy_offsets, puts.store_timestamps)
-        seconds = time.perf_counter() - start
-        assert bool(accepted.all())
+def build_index(file: Path, geometry: Geometry, puts: Puts, threads: int = 1) -> float:
+    """Makes `file` from topic and keys and removes it: seconds, making it counted."""
+    columns = puts.keys, puts.phy_offsets, puts.store_timestamps
+    seconds = timed(lambda: build([file], *columns, topic=TOPIC, geometry=geometry, threads=threads))
+    file.unlink()
     return seconds
 
 
-def put_contenders(directory: Path, geometry: Geometry, puts: Puts, jar: RealJar | None) -> list[Contender]:
-    """The sides of the put race, the engine's batch first; files are made in `directory` and removed."""
-    count = len(puts.keys)
-    single = min(SINGLE_SLICE, count)
+def select_keys(file: Path, geometry: Geometry, keys: pa.StringArray, threads: int = 1) -> tuple[float, Hits]:
+    """Selects all keys of the topic: seconds, hashing counted, and the hits."""
+    with IndexFile.open_for_reading(file, geometry) as index:
+        start = time.perf_counter()
+        hits = index.select_many(hash_keys(keys, TOPIC), MAX_NUM, 0, 2**63 - 1, threads=threads)
+        return time.perf_counter() - start, hits
 
-    def batch() -> float:
-        file = directory / "1"
-        seconds = build(file, geometry, puts)
-        file.unlink()
-        return seconds
 
-    def one_by_one() -> float:
-        keys = [str(key) for key in puts.keys[:single].to_pylist()]
-        rows = list(
-            zip(
-                keys, puts.phy_offsets[:single].tolist(), puts.store_timestamps[:single].tolist(), strict=True
-            )
-        )
-        file = directory / "2"
-        with IndexFile(file, *geometry_for(single)) as index:
-            start = time.perf_counter()
-            for key, phy_offset, store_timestamp in rows:
-                index.put(index_key(TOPIC, key), phy_offset, store_timestamp)
-            seconds = time.perf_counter() - start
-        file.unlink()
-        return seconds
-
+def run_build(bench: Bench) -> Section:
+    """The race of puts; files are made in the scratch folder and removed."""
+    count, geometry, puts, jar = bench.sizes.entries, bench.geometry, bench.puts, bench.jar
+    file = bench.scratch / "20260101000000001"
     sides = [
-        Contender("rocketspec engine, batch", count, batch, "keys from an Arrow array"),
-        Contender("rocketspec engine, one by one", single, one_by_one, "smaller file"),
+        Contender(
+            "engine, one thread", count, lambda: build_index(file, geometry, puts), "topic and UTF-8 keys"
+        ),
+        Contender("engine, two threads", count, lambda: build_index(file, geometry, puts, 2), "the same"),
     ]
+    text = "The real jar was left out."
     if jar is not None:
-        sides.append(Contender("real IndexFile.putKey, 4.9.3", count, _jar_put(jar, directory / "3", count)))
-    return sides
+        assert filecmp.cmp(bench.jar_index, bench.index, shallow=False)
+        text = "Engine and jar make the same file, byte for byte; topic and key are joined inside the jar's loop, as a broker does."
+
+        def real() -> float:
+            seconds, accepted = jar.put(file)
+            assert accepted == count
+            return seconds
+
+        sides.append(Contender("real putKey, 4.9.3", count, real, "making the file not counted"))
+    results = race(sides, rounds=bench.rounds, warm_ups=bench.warm_ups)
+    bars = []
+    if jar is not None:
+        one, two, real_puts = results
+        what = f"build {count:,} entries from topics and keys"
+        bars = [
+            speed_bar(what, "real `putKey` loop", 2, one, real_puts),
+            speed_bar(f"{what}, two threads", "the same", 3, two, real_puts),
+        ]
+    return Section(f"{text}\n\n{table(results, 'puts')}", bars)
 
 
-def _jar_put(jar: RealJar, file: Path, count: int) -> Callable[[], float]:
-    def run() -> float:
-        seconds, accepted = jar.put(file)
-        assert accepted == count
-        return seconds
-
-    return run
-
-
-def select_contenders(file: Path, geometry: Geometry, puts: Puts, jar: RealJar | None) -> list[Contender]:
-    """The sides of the select race over a full `file`, the engine's batch first; their results are held together."""
-    count = len(puts.keys)
-    single = min(SINGLE_SLICE, count)
-    queries = puts.keys.take(query_order(count))
-    some = [str(key) for key in queries[:single].to_pylist()]
+def run_select(bench: Bench) -> Section:
+    """The race of selects; what each side finds is held against the others."""
+    count, selects, jar = bench.sizes.entries, bench.sizes.selects, bench.jar
+    keys = bench.puts.keys.take(query_order(count, selects))
+    file = bench.index if jar is None else bench.jar_index
     found: set[tuple[int, int]] = set()
 
-    def agree(hits: int, total: int) -> None:
-        found.add((hits, total))
+    def agree(hits: int, code: int) -> None:
+        found.add((hits, code))
         assert len(found) == 1, f"engine and jar differ: {found}"
 
-    def batch() -> float:
-        with IndexFile.open_for_reading(file, geometry) as index:
-            start = time.perf_counter()
-            hits = index.select_many(joined(queries), MAX_NUM, *WINDOW)
-            seconds = time.perf_counter() - start
-        agree(len(hits.phy_offsets), int(np.sum(hits.phy_offsets)))
+    def engine(threads: int) -> float:
+        seconds, hits = select_keys(file, bench.geometry, keys, threads)
+        agree(len(hits.phy_offsets), fingerprint(hits.phy_offsets))
         return seconds
 
-    def one_by_one() -> float:
-        with IndexFile.open_for_reading(file, geometry) as index:
-            start = time.perf_counter()
-            for key in some:
-                index.select(index_key(TOPIC, key), MAX_NUM, *WINDOW)
-            return time.perf_counter() - start
-
-    def jar_select() -> float:
+    def real() -> float:
         assert jar is not None
-        seconds, hits, total = jar.select()
-        agree(hits, total)
+        seconds, hits, code = jar.select()
+        agree(hits, code)
         return seconds
 
     sides = [
-        Contender("rocketspec engine, batch", count, batch, "keys from an Arrow array"),
-        Contender("rocketspec engine, one by one", single, one_by_one, "same file, fewer keys"),
+        Contender("engine, one thread", selects, lambda: engine(1), "topic and UTF-8 keys, one batch"),
+        Contender("engine, two threads", selects, lambda: engine(2), "the same"),
     ]
     if jar is not None:
-        sides.append(Contender("real IndexFile.selectPhyOffset, 4.9.3", count, jar_select))
-    return sides
+        sides.append(Contender("real selectPhyOffset, 4.9.3", selects, real, "all hits the same, in order"))
+    results = race(sides, rounds=bench.rounds, warm_ups=bench.warm_ups)
+    bars = []
+    if jar is not None:
+        one, two, real_selects = results
+        what = f"select {selects:,} keys"
+        bars = [
+            speed_bar(what, "real `selectPhyOffset` loop", 3, one, real_selects),
+            speed_bar(f"{what}, two threads", "the same", 5, two, real_selects),
+        ]
+    return Section(table(results, "selects"), bars)

@@ -1,4 +1,4 @@
-"""The real IndexFile of RocketMQ 4.9.3, in a Java process that stays for the whole run and so stays warm."""
+"""The real store of RocketMQ 4.9.3, in a Java process that stays for the whole run and so stays warm."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from rocket_spec.layout import Geometry
 
-__all__ = ["RealJar"]
+__all__ = ["FLAGS", "RealJar"]
 
-_SOURCE: Final = Path(__file__).with_name("java") / "IndexBench.java"
+_SOURCE: Final = Path(__file__).with_name("java") / "StoreBench.java"
 
-_FLAGS: Final = (
+FLAGS: Final = (
     *("--add-opens", "java.base/java.nio=ALL-UNNAMED"),
     *("--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"),
     *("--add-opens", "java.base/jdk.internal.ref=ALL-UNNAMED"),
@@ -28,8 +28,8 @@ _FLAGS: Final = (
 )
 
 _HEAP_BASE: Final = 512
-_HEAP_PER_KEY: Final = 250
-"""Bytes of heap for each key: it is held twice, in the order of puts and in that of selects."""
+_HEAP_PER_KEY: Final = 160
+"""Bytes of heap for each key, of those that are put and of those that are selected."""
 
 
 class RealJar:
@@ -39,23 +39,23 @@ class RealJar:
         OSError: when the jars or Java are not to be had.
     """
 
-    def __init__(self, geometry: Geometry, count: int, jars: Path | None = None) -> None:
+    def __init__(self, geometry: Geometry, count: int, selects: int, jars: Path | None = None) -> None:
         java = shutil.which("java")
         if java is None:
             raise FileNotFoundError("no java on PATH")
         jar_set = resolve(ORACLE_VERSION, jars)
-        heap = _HEAP_BASE + (_HEAP_PER_KEY * count >> 20)
+        heap = _HEAP_BASE + (_HEAP_PER_KEY * (count + selects) >> 20)
         self._process = subprocess.Popen(
             [
                 *(
                     java,
                     f"-Xmx{heap}m",
-                    *_FLAGS,
+                    *FLAGS,
                     "-cp",
                     os.pathsep.join(map(str, jar_set.jars)),
                     str(_SOURCE),
                 ),
-                *map(str, (*geometry, count)),
+                *map(str, (*geometry, count, selects)),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -95,6 +95,11 @@ class RealJar:
         self._ask(f"keep {file}")
 
     def select(self) -> tuple[float, int, int]:
-        """Selects every key once from the kept file: seconds, hits, and the sum of their offsets."""
-        nanoseconds, hits, total = self._ask("select")
-        return nanoseconds / 1e9, hits, total
+        """Selects the keys of `query_order` from the kept file: seconds, hits, and their `fingerprint`."""
+        nanoseconds, hits, code = self._ask("select")
+        return nanoseconds / 1e9, hits, code
+
+    def scan(self, file: Path) -> tuple[float, int, int]:
+        """Walks a commit log by checkMessageAndReturnSize: seconds, records, and the sum of their tags codes."""
+        nanoseconds, records, codes = self._ask(f"scan {file}")
+        return nanoseconds / 1e9, records, codes

@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from benchmarks.timing import ratios
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from benchmarks.timing import Result
 
-__all__ = ["table"]
+__all__ = ["Bar", "Section", "bar_table", "speed_bar", "table"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A claim, and what was measured for it.
+
+    Attributes:
+        work: what is done.
+        against: what it is held against.
+        limit: the number that makes the claim true.
+        values: what was measured, smallest first; the median counts.
+        unit: of limit and values, as it is written behind them.
+        at_most: whether the limit is an upper one.
+    """
+
+    work: str
+    against: str
+    limit: float
+    values: list[float]
+    unit: str = " x"
+    at_most: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether the median keeps to the limit."""
+        median = statistics.median(self.values)
+        return median <= self.limit if self.at_most else median >= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of the page: its text in Markdown, and the bars that it measures."""
+
+    text: str
+    bars: list[Bar]
+
+
+def speed_bar(work: str, against: str, limit: float, first: Result, other: Result) -> Bar:
+    """The bar that `first` is `limit` times as fast as `other`, by the ratios of their rounds."""
+    return Bar(work, against, limit, ratios(first, other))
 
 
 def _rate(rate: float) -> str:
@@ -24,10 +67,21 @@ def _ratio(ratio: float) -> str:
     return f"{ratio:,.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
-def _ratios(first: Result, result: Result) -> list[float]:
-    """How many times faster the first contender was than this one, round by round, least first."""
-    own, other = ([side.contender.items / seconds for seconds in side.seconds] for side in (first, result))
-    return sorted(one / two for one, two in zip(own, other, strict=True))
+def bar_table(bars: Sequence[Bar]) -> str:
+    """All bars, and whether each is reached."""
+    lines = [
+        "| work | against | bar | median | min - max | reached |",
+        "|---|---|---:|---:|---:|---|",
+    ]
+    for bar in bars:
+        least, most = min(bar.values), max(bar.values)
+        sign = "at most " if bar.at_most else ""
+        lines.append(
+            f"| {bar.work} | {bar.against} | {sign}{bar.limit:,g}{bar.unit} "
+            f"| {_ratio(statistics.median(bar.values))}{bar.unit} "
+            f"| {_ratio(least)} - {_ratio(most)} | {'yes' if bar.reached else 'no'} |"
+        )
+    return "\n".join(lines)
 
 
 def table(results: Sequence[Result], unit: str) -> str:
@@ -43,9 +97,9 @@ def table(results: Sequence[Result], unit: str) -> str:
     ]
     for result in results:
         side, rates = result.contender, result.rates
-        ratios = _ratios(results[0], result)
+        compared = ratios(results[0], result)
         lines.append(
             f"| {side.name} | {side.items:,} | {_rate(result.median)} | {_rate(rates[0])} - {_rate(rates[-1])} "
-            f"| {_ratio(statistics.median(ratios))} | {_ratio(ratios[0])} - {_ratio(ratios[-1])} | {side.note} |"
+            f"| {_ratio(statistics.median(compared))} | {_ratio(compared[0])} - {_ratio(compared[-1])} | {side.note} |"
         )
     return "\n".join(lines)

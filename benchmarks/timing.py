@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Contender", "Result", "race"]
+__all__ = ["Contender", "Result", "race", "ratios"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +58,9 @@ def race(contenders: Sequence[Contender], *, rounds: int, warm_ups: int) -> list
             if number >= warm_ups:
                 result.seconds.append(seconds)
     return results
+
+
+def ratios(first: Result, other: Result) -> list[float]:
+    """How many times as fast as the other the first was, round by round, least first."""
+    own, its = ([side.contender.items / seconds for seconds in side.seconds] for side in (first, other))
+    return sorted(one / two for one, two in zip(own, its, strict=True))
