@@ -29,7 +29,7 @@ __all__ = ["LEVELS", "Level", "Plan", "Range", "make_plan", "plan_files", "relis
 Level = Literal["quick", "default", "deep"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
-_RANGE: Final = 64 << 20
+_RANGE: Final = 32 << 20
 _MAX: Final = (1 << 63) - 1
 
 

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
-from rocket_columnar._decode_log import _Walk as Walk
+from rocket_columnar._audit_walk import Walk
 from rocket_columnar._gap import Gap
 from rocket_columnar._java import string_hash
 from rocket_columnar._record import Bad, Record, clean_utf8, parse_properties, tags_code

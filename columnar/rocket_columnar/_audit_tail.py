@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_spec.layout import MESSAGE_MAGIC
 
-from rocket_columnar._decode_log import _Walk as Walk
+from rocket_columnar._audit_walk import Walk
 from rocket_columnar._record import Record
 
 if TYPE_CHECKING:

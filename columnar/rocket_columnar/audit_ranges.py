@@ -11,7 +11,7 @@ Five steps, of which the second and the fourth are many independent calls::
     for one in findings(plan, looks, results): ...          # a generator, in one place
 
 Everything handed over - `Plan`, `Looks`, `Range`, `RangeResult` - can be pickled, and is small: looks hold 16 bytes
-for each 256 units or 1,024 entries, results hold runs of damage and not rows. A range holds 64 MB of log at most, which
+for each 256 units or 1,024 entries, results hold runs of damage and not rows. A range holds 32 MB of log at most, which
 bounds what a call of `check_range` keeps. Files are opened by `StoreFile.open`, so that a plan made by `plan_files` may
 be of files that lie elsewhere.
 

@@ -1,0 +1,327 @@
+"""The audit of a large store: `python -m benchmarks.store_2gb`, which writes `AUDIT.md`.
+
+The store holds the records of a golden store, as the real broker wrote them, again and again: each copy with its own
+physical offset, logical offset, times and keys, so that it is what a broker that ran on would have written. Consume
+queues and index files come from a rebuild.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from zlib import crc32
+
+import numpy as np
+from rocket_columnar._audit_index_read import read_headers
+from rocket_columnar.audit import audit
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.store import find_files
+from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
+from rocket_golden import open_store
+
+from benchmarks import machine
+from benchmarks.real_jar import FLAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+_GOLDEN: Final = "default-geometry"
+_ROUND_MS: Final = 1000
+_CHUNK: Final = 1 << 20
+_DIGITS: Final = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+
+_HEAD: Final = """\
+# Audit of a large store
+
+Measured on {date} by `{command}`, which writes this page.
+
+Each store holds the {records:,} records of the golden store `{golden}` again and again, with their own offsets, times
+and keys; consume queues and index files come from a rebuild. "Read" reads all files of the store, 1 MiB at a time, by
+one thread; "audit" is `rocket_columnar.audit.audit` at its default level; both in a process of their own, the files in
+the page cache, start-up of the process not counted, the least of {rounds} rounds. The peak is the resident memory of the
+audit's process at its highest. "Recover" is the `load` of the real 4.9.3 store after a kill, with neither index nor
+consume queues left.
+
+{machine}
+
+| store | records | keys | read | audit | audit / read | peak memory | audit in a new process | recover (4.9.3) |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
+"""
+
+
+class _Template(NamedTuple):
+    """The records of a round, one behind the other, and where what changes lies in each."""
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    queues: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    times: NDArray[np.int64]
+    digits: NDArray[np.int64]
+
+
+def _record(raw: bytes, body_size: int) -> tuple[bytes, int]:
+    """A record with a body of at least so many bytes; where its properties begin."""
+    length = int.from_bytes(raw[84:88])
+    topic = 88 + length
+    body = raw[88:topic]
+    while body and len(body) < body_size:
+        body += body[: body_size - len(body)]
+    whole = bytearray(raw[:84] + len(body).to_bytes(4) + body + raw[topic:])
+    whole[0:4] = len(whole).to_bytes(4)
+    whole[8:12] = (crc32(body) & 0x7FFFFFFF).to_bytes(4)
+    at = 88 + len(body)
+    return bytes(whole), at + 1 + whole[at] + 2
+
+
+def _template(body_size: int) -> _Template:
+    records: list[bytes] = []
+    digits: list[int] = []
+    queues: list[tuple[bytes, bytes]] = []
+    begin = 0
+    with tempfile.TemporaryDirectory() as directory:
+        store = open_store(_GOLDEN, Path(directory))
+        for file in find_files(store / "commitlog"):
+            data, at = file.path.read_bytes(), 0
+            while (size := int.from_bytes(data[at : at + 4])) and data[
+                at + 4 : at + 8
+            ] == b"\xda\xa3\x20\xa7":
+                record, properties = _record(data[at : at + size], body_size)
+                key = record.find(b"UNIQ_KEY\1", properties)
+                if key < 0:
+                    raise ValueError("a record without a unique key")
+                digits.append(
+                    begin + key + len(b"UNIQ_KEY\1") + 24
+                )  # of 32 hexadecimal digits the last eight
+                topic = 88 + int.from_bytes(record[84:88])
+                queues.append((record[topic : properties - 2], record[12:16]))
+                records.append(record)
+                begin += len(record)
+                at += size
+    names = {name: number for number, name in enumerate(dict.fromkeys(queues))}
+    numbers = np.array([names[name] for name in queues], np.int64)
+    ranks = np.array(
+        [int((numbers[:at] == number).sum()) for at, number in enumerate(numbers.tolist())], np.int64
+    )
+    sizes = np.array([len(record) for record in records], np.int64)
+    raw = np.frombuffer(b"".join(records), np.uint8)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    times = np.array([int.from_bytes(record[56:64]) for record in records], np.int64)
+    return _Template(raw, starts, numbers, ranks, np.bincount(numbers), times, np.array(digits, np.int64))
+
+
+def _put_longs(data: NDArray[np.uint8], places: NDArray[np.int64], values: NDArray[np.int64]) -> None:
+    data[places[:, None] + np.arange(8)] = values.astype(">i8").view(np.uint8).reshape(-1, 8)
+
+
+def make_log(directory: Path, size: int, *, file_size: int, body_size: int) -> int:
+    """Writes a commit log of about so many bytes; how many records it holds."""
+    template = _template(body_size)
+    directory.mkdir(parents=True)
+    count = template.ranks.size
+    span = int(template.times.max() - template.times.min()) // _ROUND_MS * _ROUND_MS + _ROUND_MS
+    position, number = 0, 0
+    opened = None
+    try:
+        while position < size:
+            turn, first = divmod(number, count)
+            base = position - position % file_size
+            if position == base:
+                if opened is not None:
+                    opened.close()
+                opened = (directory / f"{base:020}").open("wb")
+                opened.truncate(file_size)
+            room = base + file_size - position
+            inside = template.starts[first:] - template.starts[first]
+            stop = first + int(np.searchsorted(inside, room - 8, side="right")) - 1
+            if stop > first:
+                opened.write(_round(template, turn, slice(first, stop), position, span).data)  # type: ignore[union-attr]
+                position += int(inside[stop - first])
+                number += stop - first
+            if stop < count:
+                opened.write((base + file_size - position).to_bytes(4) + b"\xcb\xd4\x31\x94")  # type: ignore[union-attr]
+                position = base + file_size
+    finally:
+        if opened is not None:
+            opened.close()
+    return number
+
+
+def _round(template: _Template, turn: int, part: slice, position: int, span: int) -> NDArray[np.uint8]:
+    """Records of one round with offsets, times and keys of their own."""
+    begin = int(template.starts[part.start])
+    data = template.data[begin : int(template.starts[part.stop])].copy()
+    starts = template.starts[part] - begin
+    _put_longs(data, starts + 20, turn * template.totals[template.queues[part]] + template.ranks[part])
+    _put_longs(data, starts + 28, position + starts)
+    times = template.times[part] + turn * span
+    _put_longs(data, starts + 40, times - 1)
+    _put_longs(data, starts + 56, times)
+    digits = template.digits[part] - begin
+    numbers = turn * template.ranks.size + np.arange(part.start, part.stop)
+    for place in range(8):
+        data[digits + place] = _DIGITS[(numbers >> (28 - 4 * place)) & 15]
+    return data
+
+
+def make_store(root: Path, size: int, *, file_size: int, body_size: int) -> int:
+    """A healthy store of about so many bytes; how many records it holds."""
+    mean = max(241, 241 - 57 + body_size)
+    share = mean / (mean + 20 + 20 * 2.6)  # a unit and some entries beside each record
+    count = make_log(root / "commitlog", int(size * share), file_size=file_size, body_size=body_size)
+    made = root.with_name("made")
+    rebuild(root, made)
+    for part in ("index", "consumequeue"):
+        (made / part).rename(root / part)
+    made.rmdir()
+    return count
+
+
+def _read_all(root: Path) -> int:
+    """Reads what the files hold, holes left out."""
+    buffer = bytearray(_CHUNK)
+    total = 0
+    for file in find_files(root):
+        with file.open() as reader:
+            for begin, end in reader.extents():
+                for at in range(begin, end, _CHUNK):
+                    view = np.frombuffer(buffer, np.uint8)[: min(_CHUNK, end - at)]
+                    reader.read_into(at, view)
+                    total += len(view)
+    return total
+
+
+def _timed(work: Callable[[], Any], rounds: int) -> tuple[float, Any]:
+    best, value = float("inf"), None
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        value = work()
+        best = min(best, time.perf_counter() - begin)
+    return best, value
+
+
+def _child(what: str, root: Path, rounds: int) -> None:
+    """One measurement, in a process of its own; prints its figures."""
+    if what == "read":
+        seconds, value = _timed(lambda: _read_all(root), rounds)
+    else:
+        begin = time.perf_counter()
+        found = list(audit(root))
+        first = time.perf_counter() - begin
+        seconds, _ = _timed(lambda: list(audit(root)), rounds)
+        value = {"findings": [one.code for one in found][:10], "first": first}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"seconds": seconds, "value": value, "peak": peak}))
+
+
+def _measured(what: str, root: Path, rounds: int) -> dict[str, Any]:
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.store_2gb",
+        "--child",
+        what,
+        str(root),
+        "--rounds",
+        str(rounds),
+    ]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def _recover(root: Path, scratch: Path, jars: Path | None) -> float:
+    """Seconds of the real store's load on a copy of the log."""
+    copy = scratch / "recovered"
+    (copy / "commitlog").mkdir(parents=True)
+    for file in (root / "commitlog").iterdir():
+        shutil.copyfile(file, copy / "commitlog" / file.name)
+        (copy / "commitlog" / file.name).read_bytes()
+    (copy / "abort").touch()
+    size = next((root / "commitlog").iterdir()).stat().st_size
+    jar_set = resolve(ORACLE_VERSION, jars)
+    source = Path(__file__).with_name("java") / "RecoverBench.java"
+    paths = os.pathsep.join(map(str, jar_set.jars))
+    command = ["java", "-Xmx2g", *FLAGS, "-cp", paths, str(source), str(copy), str(size)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    shutil.rmtree(copy)
+    return int(done.stdout.split()[-2]) / 1e9
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.store_2gb", description=__doc__)
+    parser.add_argument("--size", type=int, default=2 << 30, help="bytes of a store [default: 2 GiB]")
+    parser.add_argument(
+        "--bodies", type=int, nargs="+", default=[0, 1024], help="least bytes of a body, store by store"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of which the best counts [default: 3]")
+    parser.add_argument("--scratch", type=Path, help="where the stores are made [default: the system's]")
+    parser.add_argument(
+        "--jars", type=Path, help="folder with the jars of RocketMQ 4.9.3 [default: by Maven]"
+    )
+    parser.add_argument("--no-java", action="store_true", help="leave the real store out")
+    parser.add_argument("--child", nargs=2, metavar=("WHAT", "STORE"), help=argparse.SUPPRESS)
+    parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("AUDIT.md"))
+    return parser.parse_args(arguments)
+
+
+def _row(root: Path, records: int, body_size: int, given: argparse.Namespace, scratch: Path) -> str:
+    read, audited = (_measured(what, root, given.rounds) for what in ("read", "audit"))
+    if audited["value"]["findings"]:
+        raise RuntimeError(f"findings in a healthy store: {audited['value']['findings']}")
+    recover = "not measured" if given.no_java else f"{_recover(root, scratch, given.jars):.1f} s"
+    indexes = [file for file in find_files(root) if file.kind == "index"]
+    keys = sum(header.index_count - 1 for _, header in read_headers(indexes))
+    kind = f"bodies of {body_size:,} bytes" if body_size else "as the broker wrote them"
+    return (
+        f"| {read['value'] / 1e9:.2f} GB, {kind} | {records:,} | {keys:,} | {read['seconds']:.2f} s "
+        f"| {audited['seconds']:.2f} s | {audited['seconds'] / read['seconds']:.1f} | {audited['peak'] / 1e6:,.0f} MB "
+        f"| {audited['value']['first']:.2f} s | {recover} |\n"
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Makes the stores, measures, and writes the page."""
+    given = _arguments(arguments)
+    if given.child:
+        _child(given.child[0], Path(given.child[1]), given.rounds)
+        return
+    facts = "\n".join(f"- {name}: {value}" for name, value in machine.describe().items())
+    command = (
+        f"python -m benchmarks.store_2gb --size {given.size} --bodies {' '.join(map(str, given.bodies))}"
+    )
+    text = _HEAD.format(
+        date=datetime.now(UTC).date(),
+        command=command,
+        records=_template(0).ranks.size,
+        golden=_GOLDEN,
+        rounds=given.rounds,
+        machine=facts,
+    )
+    for body_size in given.bodies:
+        with tempfile.TemporaryDirectory(dir=given.scratch) as directory:
+            root = Path(directory) / "store"
+            file_size = min(1 << 30, max(given.size // 2, 1 << 20))
+            begin = time.perf_counter()
+            records = make_store(root, given.size, file_size=file_size, body_size=body_size)
+            print(f"made in {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
+            text += _row(root, records, body_size, given, Path(directory))
+            print(text.splitlines()[-1], file=sys.stderr, flush=True)
+    given.output.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
