@@ -5,6 +5,7 @@ import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,8 +29,10 @@ import org.apache.rocketmq.client.producer.SendStatus;
 import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageClientIDSetter;
 import org.apache.rocketmq.common.message.MessageDecoder;
 import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.common.message.MessageId;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.namesrv.NamesrvStartup;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
@@ -113,6 +116,8 @@ public final class Driver {
                 return consume(asked.getString("topic"), asked.getIntValue("count"));
             case "bounds":
                 return bounds(asked.getString("topic"), asked.getIntValue("queues"));
+            case "ids":
+                return ids(asked.getJSONArray("unique"), asked.getJSONArray("offset"));
             case "log":
                 return log();
             default:
@@ -305,6 +310,22 @@ public final class Driver {
         for (int i = 0; i < queues; i++) {
             MessageQueue queue = new MessageQueue(topic, brokerName, i);
             all.add(new long[] {admin.minOffset(queue), admin.maxOffset(queue)});
+        }
+        return all;
+    }
+
+    /** Unique keys and offset ids as the real classes take them apart. */
+    private static Object ids(JSONArray unique, JSONArray offset) throws Exception {
+        List<Object[]> all = new ArrayList<>();
+        for (Object id : unique) {
+            String text = (String) id;
+            all.add(new Object[] {MessageClientIDSetter.getIPStrFromID(text), MessageClientIDSetter.getPidFromID(text),
+                MessageClientIDSetter.getNearlyTimeFromID(text).getTime()});
+        }
+        for (Object id : offset) {
+            MessageId parts = MessageDecoder.decodeMessageId((String) id);
+            InetSocketAddress address = (InetSocketAddress) parts.getAddress();
+            all.add(new Object[] {address.getAddress().getHostAddress(), address.getPort(), parts.getOffset()});
         }
         return all;
     }

@@ -10,12 +10,16 @@ import json
 import shutil
 import time
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, put_in_place, start_load
 from real_broker import Acknowledged, RealBroker
+from rocket_columnar.lookup import find_by_offset_id, find_by_unique_key, topics_of
+from rocket_columnar.message_ids import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
+from rocket_columnar.query import OpenStore
 from rocket_columnar.rebuild import rebuild
 from rocketspec.__main__ import app
 from typer.testing import CliRunner
@@ -99,6 +103,29 @@ def test_a_store_that_is_written_is_read_without_an_error(live: Live, verb: str)
         assert [json.loads(output)["offsets"] for _, output in runs] == [[first]] * len(runs)
 
 
+def test_ids_are_taken_apart_as_the_real_classes_do(broker: RealBroker) -> None:
+    unique = (
+        "C000020254BF60E53B936A633EFE0001",
+        "FFFFFFFFFFFFFFFFFFFF9F5EA000FFFF",
+        "7F000001000000000000000000010000",
+        "20010db80000000000000000000000018001DEADBEEF00000001FFFF",
+    )
+    offset = (
+        "7F0000010000858F00000000000007D4",
+        "20010DB80000000000000000000000010000000A7FFFFFFFFFFFFFFF",
+    )
+    answers = iter(broker.ask("ids", unique=unique, offset=offset))
+    now = time.time_ns() // 1_000_000
+    for text in unique:
+        key = parse_unique_key(text)
+        address, pid, made = next(answers)
+        assert (ip_address(key.client_ip), key.pid, key.time_before(now)) == (ip_address(address), pid, made)
+    for text in offset:
+        address, port, phy_offset = next(answers)
+        shown = f"[{ip_address(address)}]:{port}" if ":" in address else f"{address}:{port}"
+        assert parse_offset_id(text) == OffsetId(shown, phy_offset)
+
+
 @pytest.fixture(scope="module")
 def restored(broker: RealBroker, live: Live, tmp_path_factory: pytest.TempPathFactory) -> list[Acknowledged]:
     """Index and consume queues deleted and rebuilt; the broker runs on them; all that it acknowledged so far."""
@@ -133,6 +160,17 @@ def test_query_msg_by_key_of_mqadmin(broker: RealBroker, restored: list[Acknowle
         text = broker.ask("tool", arguments=["queryMsgByKey", "-t", TOPIC, "-k", one.key])
         _, line, *_ = text.splitlines()
         assert line.split() == [one.unique_key, str(one.queue_id), str(one.queue_offset)]
+
+
+def test_the_real_client_finds_by_id_what_we_find(broker: RealBroker, restored: list[Acknowledged]) -> None:
+    with OpenStore(broker.store) as store:
+        for one in restored[:: len(restored) // 5]:
+            assert broker.ask("view", id=one.offset_id) == one.offset
+            (row,) = find_by_offset_id(store, parse_offset_id(one.offset_id))
+            assert make_offset_id(row["store_host"], row["phy_offset"]) == one.offset_id
+            assert broker.ask("unique", topic=TOPIC, id=one.unique_key) == [one.offset]
+            (row,) = find_by_unique_key(store, one.unique_key, topics_of(store))
+            assert (row["phy_offset"], row["keys"].split(" ")[0]) == (one.offset, one.key)
 
 
 def test_a_real_consumer_reads_every_message_once_from_rebuilt_queues(
