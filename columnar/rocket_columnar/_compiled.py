@@ -6,35 +6,24 @@ take it as native words and swap the bytes of what they read.
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
+
+from rocket_columnar._numba import jit, long, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 __all__ = ["hash_units", "put_entries", "select_chains"]
-
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
-_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
-
-
-def _jit(function: _Function) -> _Function:
-    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
 
 
 _AHEAD = 32
 _LANES = 32
 _OUTSIDE = 0xFFFFFFFF
-_SWAP = sys.byteorder == "little"
 
 
-@_jit
+@jit
 def hash_units(
     units: NDArray[np.unsignedinteger],
     bounds: NDArray[np.int64],
@@ -43,7 +32,7 @@ def hash_units(
 ) -> None:
     """Fills `hashes` with the key hash of each run of units (IDX-HASH-1, IDX-HASH-2) behind one of `codes[0]`."""
     for i in range(len(hashes)):
-        code = _long(codes[0])
+        code = long(codes[0])
         for j in range(bounds[i], bounds[i + 1]):
             code = (code * 31 + units[j]) & 0xFFFFFFFF
         if code > 0x80000000:
@@ -53,27 +42,19 @@ def hash_units(
         hashes[i] = code
 
 
-@_jit
+@jit
 def _wrapped(value: Any) -> Any:
     """`value` as the Java int it becomes."""
     return ((value + 0x80000000) & 0xFFFFFFFF) - 0x80000000
 
 
-@_jit
+@jit
 def _swapped(value: Any) -> Any:
-    """A word as the file holds it."""
-    word = np.uint32(value)
-    if _SWAP:
-        word = np.uint32(
-            word << np.uint32(24)
-            | (word & np.uint32(0xFF00)) << np.uint32(8)
-            | (word >> np.uint32(8)) & np.uint32(0xFF00)
-            | word >> np.uint32(24)
-        )
-    return word
+    """A number as a word of the file."""
+    return np.uint32(signed(value))
 
 
-@_jit
+@jit
 def put_entries(
     slots: NDArray[np.uint32],
     entries: NDArray[np.uint32],
@@ -98,8 +79,8 @@ def put_entries(
         if j == 0:
             # The slots of some puts at once, none waiting for the memory of another.
             for k in range(min(_AHEAD, len(hashes) - i)):
-                key_hash = _long(hashes[i + k])
-                slot = key_hash - _long(key_hash * inverse) * size  # one too far at most, on either side
+                key_hash = long(hashes[i + k])
+                slot = key_hash - long(key_hash * inverse) * size  # one too far at most, on either side
                 if slot < 0:
                     slot += size
                 elif slot >= size:
@@ -107,11 +88,11 @@ def put_entries(
                 ahead[k] = slot
                 held[k] = slots[np.uint64(slot)]
         slot = ahead[j]
-        previous = _long(np.int32(_swapped(slots[slot])))
+        previous = long(signed(slots[slot]))
         if previous <= 0 or previous > count:
             previous = 0
             used += 1
-        time = _long(store_timestamps[i])
+        time = long(store_timestamps[i])
         seconds = np.uint64(0)
         if begin > 0:
             seconds = min(np.uint64(max(time - begin, 0)) // np.uint64(1000), np.uint64(0x7FFFFFFF))
@@ -129,7 +110,7 @@ def put_entries(
     return used
 
 
-@_jit
+@jit
 def select_chains(  # noqa: C901, PLR0912, PLR0915 - one walk; a compiled loop takes plain positional values
     words: NDArray[np.uint32],
     hashes: NDArray[np.int32],
@@ -173,10 +154,10 @@ def select_chains(  # noqa: C901, PLR0912, PLR0915 - one walk; a compiled loop t
         walking, events = 0, 0
         # Words are read for all walks before one of them is looked at: none waits for the memory of another.
         for lane in range(group):
-            index = _wrapped(40 + 4 * (_long(hashes[first + lane]) % slots)) >> 2
+            index = _wrapped(40 + 4 * (long(hashes[first + lane]) % slots)) >> 2
             read[lane, 0] = words[index] if 0 <= index < size else 0
         for lane in range(group):
-            start = _long(np.int32(_swapped(read[lane, 0])))
+            start = long(signed(read[lane, 0]))
             hits[lane] = 0
             room[lane] = rooms[first + lane] if many_rooms else rooms[0]
             if start > 0 and 1 < index_count >= start and room[lane] > 0:
@@ -202,20 +183,20 @@ def select_chains(  # noqa: C901, PLR0912, PLR0915 - one walk; a compiled loop t
             for place in range(walking):
                 lane = active[place]
                 number = entry[lane]
-                time_diff = _long(np.int32(_swapped(read[place, 3])))
+                time_diff = long(signed(read[place, 3]))
                 if time_diff < 0:
                     continue
                 time = header_begin + 1000 * time_diff
-                if np.int32(_swapped(read[place, 0])) == hashes[first + lane] and begin <= time <= end:
-                    high = _long(np.int32(_swapped(read[place, 1])))
+                if signed(read[place, 0]) == hashes[first + lane] and begin <= time <= end:
+                    high = long(signed(read[place, 1]))
                     lanes[events] = lane
-                    offsets[events] = high << 32 | _long(_swapped(read[place, 2]))
+                    offsets[events] = high << 32 | long(_swapped(read[place, 2]))
                     events += 1
                     hits[lane] += 1
                     marks[lane, 0] = number
                     marks[lane, 1] = 0
                     marks[lane, 2] = 1
-                previous = _long(np.int32(_swapped(read[place, 4])))
+                previous = long(signed(read[place, 4]))
                 if previous <= 0 or previous > index_count or previous == number or time < begin:
                     continue
                 if hits[lane] >= room[lane]:

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from rocket_columnar._numba import jit, long, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 __all__ = ["split"]
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
-_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
-_SWAP = sys.byteorder == "little"
 
-
-def _jit(function: _Function) -> _Function:
-    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
-
-
-@_jit
-def _read(word: Any) -> Any:
-    """A word of the file as a signed number."""
-    value = np.uint32(word)
-    if _SWAP:
-        value = np.uint32(
-            value << np.uint32(24)
-            | (value & np.uint32(0xFF00)) << np.uint32(8)
-            | (value >> np.uint32(8)) & np.uint32(0xFF00)
-            | value >> np.uint32(24)
-        )
-    return np.int32(value)
-
-
-@_jit
+@jit
 def split(
     words: NDArray[np.uint32],
     first: int,
@@ -60,8 +35,8 @@ def split(
     inverse = 1.0 / slots
     for i in range(len(entry)):
         at = np.uint64(5 * i)
-        code = _read(words[at])
-        seconds = _read(words[at + np.uint64(3)])
+        code = signed(words[at])
+        seconds = signed(words[at + np.uint64(3)])
         quotient = np.int32(code * inverse)  # toward zero, as Java's; one too far at most
         rest = np.int32(code - quotient * np.int32(slots))
         if code >= 0:
@@ -76,8 +51,8 @@ def split(
         entry[i] = first + i
         slot[i] = rest
         key_hash[i] = code
-        high = _long(_read(words[at + np.uint64(1)]))
-        phy_offset[i] = high << 32 | _long(_read(words[at + np.uint64(2)])) & 0xFFFFFFFF
+        high = long(signed(words[at + np.uint64(1)]))
+        phy_offset[i] = high << 32 | long(signed(words[at + np.uint64(2)])) & 0xFFFFFFFF
         time_diff[i] = seconds
-        prev_entry[i] = _read(words[at + np.uint64(4)])
-        store_timestamp[i] = begin + 1000 * _long(seconds)
+        prev_entry[i] = signed(words[at + np.uint64(4)])
+        store_timestamp[i] = begin + 1000 * long(seconds)

@@ -7,50 +7,32 @@ slots where that does not hold are left to the walk.
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
+
+from rocket_columnar._numba import jit, long, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 __all__ = ["ODD", "count_entries", "count_keys", "fill", "join", "part_entries", "part_keys"]
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
-_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
-_SWAP = sys.byteorder == "little"
 
 ODD = -1
 """The number of hits of a key that is left to the walk."""
 
 
-def _jit(function: _Function) -> _Function:
-    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
-
-
-@_jit
+@jit
 def _read(word: Any) -> Any:
-    """A word of the file as a signed number."""
-    value = np.uint32(word)
-    if _SWAP:
-        value = np.uint32(
-            value << np.uint32(24)
-            | (value & np.uint32(0xFF00)) << np.uint32(8)
-            | (value >> np.uint32(8)) & np.uint32(0xFF00)
-            | value >> np.uint32(24)
-        )
-    return _long(np.int32(value))
+    """A word of the file as a wide number."""
+    return long(signed(word))
 
 
-@_jit
+@jit
 def _slot(key_hash: int, slots: int, inverse: float) -> Any:
     """The slot of a hash that is not negative: its remainder."""
-    slot = key_hash - _long(key_hash * inverse) * slots  # one too far at most, on either side
+    slot = key_hash - long(key_hash * inverse) * slots  # one too far at most, on either side
     if slot < 0:
         slot += slots
     elif slot >= slots:
@@ -58,7 +40,7 @@ def _slot(key_hash: int, slots: int, inverse: float) -> Any:
     return np.uint64(slot)
 
 
-@_jit
+@jit
 def count_entries(
     entries: NDArray[np.uint32], slots: int, shift: int, counts: NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -68,7 +50,7 @@ def count_entries(
         The least and the largest time diff; the least is -1 where it, or a hash, is negative.
     """
     inverse = 1.0 / slots
-    least, most = _long(0x7FFFFFFF), _long(0)
+    least, most = long(0x7FFFFFFF), long(0)
     for i in range(len(entries) // 5):
         at = np.uint64(5 * i)
         key_hash = _read(entries[at])
@@ -80,7 +62,7 @@ def count_entries(
     return least, most
 
 
-@_jit
+@jit
 def part_entries(
     entries: NDArray[np.uint32],
     first: int,
@@ -106,18 +88,18 @@ def part_entries(
         rows[to + np.uint64(4)] = entries[at + np.uint64(4)]
 
 
-@_jit
+@jit
 def count_keys(hashes: NDArray[np.int32], slots: int, shift: int, counts: NDArray[np.int64]) -> bool:
     """Adds to `counts` how many hashes belong to each part; false where one is negative."""
     inverse = 1.0 / slots
     for i in range(len(hashes)):
         if hashes[i] < 0:
             return False
-        counts[_slot(_long(hashes[i]), slots, inverse) >> np.uint64(shift)] += 1
+        counts[_slot(long(hashes[i]), slots, inverse) >> np.uint64(shift)] += 1
     return True
 
 
-@_jit
+@jit
 def part_keys(
     hashes: NDArray[np.int32],
     first: int,
@@ -129,13 +111,13 @@ def part_keys(
     """Writes hash << 32 | number of each key, the first of which is number `first`, as `part_entries` does."""
     inverse = 1.0 / slots
     for i in range(len(hashes)):
-        key_hash = _long(hashes[i])
+        key_hash = long(hashes[i])
         part = _slot(key_hash, slots, inverse) >> np.uint64(shift)
         keys[np.uint64(places[part])] = key_hash << 32 | (first + i)
         places[part] += 1
 
 
-@_jit
+@jit
 def join(  # noqa: C901, PLR0915 - one pass, part by part
     rows: NDArray[np.uint32],
     row_bounds: NDArray[np.int64],
@@ -208,10 +190,10 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
             hashes[to] = rows[at]
             offsets[to, 0] = rows[at + np.uint64(1)]
             offsets[to, 1] = rows[at + np.uint64(2)]
-        room = _long(0)
+        room = long(0)
         for i in range(key_bounds[part], key_bounds[part + 1]):
             slot = _slot(keys[i] >> 32, slots, inverse) & mask
-            low = ends[slot - np.uint64(1)] if slot > np.uint64(0) else _long(0)
+            low = ends[slot - np.uint64(1)] if slot > np.uint64(0) else long(0)
             most_hits = rooms[keys[i] & 0xFFFFFFFF] if many_rooms else rooms[0]
             room += max(min(ends[slot] - low, most_hits), 0)
         if used + room > len(tape):
@@ -227,7 +209,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
                 continue
             room = rooms[number] if many_rooms else rooms[0]
             at = ends[slot]
-            low = ends[slot - np.uint64(1)] if slot > np.uint64(0) else _long(0)
+            low = ends[slot - np.uint64(1)] if slot > np.uint64(0) else long(0)
             word = np.uint32(_read(np.uint32(key_hash)))
             start = used
             while at > low and used - start < room:
@@ -240,7 +222,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
     return parts[1], used
 
 
-@_jit
+@jit
 def fill(
     keys: NDArray[np.int64],
     bounds: NDArray[np.int64],
@@ -248,7 +230,7 @@ def fill(
     found: NDArray[np.int64],
 ) -> None:
     """Moves the hits of the keys, as `join` leaves them, from `tape` to where `bounds` places them in `found`."""
-    used = _long(0)
+    used = long(0)
     for i in range(len(keys)):
         to = bounds[np.uint64(keys[i] & 0xFFFFFFFF)]
         for _ in range(keys[i] >> 32):

@@ -6,15 +6,14 @@ Indices of `longs`, `ints` and `spans` are the constants below.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from rocket_columnar._numba import jit, long
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
@@ -50,18 +49,10 @@ SPANS: Final = 7
 _FIXED: Final = RECORD_FIXED_V4
 _MAGIC: Final = MESSAGE_MAGIC
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
-_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
 
-
-def _jit(function: _Function) -> _Function:
-    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
-
-
-@_jit
+@jit
 def _i32(window: NDArray[np.uint8], at: int) -> Any:
-    return _long(
+    return long(
         np.int32(
             np.uint32(window[at]) << np.uint32(24)
             | np.uint32(window[at + 1]) << np.uint32(16)
@@ -71,12 +62,12 @@ def _i32(window: NDArray[np.uint8], at: int) -> Any:
     )
 
 
-@_jit
+@jit
 def _i64(window: NDArray[np.uint8], at: int) -> Any:
     return _i32(window, at) << 32 | (_i32(window, at + 4) & 0xFFFFFFFF)
 
 
-@_jit
+@jit
 def frames(  # noqa: PLR0915 - one record, field after field
     window: NDArray[np.uint8],
     size: int,
@@ -111,13 +102,13 @@ def frames(  # noqa: PLR0915 - one record, field after field
         topic = body + body_length + 1
         if topic + 2 > end:
             break
-        topic_length = _long(window[topic - 1])
+        topic_length = long(window[topic - 1])
         properties = topic + topic_length + 2
         if topic_length > 127 or properties > end:
             break
-        length = _long(window[properties - 2]) << 8 | _long(window[properties - 1])
+        length = long(window[properties - 2]) << 8 | long(window[properties - 1])
         if length > 0x7FFF:
-            length = _long(0)
+            length = long(0)
         if properties + length != end:
             break
         longs[0, count] = _i64(window, at + 20)
@@ -145,7 +136,7 @@ def frames(  # noqa: PLR0915 - one record, field after field
     return count, at
 
 
-@_jit
+@jit
 def gather(
     window: NDArray[np.uint8],
     extra: NDArray[np.uint8],
@@ -158,8 +149,8 @@ def gather(
     An item whose start is negative lies at -1 - start of `extra`.
     """
     for i in range(len(starts)):
-        begin, end = _long(offsets[i]), _long(offsets[i + 1])
-        start = _long(starts[i])
+        begin, end = long(offsets[i]), long(offsets[i + 1])
+        start = long(starts[i])
         if end - begin > 64 and start >= 0:
             data[begin:end] = window[start : start + end - begin]
         elif start >= 0:
@@ -170,7 +161,7 @@ def gather(
                 data[begin + j] = extra[j - 1 - start]
 
 
-@_jit
+@jit
 def intern(  # noqa: C901 - one probe, as compiled code has it
     window: NDArray[np.uint8],
     starts: NDArray[np.int32],
@@ -190,7 +181,7 @@ def intern(  # noqa: C901 - one probe, as compiled code has it
     mask = len(table) - 1
     last = -1
     for i in range(first, len(starts)):
-        start, length = _long(starts[i]), _long(lengths[i])
+        start, length = long(starts[i]), long(lengths[i])
         number = last
         place = -1
         while True:
@@ -205,10 +196,10 @@ def intern(  # noqa: C901 - one probe, as compiled code has it
                 code = np.uint64(0xCBF29CE484222325)
                 for j in range(length):
                     code = (code ^ np.uint64(window[start + j])) * np.uint64(0x100000001B3)
-                place = _long((code ^ (code >> np.uint64(32))) & np.uint64(mask))
+                place = long((code ^ (code >> np.uint64(32))) & np.uint64(mask))
             else:
                 place = (place + 1) & mask
-            number = _long(table[place])
+            number = long(table[place])
             if number < 0:
                 if used + 1 >= len(bounds) or used * 2 >= mask or bounds[used] + length > len(pool):
                     return i, used
@@ -238,7 +229,7 @@ def crc_table() -> NDArray[np.uint32]:
     return table
 
 
-@_jit
+@jit
 def check_bodies(
     window: NDArray[np.uint8],
     starts: NDArray[np.int32],
@@ -249,7 +240,7 @@ def check_bodies(
 ) -> None:
     """Whether each body has the CRC that its record tells; true for none (LOG-REC-4)."""
     for i in range(len(starts)):
-        at, left = _long(starts[i]), _long(lengths[i])
+        at, left = long(starts[i]), long(lengths[i])
         code = np.uint32(0xFFFFFFFF)
         while left >= 16:
             folded = np.uint32(0)
@@ -264,4 +255,4 @@ def check_bodies(
             code = code >> np.uint32(8) ^ table[0, np.uint8(code) ^ window[at]]
             at += 1
             left -= 1
-        good[i] = lengths[i] == 0 or _long(~code & np.uint32(0x7FFFFFFF)) == expected[i]
+        good[i] = lengths[i] == 0 or long(~code & np.uint32(0x7FFFFFFF)) == expected[i]

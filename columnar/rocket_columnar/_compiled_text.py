@@ -6,25 +6,16 @@ digits, are left to Python: a loop ends at such a row, and is called again for t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
+
+from rocket_columnar._numba import jit, long
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 __all__ = ["dispatch_texts", "hash_utf8", "pairs"]
-
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
-_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
-
-
-def _jit(function: _Function) -> _Function:
-    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
 
 
 _KEYS: Final = np.frombuffer(b"KEYS", np.uint8)
@@ -40,7 +31,7 @@ _PAIRS: Final = np.uint64(0x0000FFFF0000FFFF)
 _FOURS: Final = np.uint64(0x00000000FFFFFFFF)
 
 
-@_jit
+@jit
 def _word(data: NDArray[np.uint8], at: Any) -> Any:
     """Eight bytes as a number, the first the lowest; the compiler makes one load of it."""
     word = np.uint64(data[at])
@@ -49,7 +40,7 @@ def _word(data: NDArray[np.uint8], at: Any) -> Any:
     return word
 
 
-@_jit
+@jit
 def _is(window: NDArray[np.uint8], at: int, length: int, name: NDArray[np.uint8]) -> Any:
     if length != len(name):
         return False
@@ -59,13 +50,13 @@ def _is(window: NDArray[np.uint8], at: int, length: int, name: NDArray[np.uint8]
     return True
 
 
-@_jit
+@jit
 def _well_formed(  # noqa: C901 - the standard's table
     window: NDArray[np.uint8], at: int, end: int
 ) -> Any:
     """Whether the bytes are UTF-8 by the standard's table: no overlong form, no surrogate, none past U+10FFFF."""
     while at < end:
-        lead = _long(window[at])
+        lead = long(window[at])
         at += 1
         if lead < 0x80:
             continue
@@ -84,7 +75,7 @@ def _well_formed(  # noqa: C901 - the standard's table
                 low = 0xA0
             if lead == 0xED:
                 high = 0x9F
-        if at + more > end or not low <= _long(window[at]) <= high:
+        if at + more > end or not low <= long(window[at]) <= high:
             return False
         for j in range(1, more):
             if window[at + j] & 0xC0 != 0x80:
@@ -93,11 +84,11 @@ def _well_formed(  # noqa: C901 - the standard's table
     return True
 
 
-@_jit
+@jit
 def _text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
     """`String.hashCode` of well-formed UTF-8 behind a text whose hash is `code`, as an unsigned number."""
     while at < end:
-        lead = _long(window[at])
+        lead = long(window[at])
         if lead < 0x80:
             code = (code * 31 + lead) & 0xFFFFFFFF
             at += 1
@@ -105,7 +96,7 @@ def _text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
         more = 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
         point = lead & (0x3F >> more)
         for j in range(1, more + 1):
-            point = point << 6 | _long(window[at + j]) & 0x3F
+            point = point << 6 | long(window[at + j]) & 0x3F
         at += more + 1
         if point >= 0x10000:
             code = (code * 31 + (0xD7C0 + (point >> 10))) & 0xFFFFFFFF
@@ -114,7 +105,7 @@ def _text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
     return code
 
 
-@_jit
+@jit
 def hash_utf8(
     data: NDArray[np.uint8],
     bounds: NDArray[np.integer],
@@ -134,8 +125,8 @@ def hash_utf8(
     """
     step = 1 if len(codes) > 1 else 0
     for i in range(len(hashes)):
-        at, end = _long(bounds[i]), _long(bounds[i + 1])
-        first = _long(codes[i * step])
+        at, end = long(bounds[i]), long(bounds[i + 1])
+        first = long(codes[i * step])
         word, high = np.uint64(0), np.uint64(0)
         code = np.uint64(first)
         place, rest = np.uint64(at), np.uint64(max(end - at, 0))
@@ -155,7 +146,7 @@ def hash_utf8(
             code = code * np.uint64(31) + word
             place += np.uint64(1)
             rest -= np.uint64(1)
-        code = _long(code & _FOURS)
+        code = long(code & _FOURS)
         if high & _HIGH:
             if not _well_formed(data, at, end):
                 return i
@@ -166,7 +157,7 @@ def hash_utf8(
     return -1
 
 
-@_jit
+@jit
 def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
     window: NDArray[np.uint8],
     starts: NDArray[np.int32],
@@ -185,14 +176,14 @@ def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
     Python has to take over, or the number of rows.
     """
     for i in range(first, len(starts)):
-        at = _long(starts[i])
-        begin, end = at, at + _long(lengths[i])
+        at = long(starts[i])
+        begin, end = at, at + long(lengths[i])
         sizes[0, i] = sizes[1, i] = sizes[2, i] = -1
-        delay, delay_end = _long(0), _long(0)
+        delay, delay_end = long(0), long(0)
         high = np.uint8(0)
         while at < end:
             name = at
-            separator = _long(-1)
+            separator = long(-1)
             while at < end and window[at] != 2:
                 high |= window[at]
                 if separator < 0 and window[at] == 1:
@@ -215,27 +206,27 @@ def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
             at += 1
         if high & 0x80 and not _well_formed(window, begin, end):
             return i
-        level = _long(0)
+        level = long(0)
         if scheduled[i] and delay_end > delay:
             if delay_end - delay > 9:
                 return i
             for j in range(delay, delay_end):
-                digit = _long(window[j]) - 48
+                digit = long(window[j]) - 48
                 if not 0 <= digit <= 9:
                     return i
                 level = level * 10 + digit
         if level > 0:
             codes[i] = store_timestamps[i] + 1000 * seconds[min(level, len(seconds)) - 1]
         elif sizes[2, i] > 0:
-            tags = _long(places[2, i])
-            code = _text_hash(window, tags, tags + sizes[2, i], _long(0))
+            tags = long(places[2, i])
+            code = _text_hash(window, tags, tags + sizes[2, i], long(0))
             codes[i] = ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
         else:
             codes[i] = 0
     return len(starts)
 
 
-@_jit
+@jit
 def pairs(  # noqa: C901 - one pass over the bytes
     window: NDArray[np.uint8],
     starts: NDArray[np.int32],
@@ -252,13 +243,13 @@ def pairs(  # noqa: C901 - one pass over the bytes
     which Python has to take over, or their number, and how many pairs there are now.
     """
     for i in range(first, len(starts)):
-        at = _long(starts[i])
-        begin, end = at, at + _long(lengths[i])
+        at = long(starts[i])
+        begin, end = at, at + long(lengths[i])
         start = used
         high = np.uint8(0)
         while at < end:
             name = at
-            separator = _long(-1)
+            separator = long(-1)
             while at < end and window[at] != 2:
                 high |= window[at]
                 if separator < 0 and window[at] == 1:
@@ -269,7 +260,7 @@ def pairs(  # noqa: C901 - one pass over the bytes
                 number = start
                 while number < used:
                     if sizes[0, number] == length:
-                        known = _long(places[0, number])
+                        known = long(places[0, number])
                         same = 0
                         while same < length and window[known + same] == window[name + same]:
                             same += 1
