@@ -47,6 +47,7 @@ class Options:
         baseline: what is known to fail.
         shrink_seconds: longest time to spend on making diverging lists smaller, all properties together.
         command: the adapter's command, for the report.
+        scratch: the folder to make temporary folders in; None for the fastest there is.
         replays: whether replay files are made of what fails; they take longest where files are large.
     """
 
@@ -58,6 +59,7 @@ class Options:
     baseline: Baseline = field(default_factory=Baseline)
     shrink_seconds: float = 30.0
     command: Sequence[str] = ()
+    scratch: Path | None = None
     replays: bool = True
 
 

@@ -64,9 +64,8 @@ class ServiceWatch:
             self.clauses[place] = "IDX-SVC-5" if op["last_exit_ok"] else "IDX-SVC-6"
         elif service is not None and op["op"].startswith("service."):
             self.clauses[place] = _of(op, service)
-            if op["op"] == "service.build" and service.files:
-                if to_i64(op["commit_log_offset"]) == service.files[-1].end_phy_offset:
-                    self.at_the_end.add(place)
+            if op["op"] == "service.build" and service.files and _is_at_the_end(op, service):
+                self.at_the_end.add(place)
             if op["op"] == "service.query":
                 edge = _edge(op, service)
                 self.shorter.update({place: edge} if edge else {})
@@ -176,6 +175,10 @@ def _of_build(op: Op, service: IndexService) -> str:
     if request.uniq_key == "":
         return "IDX-SVC-10"
     return "IDX-SVC-2" if len(keys) != 1 else "IDX-SVC-1"
+
+
+def _is_at_the_end(op: Op, service: IndexService) -> bool:
+    return to_i64(op["commit_log_offset"]) == service.files[-1].end_phy_offset
 
 
 def _edge(op: Op, service: IndexService) -> str | None:

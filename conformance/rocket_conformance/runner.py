@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocket_conformance._running import InFlight, Options, Running, State
+from rocket_conformance._scratch import scratch
 from rocket_conformance.expect import specified
 from rocket_conformance.judge import judge
 from rocket_conformance.plan import Planned, level_of, plan
@@ -20,6 +18,7 @@ from rocket_conformance.verdicts import FAILING, Verdict, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
+    from pathlib import Path
 
     from rocket_conformance.protocol import Hello
     from rocket_conformance.transport import Transport
@@ -50,7 +49,7 @@ def run(
     """
     planned = plan(select=options.select, level=options.level)
     header = header_line(transport.hello, options.command, options.seed, options.examples)
-    with ReportWriter(report) as writer, _scratch() as root:
+    with ReportWriter(report) as writer, scratch(options.scratch) as root:
         writer.header(header)
         lines: list[CaseLine] = []
         running = Running(transport, options, root)
@@ -97,23 +96,12 @@ def run_planned(
     obstacle = planned.obstacle(transport.hello)
     if obstacle is not None:
         return _without_run(planned, "not_applicable", obstacle), None
-    with _scratch() as root:
+    with scratch(options.scratch) as root:
         running = Running(transport, options, root)
         for state in running.all([State(planned)]):
             if state.examples:
                 return running.conclude(state)
     return _without_run(planned, "skipped", transport.gave_up or "not run"), None
-
-
-@contextlib.contextmanager
-def _scratch() -> Generator[Path]:
-    """A temporary folder that is removed as far as the system lets us."""
-    path = Path(tempfile.mkdtemp(prefix="rocketspec-"))
-    try:
-        (path / "oracle").mkdir()
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _without_run(planned: Planned, verdict: Verdict, detail: str) -> CaseLine:
@@ -130,6 +118,7 @@ def _disputes(
     oracle: Transport, options: Options, planned: Sequence[Planned], hello: Hello, root: Path
 ) -> dict[tuple[str, str], str]:
     """The cases on which the real jar disagrees with the reference, and how."""
+    root.mkdir()
     running = Running(oracle, options, root)
     found: dict[tuple[str, str], str] = {}
 

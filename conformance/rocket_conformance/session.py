@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from rocket_conformance.report import suite_version
 from rocket_conformance.schemas import check_message
-from rocket_conformance.transport import ChildTransport, InProcessTransport
+from rocket_conformance.transport import ChildTransport, InProcessTransport, PoolTransport
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -20,23 +20,25 @@ __all__ = ["open_command", "open_handler", "open_jar"]
 
 @contextmanager
 def open_command(
-    command: Sequence[str], *, case_timeout: float = 10.0, check_schema: bool = False
+    command: Sequence[str], *, case_timeout: float = 10.0, check_schema: bool = False, jobs: int = 1
 ) -> Generator[Transport]:
-    """A command as adapter, ended when the block ends.
+    """A command as adapter, ended when the block ends; with `jobs` so many processes of it side by side.
 
     Raises:
         AdapterError: when it does not start or does not answer hello.
     """
-    transport = ChildTransport(
-        command,
-        suite=suite_version(),
-        case_timeout=case_timeout,
-        check=check_message if check_schema else None,
-    )
-    try:
-        yield transport
-    finally:
-        transport.close()
+    with ExitStack() as stack:
+        transports: list[Transport] = []
+        for _ in range(jobs):
+            transport = ChildTransport(
+                command,
+                suite=suite_version(),
+                case_timeout=case_timeout,
+                check=check_message if check_schema else None,
+            )
+            stack.callback(transport.close)
+            transports.append(transport)
+        yield transports[0] if jobs == 1 else PoolTransport(transports)
 
 
 @contextmanager
@@ -57,9 +59,14 @@ def open_handler(handler: Handler, *, check_schema: bool = False) -> Generator[T
 
 @contextmanager
 def open_jar(
-    version: str, *, jars: Path | None = None, case_timeout: float = 10.0, check_schema: bool = False
+    version: str,
+    *,
+    jars: Path | None = None,
+    case_timeout: float = 10.0,
+    check_schema: bool = False,
+    jobs: int = 1,
 ) -> Generator[Transport]:
-    """The real RocketMQ of a version as adapter.
+    """The real RocketMQ of a version as adapter; with `jobs` so many processes of it side by side.
 
     Raises:
         JarUnavailableError: when there is no Java, no Maven or no such version.
@@ -67,5 +74,6 @@ def open_jar(
     """
     from rocket_conformance.rocketmq_jar import command  # noqa: PLC0415 - platformdirs only where used
 
-    with open_command(command(version, jars), case_timeout=case_timeout, check_schema=check_schema) as opened:
+    line = command(version, jars)
+    with open_command(line, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
         yield opened

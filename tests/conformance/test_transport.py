@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from rocket_conformance._scratch import scratch, scratch_root
+from rocket_conformance.plan import plan
+from rocket_conformance.runner import Options, run
 from rocket_conformance.session import open_command
 from rocket_conformance.transport import AdapterError, Answered, Failed, Job, Reply
+from rocket_reference.java import string_hash
+from rocket_spec.errors import UsageError
 
 AdapterMaker = Callable[[str], list[str]]
 GOOD = "def handle(count, message):\n    send(answer(message))"
@@ -243,3 +251,162 @@ def test_check_schema_finds_what_the_form_alone_lets_pass(adapter: AdapterMaker,
         [(_, reply)] = list(transport.run([job]))
     assert isinstance(reply, Failed)
     assert "breaks the schema" in reply.detail
+
+
+def test_a_line_of_100_mb_is_ended(adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = """
+    def handle(count, message):
+        if message["ops"][0]["key"] == "1":
+            send({"id": message["id"], "results": [], "files": [], "note": "x" * 100_000_000})
+        send(answer(message))
+    """
+    found = replies(adapter(code), tmp_path, 3)
+    assert verdicts(found) == ["answered", "errored", "answered"]
+    assert isinstance(found[1], Failed)
+    assert "longer than 16 MiB" in found[1].detail
+
+
+def test_a_line_of_15_mib_is_read(adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = """
+    def handle(count, message):
+        send(answer(message) | {"note": "x" * (15 << 20)})
+    """
+    assert verdicts(replies(adapter(code), tmp_path, 2)) == ["answered"] * 2
+
+
+def test_an_answer_that_comes_twice_makes_the_next_cases_unstable(
+    adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    code = """\
+    IN_FLIGHT = 2
+    def handle(count, message):
+        send(answer(message))
+        if message["ops"][0]["key"] == "1":
+            send(answer(message))
+    """
+    found = replies(adapter(code), tmp_path, 4)
+    assert verdicts(found)[:2] == ["answered"] * 2
+    assert set(verdicts(found)[2:]) == {"unstable"}
+
+
+BAD = {
+    "dies": "os._exit(3)",
+    "dies at the third": "os._exit(3) if count == 3 else send(answer(message))",
+    "garbage": "send('%PDF-1.7')",
+    "wrong id": "send(answer(message) | {'id': 'x'})",
+    "no results": "send({'id': message['id'], 'results': []})",
+    "closes its output": "sys.stdout.close(); os.close(1); time.sleep(60)",
+    "talks without end": "[send('{}') for _ in iter(int, 1)]",
+    "writes to stderr without end": "[sys.stderr.write('x' * 65536) for _ in range(100)]; send(answer(message))",
+}
+
+
+@pytest.mark.parametrize("code", BAD.values(), ids=BAD.keys())
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_always_ends_with_a_whole_report(
+    code: str, jobs: int, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    command = adapter(f"IN_FLIGHT = 3\ndef handle(count, message):\n    {code}")
+    options = Options(select=["IDX-HASH-2/*"], examples=3)
+    with open_command(command, case_timeout=2.0, jobs=jobs) as transport:
+        report = run(transport, options, report=tmp_path / "out")
+    assert report.footer is not None
+    assert {line.id for line in report.cases} == {item.id for item in plan(select=options.select)}
+    if jobs == 1:
+        assert (report.exit_code == 0) == ("stderr" in code)
+
+
+# --- several processes --------------------------------------------------------------------------------
+
+
+def test_several_processes_share_the_cases(adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = """\
+    IN_FLIGHT = 2
+    def handle(count, message):
+        time.sleep(0.01)
+        with open(os.path.join(os.path.dirname(message["dir"]), f"seen-{os.getpid()}"), "a") as file:
+            file.write(message["id"] + "\\n")
+        send(answer(message))
+    """
+    jobs = [Job(str(n), tmp_path / str(n), ({"op": "key.hash", "key": str(n)},)) for n in range(40)]
+    with open_command(adapter(code), jobs=3) as transport:
+        found = {job.token: reply for job, reply in transport.run(jobs)}
+        again = list(transport.run(jobs[:1]))
+    assert found.keys() == {str(n) for n in range(40)}
+    for token, reply in found.items():
+        assert isinstance(reply, Answered)
+        assert reply.answer.results[0]["hash"] == string_hash(token)
+    assert len(again) == 1
+    seen = [path.read_text().split() for path in tmp_path.glob("seen-*")]
+    assert len(seen) == 3
+    assert sorted(token for tokens in seen for token in tokens) == sorted([*found, "0"])
+
+
+def test_of_several_processes_one_that_dies_harms_no_other(adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = """
+    def handle(count, message):
+        if message["ops"][0]["key"] == "7":
+            os._exit(1)
+        send(answer(message))
+    """
+    jobs = [Job(str(n), tmp_path / str(n), ({"op": "key.hash", "key": str(n)},)) for n in range(20)]
+    with open_command(adapter(code), jobs=2) as transport:
+        found = {job.token: reply for job, reply in transport.run(jobs)}
+    assert {token: verdicts([reply])[0] for token, reply in found.items()} == {
+        str(n): "crash" if n == 7 else "answered" for n in range(20)
+    }
+
+
+def test_several_processes_can_be_left_in_the_middle(adapter: AdapterMaker, tmp_path: Path) -> None:
+    jobs = (Job(str(n), tmp_path / str(n), ({"op": "key.hash", "key": str(n)},)) for n in range(1_000))
+    with open_command(adapter(GOOD), jobs=2) as transport:
+        for _ in transport.run(jobs):
+            break
+        [(_, reply)] = transport.run([Job("x", tmp_path / "x", ({"op": "key.hash", "key": "a"},))])
+        assert isinstance(reply, Answered)
+
+
+# --- where there are no signals and no fork -------------------------------------------------------------
+
+
+def test_without_posix_a_hang_is_ended_too(
+    adapter: AdapterMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocket_conformance.transport import _process
+
+    windows = SimpleNamespace(name="nt", read=os.read)  # whatever else is asked of it is an AttributeError
+    monkeypatch.setattr(_process, "os", windows)
+    monkeypatch.setattr(_process, "signal", SimpleNamespace())
+    code = """
+    def handle(count, message):
+        if message["ops"][0]["key"] == "1":
+            time.sleep(60)
+        send(answer(message))
+    """
+    assert verdicts(replies(adapter(code), tmp_path, 3, timeout=1.0)) == ["answered", "timeout", "answered"]
+
+
+# --- scratch --------------------------------------------------------------------------------------------
+
+
+def test_scratch_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen, named = tmp_path / "chosen", tmp_path / "named"
+    chosen.mkdir()
+    named.mkdir()
+    monkeypatch.setenv("TMPDIR", str(named))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with scratch(chosen) as path:
+        assert path.parent == chosen
+    assert not path.exists()
+    with scratch() as path:
+        assert path.parent == named
+    with pytest.raises(UsageError, match="is no folder"):
+        scratch_root(tmp_path / "nothing")
+
+
+def test_scratch_without_room_in_memory_is_the_system_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("rocket_conformance._scratch._IN_MEMORY", "/nothing/there")
+    assert scratch_root() == Path(tempfile.gettempdir())

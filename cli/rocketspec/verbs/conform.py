@@ -80,19 +80,22 @@ def conform(
     seed: Annotated[int, typer.Option(help="Seed of the lists.")] = 0,
     thorough: Annotated[bool, typer.Option("--thorough", help=f"{_THOROUGH:,} lists per property.")] = False,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Accepted; one adapter runs, its max_in_flight is used.")
+        int, typer.Option(min=1, help="So many processes of a COMMAND or --rocketmq side by side.")
     ] = 1,
     case_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a case may take.")] = 10.0,
     check_schema: Annotated[
         bool, typer.Option("--check-schema", help="Validate each message by its JSON Schema.")
     ] = False,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Cases' files go here; else TMPDIR, memory where there is room."),
+    ] = None,
 ) -> None:
     """Runs the suite and ends with its exit code."""
     from rocket_conformance.baseline import Baseline, read_baseline
     from rocket_conformance.runner import Options
     from rocket_spec.errors import UsageError
 
-    _ = jobs
     if level not in {"must", "observed"}:
         raise UsageError(f"--level is must or observed, not {level!r}")
     families = [name for name in require.split(",") if name]
@@ -109,10 +112,13 @@ def conform(
         require=families,
         baseline=Baseline() if baseline is None else read_baseline(baseline),
         command=command or (["--rocketmq", rocketmq] if rocketmq else []),
+        scratch=scratch,
     )
     with _adapter_errors(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
-            open_implementation(command, rocketmq, jars, case_timeout=case_timeout, check_schema=check_schema)
+            open_implementation(
+                command, rocketmq, jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs
+            )
         )
         witness = stack.enter_context(_open_oracle(jars)) if oracle else None
         result = _run(opened, options, witness, report)
@@ -139,8 +145,11 @@ def open_implementation(
     *,
     case_timeout: float = 10.0,
     check_schema: bool = False,
+    jobs: int = 1,
 ) -> Iterator[Transport]:
     """The adapter that the options ask for: a command, the real jar, or the bundled engine.
+
+    `jobs` are processes; the bundled engine is in this one, whatever their number.
 
     Raises:
         UsageError: when both a command and a version are given.
@@ -151,10 +160,12 @@ def open_implementation(
     if command and rocketmq:
         raise UsageError("give a COMMAND or --rocketmq, not both")
     if command:
-        with open_command(command, case_timeout=case_timeout, check_schema=check_schema) as opened:
+        with open_command(command, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
             yield opened
     elif rocketmq:
-        with open_jar(rocketmq, jars=jars, case_timeout=case_timeout, check_schema=check_schema) as opened:
+        with open_jar(
+            rocketmq, jars=jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs
+        ) as opened:
             yield opened
     else:
         from rocket_columnar.adapter import Adapter

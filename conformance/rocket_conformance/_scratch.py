@@ -1,0 +1,65 @@
+"""Where the directories of cases lie: in memory where there is room, since each case makes and removes files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+__all__ = ["scratch", "scratch_root"]
+
+_IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - Linux's own; only inside a fresh folder, and only where it is there
+_ROOM: Final = 2 << 30
+"""Bytes that must be free there: a few files of the default geometry, written out in full."""
+_CHOSEN_BY_USER: Final = ("TMPDIR", "TEMP", "TMP")
+
+
+def scratch_root(given: Path | None = None) -> Path:
+    """The folder to make temporary folders in.
+
+    It is the given one; else the system's, if the environment names one (TMPDIR); else a memory-backed one with
+    2 GiB of room; else the system's.
+
+    Raises:
+        UsageError: when the given one is no folder.
+    """
+    if given is not None:
+        if not given.is_dir():
+            raise UsageError(f"{given} is no folder")
+        return given
+    system = Path(tempfile.gettempdir())
+    if any(name in os.environ for name in _CHOSEN_BY_USER):
+        return system
+    in_memory = Path(_IN_MEMORY)
+    try:
+        if (
+            in_memory.is_dir()
+            and os.access(in_memory, os.W_OK)
+            and shutil.disk_usage(in_memory).free >= _ROOM
+        ):
+            return in_memory
+    except OSError:
+        pass
+    return system
+
+
+@contextlib.contextmanager
+def scratch(given: Path | None = None) -> Generator[Path]:
+    """A temporary folder, removed at the end as far as the system lets us.
+
+    Raises:
+        UsageError: as `scratch_root`.
+    """
+    path = Path(tempfile.mkdtemp(prefix="rocketspec-", dir=scratch_root(given)))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
