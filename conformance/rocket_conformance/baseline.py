@@ -36,8 +36,13 @@ class Baseline:
         """Whether a case may fail like this."""
         return any(line.verdict == verdict and fnmatchcase(case, line.glob) for line in self.lines)
 
-    def stale(self, verdicts: Mapping[str, Verdict]) -> list[str]:
-        """What is out of date, in words: a line that matches no case which ran, or one that passed."""
+    def stale(self, verdicts: Mapping[str, Verdict], *, unmatched: bool = True) -> list[str]:
+        """What is out of date, in words: a line that matches no case which ran, or one that passed.
+
+        Args:
+            verdicts: of the cases of the run.
+            unmatched: whether those are all of them, so that a line that matches none is out of date.
+        """
         found: list[str] = []
         for line in self.lines:
             ran = {
@@ -45,7 +50,7 @@ class Baseline:
                 for case, verdict in verdicts.items()
                 if fnmatchcase(case, line.glob) and verdict != "not_applicable"
             }
-            if not ran:
+            if not ran and unmatched:
                 found.append(f"{line.glob}: matches no applicable case of this run")
             found += [
                 f"{line.glob}: {case} is {verdict}, not {line.verdict}"

@@ -16,6 +16,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from rocket_conformance.baseline import Baseline
     from rocket_conformance.plan import Planned
     from rocket_conformance.transport import Transport
 
@@ -53,6 +54,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SECONDS",
         help="longest time of a case (default 10)",
     )
+    group.addoption(
+        "--rocketspec-level",
+        choices=("must", "observed"),
+        default="observed",
+        help="must: leave out what is only OBSERVED",
+    )
+    group.addoption(
+        "--rocketspec-baseline",
+        metavar="FILE",
+        help="known failures, CASE-OR-GLOB verdict reason: they are expected to fail, and fail when they pass",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,13 +86,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         skipped = pytest.param(None, id="no-adapter", marks=pytest.mark.skip(reason=reason))
         metafunc.parametrize("rocketspec_case", [skipped])
         return
+    from rocket_spec.errors import UsageError  # noqa: PLC0415
+
     from rocket_conformance.plan import plan  # noqa: PLC0415
 
+    option = metafunc.config.getoption
+    try:
+        planned = plan(select=option("--rocketspec-select") or (), level=option("--rocketspec-level"))
+    except UsageError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize(
         "rocketspec_case",
         [
             pytest.param(item, id=item.id, marks=[getattr(pytest.mark, clause) for clause in item.clauses])
-            for item in plan(select=metafunc.config.getoption("--rocketspec-select") or ())
+            for item in planned
         ],
     )
 
@@ -114,8 +133,26 @@ def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
 
 
 @pytest.fixture(scope="session")
+def rocketspec_baseline(pytestconfig: pytest.Config) -> Baseline:
+    """What is known to fail."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from rocket_spec.errors import UsageError  # noqa: PLC0415
+
+    from rocket_conformance.baseline import Baseline, read_baseline  # noqa: PLC0415
+
+    path = pytestconfig.getoption("--rocketspec-baseline")
+    if path is None:
+        return Baseline()
+    try:
+        return read_baseline(Path(str(path)))
+    except (UsageError, OSError) as error:
+        pytest.fail(f"the baseline: {error}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
 def rocketspec_check(
-    rocketspec_transport: Transport, pytestconfig: pytest.Config
+    rocketspec_transport: Transport, rocketspec_baseline: Baseline, pytestconfig: pytest.Config
 ) -> Callable[[Planned], None]:
     """Runs a case or property, and fails or skips the test by its verdict."""
     from rocket_conformance.report import failure_text  # noqa: PLC0415
@@ -131,6 +168,12 @@ def rocketspec_check(
         if line.verdict in {"not_applicable", "skipped", "unsupported"}:
             pytest.skip(f"{line.verdict.replace('_', ' ')}: {line.detail}")
         if line.verdict != "pass":
-            pytest.fail(failure_text(line, document), pytrace=False)
+            text = failure_text(line, document)
+            if rocketspec_baseline.excuses(planned.id, line.verdict):
+                pytest.xfail(text)
+            pytest.fail(text, pytrace=False)
+        stale = rocketspec_baseline.stale({planned.id: line.verdict}, unmatched=False)
+        if stale:
+            pytest.fail(f"stale baseline line: {stale[0]}", pytrace=False)
 
     return check

@@ -82,6 +82,31 @@ def test_workers_of_xdist_collect_alike(adapter: AdapterMaker, tmp_path: Path) -
     assert "passed" in run.stdout
 
 
+def test_a_baseline_is_expected_to_fail_and_fails_when_it_passes(
+    adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    """The wrong port's hashes are all 1; of its two failures one is known in another way."""
+    (tmp_path / "known.txt").write_text(
+        "IDX-HASH-1/emoji diverged hashes code points\nIDX-HASH-1/empty timeout was slow\n", encoding="utf-8"
+    )
+    select = ("--rocketspec-select", "IDX-HASH-1/em*", "--rocketspec-baseline", "known.txt")
+    wrong = pytest_run(tmp_path, *select, "--rocketspec-adapter", shlex.join(adapter(WRONG)))
+    assert wrong.returncode == 1  # what was known as a timeout diverges
+    assert "1 failed, 1 skipped, 1 xfailed" in wrong.stdout
+    good = pytest_run(tmp_path, *select, "--rocketspec-adapter", shlex.join(adapter(GOOD)))
+    assert good.returncode == 1
+    assert "stale baseline line: IDX-HASH-1/emoji: IDX-HASH-1/emoji is pass, not diverged" in good.stdout
+
+
+def test_a_glob_that_matches_nothing_is_told_in_a_line(adapter: AdapterMaker, tmp_path: Path) -> None:
+    run = pytest_run(
+        tmp_path, "--rocketspec-adapter", shlex.join(adapter(GOOD)), "--rocketspec-select", "NOPE"
+    )
+    assert run.returncode == 2, run.stdout
+    assert "no case matches NOPE" in run.stdout
+    assert "_hookexec" not in run.stdout
+
+
 def test_without_the_option_it_is_one_skip_that_says_so(tmp_path: Path) -> None:
     run = pytest_run(tmp_path, "-rs", "--strict-markers")
     assert run.returncode == 0
