@@ -206,23 +206,26 @@ def _geometries(
     """Geometries, and what is wrong with files that have none."""
     try:
         return _resolved(files, request.geometry), {}
-    except MalformedError:
+    except MalformedError as error:
         if request.mode == "FAILFAST":
             raise
+        first = error
     except UsageError as error:
         raise UsageError(_told(error)) from None
     guesses: dict[StoreFile, GeometryGuess] = {}
     problems: dict[StoreFile, str] = {}
-    for size in dict.fromkeys(map(size_of, files)):
-        group = [file for file in files if size_of(file) == size]
+    groups: dict[int, list[StoreFile]] = {}
+    for file in files:
+        groups.setdefault(size_of(file), []).append(file)
+    for group in groups.values():
         try:
             guesses |= _resolved(group, request.geometry)
-        except (FormatError, UsageError) as error:
-            for file in group:
+        except (FormatError, UsageError):
+            for file in group:  # one of them may be damaged
                 try:
                     guesses |= _resolved([file], request.geometry)
                 except (FormatError, UsageError) as own:
-                    problems[file] = _told(own if isinstance(own, FormatError) else error)
+                    problems[file] = str(first) if first.file == str(file.path) else _told(own)
     return guesses, problems
 
 

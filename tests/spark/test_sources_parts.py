@@ -1,0 +1,312 @@
+"""What the sources plan and read, without Spark: divided, filtered, damaged, found by globs."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
+from rocket_columnar.decode import TABLE_KINDS, decode
+from rocket_columnar.store import find_files
+from rocket_golden import damaged, open_damaged, open_store, stores
+from rocket_spark.sources import SOURCES, reason
+from rocket_spark.sources._plan import RowsPartition
+from rocket_spec.errors import FormatError, MalformedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pyspark.sql.datasource import Filter
+    from rocket_columnar.decode import Gap
+
+Row = dict[str, Any]
+BY_TABLE = {source.table: source for source in SOURCES}
+CORRUPT = "_corrupt_record"
+
+
+def engine(store: Path, table: str) -> tuple[list[Row], list[Gap]]:
+    gaps: list[Gap] = []
+    batches = decode(find_files(store, TABLE_KINDS[table]), tables=[table], on_gap=gaps.append)
+    return [row for _, batch in batches for row in batch.to_pylist()], gaps
+
+
+def tables_of(store: Path) -> list[str]:
+    kinds = {file.kind for file in find_files(store)}
+    return [table for table, kind in TABLE_KINDS.items() if kind in kinds]
+
+
+def failure(store: Path, table: str) -> FormatError | None:
+    try:
+        engine(store, table)
+    except FormatError as error:
+        return error
+    return None
+
+
+class Read:
+    """A read as Spark makes it: planned here, the partitions sent elsewhere."""
+
+    def __init__(self, table: str, path: Path | str, *filters: Filter, **options: object) -> None:
+        source = BY_TABLE[table]({"path": str(path), **{name: str(value) for name, value in options.items()}})
+        self.reader = source.reader(source.schema())
+        assert list(self.reader.pushFilters(list(filters))) == list(filters)
+        self.partitions = self.reader.partitions()
+
+    def rows(self) -> list[Row]:
+        reader = pickle.loads(pickle.dumps(self.reader))  # noqa: S301
+        sent = pickle.loads(pickle.dumps(self.partitions))  # noqa: S301
+        return [row for part in sent for batch in reader.read(part) for row in batch.to_pylist()]
+
+    def files(self) -> list[str]:
+        return list(dict.fromkeys(piece.file.name for part in self.partitions for piece in part.pieces))
+
+
+def split(rows: Iterable[Row]) -> tuple[list[Row], list[str]]:
+    """Good rows, and what the others say."""
+    good: list[Row] = []
+    told: list[str] = []
+    for row in rows:
+        problem = row.pop(CORRUPT)
+        good += [] if problem else [row]
+        told += [problem] if problem else []
+    return good, told
+
+
+@pytest.mark.parametrize("name", stores())
+def test_every_golden_store_row_for_row(name: str, tmp_path: Path) -> None:
+    store = open_store(name, tmp_path)
+    for table in tables_of(store):
+        rows, gaps = engine(store, table)
+        for most in (3_000_000, 100):
+            read = Read(table, store, mode="PERMISSIVE", maxPartitionRows=most)
+            assert split(read.rows()) == (rows, [str(gap) for gap in gaps])
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+@pytest.mark.parametrize("name", ["ext", "small-roll"])
+def test_partitions_of_a_row_or_so(name: str, most: int, tmp_path: Path) -> None:
+    store = open_store(name, tmp_path)
+    for table in ("index_entries", "consume_queue", "commit_log"):
+        read = Read(table, store, maxPartitionRows=most)
+        rows, _ = engine(store, table)
+        assert read.rows() == rows
+        assert len(read.partitions) >= len(rows) // most // 4
+
+
+@pytest.mark.parametrize("name", [variant.name for variant in damaged()])
+def test_damaged_stores_in_every_mode(name: str, tmp_path: Path) -> None:
+    store = open_damaged(name, tmp_path)
+    for table in tables_of(store):
+        error = failure(store, table)
+        if error is not None:
+            with pytest.raises(type(error)) as caught:
+                Read(table, store).rows()
+            assert str(caught.value) == str(error)
+            assert str(error) in split(Read(table, store, mode="PERMISSIVE").rows())[1]
+            Read(table, store, mode="DROPMALFORMED").rows()
+            continue
+        rows, gaps = engine(store, table)
+        for most in (3_000_000, 100):
+            permissive = Read(table, store, mode="PERMISSIVE", maxPartitionRows=most).rows()
+            assert split(permissive) == (rows, [str(gap) for gap in gaps])
+            assert Read(table, store, mode="dropmalformed", maxPartitionRows=most).rows() == rows
+        if gaps:
+            with pytest.raises(MalformedError, match="gap in the log"):
+                Read(table, store, mode="FAILFAST").rows()
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store("mixed", tmp_path_factory.mktemp("mixed"))
+
+
+def test_filters_on_time_hash_and_offset_leave_rows_in_the_task(mixed: Path) -> None:
+    rows, _ = engine(mixed, "index_entries")
+    times = sorted(row["store_timestamp"] for row in rows)
+    low, high = times[len(times) // 3], times[len(times) // 2]
+    some = {row["key_hash"] for row in rows[::50]}
+    filters = [
+        GreaterThanOrEqual(("store_timestamp",), low),
+        LessThan(("store_timestamp",), high),
+        In(("key_hash",), tuple(some)),
+        GreaterThan(("phy_offset",), rows[0]["phy_offset"]),
+    ]
+    expected = [
+        row
+        for row in rows
+        if low <= row["store_timestamp"] < high
+        and row["key_hash"] in some
+        and row["phy_offset"] > rows[0]["phy_offset"]
+    ]
+    assert Read("index_entries", mixed, *filters).rows() == expected
+    assert expected
+
+
+def test_an_offset_prunes_files_and_ranges_of_a_log(mixed: Path) -> None:
+    rows, _ = engine(mixed, "commit_log")
+    files = list(dict.fromkeys(row["file"] for row in rows))
+    assert len(files) > 1
+    first = next(row["phy_offset"] for row in rows if row["file"] == files[1])
+    read = Read("commit_log", mixed, GreaterThanOrEqual(("phy_offset",), first))
+    assert files[0] not in read.files()
+    assert read.rows() == [row for row in rows if row["phy_offset"] >= first]
+    one = rows[len(rows) // 2]
+    read = Read("commit_log", mixed, EqualTo(("phy_offset",), one["phy_offset"]))
+    assert read.rows() == [one]
+    ((piece,),) = [part.pieces for part in read.partitions]
+    assert piece.span == (one["phy_offset"], one["phy_offset"] + 1)
+
+
+def test_topic_and_queue_prune_files(mixed: Path) -> None:
+    rows, _ = engine(mixed, "consume_queue")
+    one = rows[0]
+    filters = [EqualTo(("topic",), one["topic"]), EqualTo(("queue_id",), one["queue_id"])]
+    read = Read("consume_queue", mixed, *filters)
+    assert {name.split("/")[1:3][0] for name in read.files()} == {one["topic"]}
+    same = [row for row in rows if (row["topic"], row["queue_id"]) == (one["topic"], one["queue_id"])]
+    assert read.rows() == same
+    assert len(same) < len(rows)
+    assert Read("consume_queue", mixed, EqualTo(("topic",), "nobody")).partitions == []
+
+
+def test_topic_and_time_leave_records_undecoded(mixed: Path) -> None:
+    rows, _ = engine(mixed, "commit_log")
+    topic, time = rows[0]["topic"], rows[len(rows) // 2]["store_timestamp"]
+    filters = [In(("topic",), (topic, "nobody")), LessThanOrEqual(("store_timestamp",), time)]
+    expected = [row for row in rows if row["topic"] == topic and row["store_timestamp"] <= time]
+    assert Read("commit_log", mixed, *filters).rows() == expected
+    assert expected
+
+
+def test_a_file_is_read_alone(mixed: Path) -> None:
+    rows, _ = engine(mixed, "index_entries")
+    read = Read("index_entries", mixed, EqualTo(("file",), rows[-1]["file"]))
+    assert read.files() == [rows[-1]["file"]]
+
+
+def test_columns_are_those_asked_for(mixed: Path) -> None:
+    rows, _ = engine(mixed, "commit_log")
+    read = Read("commit_log", mixed, columns="tags, phy_offset")
+    assert read.rows() == [{"tags": row["tags"], "phy_offset": row["phy_offset"]} for row in rows]
+
+
+def test_file_names_by_glob(mixed: Path) -> None:
+    rows, _ = engine(mixed, "index_entries")
+    name = rows[0]["file"].rpartition("/")[2]
+    assert Read("index_entries", mixed, pathGlobFilter=f"{name[:-1]}?").files() == [
+        file
+        for file in dict.fromkeys(row["file"] for row in rows)
+        if file.rpartition("/")[2][:-1] == name[:-1]
+    ]
+    assert Read("index_entries", mixed, pathGlobFilter="*.bak").partitions == []
+
+
+def fleet(directory: Path) -> Path:
+    """Two stores, one deeper than the other, and a folder that is none."""
+    open_store("ext", directory / "a")
+    open_store("small-roll", directory / "b" / "data")
+    (directory / "b" / "notes").mkdir()
+    (directory / "b" / "notes" / "readme").write_text("not a store")
+    return directory
+
+
+def test_a_search_at_any_depth_names_files_from_its_root(tmp_path: Path) -> None:
+    root = fleet(tmp_path)
+    read = Read("checkpoint", root, recursiveFileLookup="true")
+    assert read.files() == ["a/ext/checkpoint", "b/data/small-roll/checkpoint"]
+    expected = [engine(root / path, "index_entries")[0] for path in ("a/ext", "b/data/small-roll")]
+    found = Read("index_entries", root, recursiveFileLookup="true").rows()
+    assert [row["entry"] for row in found] == [row["entry"] for rows in expected for row in rows]
+
+
+def test_a_glob_names_files_from_where_it_begins(tmp_path: Path) -> None:
+    root = fleet(tmp_path)
+    assert Read("checkpoint", root / "*" / "ext").files() == ["a/ext/checkpoint"]
+    assert (
+        Read("consume_queue", root / "?" / "*" / "small-*").files()[0].startswith("b/data/small-roll/consume")
+    )
+
+
+def test_file_uris_are_paths(mixed: Path) -> None:
+    assert Read("checkpoint", mixed.as_uri()).rows() == Read("checkpoint", mixed).rows()
+
+
+def test_the_corrupt_column_is_named_as_asked(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_bytes(b"short")
+    (row,) = Read("checkpoint", tmp_path, mode="PERMISSIVE", columnNameOfCorruptRecord="why").rows()
+    assert row["file"] == "checkpoint"
+    assert "found 5 bytes, expected at least 4,096" in row["why"]
+    assert row["index_msg_timestamp"] is None
+
+
+def test_no_partitions_are_a_list(mixed: Path) -> None:
+    read = Read("index_entries", mixed, pathGlobFilter="none")
+    assert read.partitions == []
+    assert list(read.reader.read(None)) == []  # type: ignore[arg-type]
+
+
+def test_an_empty_range_is_no_partition(tmp_path: Path) -> None:
+    path = tmp_path / "consumequeue" / "T" / "0" / f"{0:020}"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(bytes(2000))
+    assert Read("consume_queue", tmp_path).partitions == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"hashSlots": 7}, "option hashSlots: unknown; there are hashSlotNum, "),
+        (
+            {"maxPartitionRows": 0},
+            "option maxPartitionRows: '0' is not a whole number from 1 to 2,147,483,647",
+        ),
+        ({"mode": "LENIENT"}, "option mode: 'LENIENT' is none of FAILFAST, PERMISSIVE, DROPMALFORMED"),
+        (
+            {"columns": "phy_offset,hash"},
+            "option columns: no column 'hash' in index_entries; there are file, ",
+        ),
+        ({"recursiveFileLookup": "yes"}, "option recursiveFileLookup: 'yes' is neither true nor false"),
+        ({"columnNameOfCorruptRecord": "slot"}, "option columnNameOfCorruptRecord: 'slot' is a column"),
+        ({"hashSlotNum": 7}, "option indexNum: missing"),
+    ],
+)
+def test_a_wrong_option_is_named(mixed: Path, options: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Read("index_entries", mixed, **options)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_geometry_that_cannot_be_told_names_the_options(tmp_path: Path) -> None:
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "20260101000000000").write_bytes(bytes(40 + 4 * 100 + 20 * 400))
+    with pytest.raises(UsageError, match="give options hashSlotNum and indexNum"):
+        Read("index_entries", tmp_path)
+
+
+def test_a_glob_without_a_match_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"x\*: matches nothing"):
+        Read("checkpoint", tmp_path / "x*")
+
+
+def test_permissive_needs_its_column(mixed: Path) -> None:
+    source = BY_TABLE["checkpoint"]({"path": str(mixed), "mode": "PERMISSIVE"})
+    strict = BY_TABLE["checkpoint"]({"path": str(mixed)})
+    with pytest.raises(UsageError, match="tells of gaps in column '_corrupt_record': name it"):
+        source.reader(strict.schema())
+
+
+def test_the_reason_is_the_last_line_of_python() -> None:
+    text = (
+        "[PYTHON_DATA_SOURCE_ERROR] Failed to plan: Traceback (most recent call last):\n"
+        '  File "x.py", line 1, in plan\n'
+        "rocket_spec.errors.UsageError: option mode: 'X' is none of A, B\n"
+        " SQLSTATE: 38000\n\tat org.apache.spark.X.y(X.scala:1)\n"
+    )
+    assert reason(RuntimeError(text)) == "option mode: 'X' is none of A, B"
+    assert reason(ValueError("one line")) == "one line"
+
+
+def test_partitions_of_nothing_else_are_passed_over(mixed: Path) -> None:
+    assert all(isinstance(part, RowsPartition) for part in Read("consume_queue", mixed).partitions)
