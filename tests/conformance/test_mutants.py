@@ -21,6 +21,7 @@ from rocket_conformance.mutants import (
     hunt,
     own_cases,
 )
+from rocket_conformance.mutants._equivalent import EQUIVALENT, Equivalent
 from rocket_conformance.plan import plan
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import ReferenceAdapter
@@ -111,6 +112,12 @@ def test_each_operation_is_misread() -> None:
 def test_own_cases_are_part_of_a_default_run() -> None:
     whole = {item.id for item in plan()}
     assert {case.id for mutant in MUTANTS for case in own_cases(mutant.clause)} <= whole
+
+
+@pytest.mark.parametrize("item", EQUIVALENT, ids=lambda item: item.reading.replace(" ", "-"))
+def test_a_reading_that_comes_to_the_same_passes_its_clauses_own_cases(item: Equivalent) -> None:
+    same = Mutant(item.reading, item.clause, item.module, item.old, item.new)
+    assert not hunt(same, among=own_cases(item.clause)).killed
 
 
 # --- loading ------------------------------------------------------------------------------------------

@@ -25,6 +25,13 @@ INDEX_PUTS: Final = (
         "one-entry-too-few", "IDX-PUT-1", "index_file", _FULL, "if header.index_count >= self.index_num - 1:"
     ),
     Mutant(
+        "full-looked-at-one-entry-late",
+        "IDX-PUT-1",
+        "index_file",
+        _FULL,
+        "if header.index_count > self.index_num:",
+    ),
+    Mutant(
         "full-file-begins-again",
         "IDX-PUT-1",
         "index_file",

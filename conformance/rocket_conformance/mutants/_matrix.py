@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.cases import directed_cases
 from rocket_conformance.mutants._catalogue import CATALOGUE, MUTANTS
+from rocket_conformance.mutants._equivalent import EQUIVALENT
 from rocket_conformance.mutants._hunting import Outcome, hunt, properties
 from rocket_conformance.mutants._mutant import Mutant
 from rocket_conformance.protocol import OPERATIONS
@@ -87,6 +88,7 @@ def inputs_digest() -> str:
     digest = hashlib.sha256()
     for item in CATALOGUE:
         digest.update(repr(astuple(item) if isinstance(item, Mutant) else item.name).encode())
+    digest.update(repr(EQUIVALENT).encode())
     for case in directed_cases():
         digest.update(dumps([case.id, case.clauses, case.ops, sorted(case.files)]).encode())
     folder = files("rocket_conformance") / "properties"
@@ -127,6 +129,12 @@ def render(rows: Sequence[Row], digest: str) -> str:
             for row in rows
             if row.seeds is None
         ),
+        "",
+        "Readings that come to the same, and therefore are no mutants:",
+        "",
+        "| reading | clause | why nothing can tell |",
+        "|---|---|---|",
+        *(f"| {item.reading} | {item.clause} | {item.why} |" for item in EQUIVALENT),
     ]
     return "\n".join(lines) + "\n"
 
