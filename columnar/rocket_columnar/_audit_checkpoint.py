@@ -32,19 +32,24 @@ def read_checkpoint(file: StoreFile) -> tuple[int, int, int]:
 
 def check_checkpoint(
     file: StoreFile,
+    found: tuple[int, int, int],
     newest: int | None,
     indexes: Sequence[tuple[StoreFile, IndexHeader]],
     report: Callable[[Finding], None],
+    *,
+    live: bool,
 ) -> None:
     """Holds the checkpoint against the data.
 
     Args:
         file: the checkpoint.
+        found: its three times, read before what `newest` tells of.
         newest: store timestamp of the log's last record, ms; None where it is not known.
         indexes: the index files that two others follow: full, and flushed for long (the roll itself only starts it).
         report: takes findings.
+        live: whether a broker may be writing: one that has just begun has flushed none of its times yet.
     """
-    times = dict(zip((field.name for field in CHECKPOINT.fields), read_checkpoint(file), strict=True))
+    times = dict(zip((field.name for field in CHECKPOINT.fields), found, strict=True))
     if newest is None:
         return
     stale = []
@@ -61,7 +66,8 @@ def check_checkpoint(
             )
         elif name != "index_msg_timestamp" and 0 < time < newest - _PATIENCE:
             stale.append(name)
-    if not times["physic_msg_timestamp"] and not times["logics_msg_timestamp"]:
+    begun = not times["physic_msg_timestamp"] and not times["logics_msg_timestamp"]
+    if begun:
         stale = ["physic_msg_timestamp"]
     for name in stale:
         report(
@@ -71,6 +77,7 @@ def check_checkpoint(
                 CHECKPOINT.offset_of(name),
                 f"found {name} {times[name]:,}, while the newest record was stored at {newest:,}: "
                 "after a crash a recovery goes a long way back, and indexes messages twice",
+                severity="note" if begun and live else None,
             )
         )
     ends = [header.end_timestamp for _, header in indexes]

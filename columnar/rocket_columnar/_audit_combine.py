@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar._audit_bounds import check_bounds
-from rocket_columnar._audit_checkpoint import check_checkpoint
+from rocket_columnar._audit_checkpoint import check_checkpoint, read_checkpoint
 from rocket_columnar._audit_deep import check_selects
 from rocket_columnar._audit_files import check_index_files, check_queue_files, empty_file
 from rocket_columnar._audit_finding import Finding, Severity, finding
@@ -17,6 +17,8 @@ from rocket_columnar._audit_log import check_log, check_log_files
 from rocket_columnar._audit_marks import MOST, Mark, Marks
 from rocket_columnar._audit_range import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
 from rocket_columnar._audit_say import say_entry, say_missing_keys, say_missing_units, say_unit
+from rocket_columnar._audit_tail import log_tail
+from rocket_columnar.store import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,10 +71,15 @@ def _begin(plan: Plan, report: _Report) -> None:
 def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool) -> None:
     """Names, sizes and headers, and the checkpoint."""
     check_queue_files(plan.queues, report)
-    check_index_files(plan.indexes, plan.end if plan.logs else None, report, quick=quick)
-    for file in plan.checkpoints:
+    times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
+    end = plan.end
+    if plan.live and plan.store is not None:  # headers and checkpoint tell of records that came since
+        tail = log_tail([file for file in find_files(plan.store) if file.kind == "log"])
+        end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
+    check_index_files(plan.indexes, end if plan.logs else None, report, quick=quick)
+    for file, found_times in times:
         flushed = [pair for pair in plan.indexes if pair[0].name in plan.sound_indexes][:-2]
-        check_checkpoint(file, newest, flushed, report)
+        check_checkpoint(file, found_times, newest, flushed, report, live=plan.live)
     for found in plan.findings:
         report(found)
 

@@ -7,6 +7,7 @@ that do not verify, and text that is no plain UTF-8 - comes back to Python.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
@@ -44,6 +45,7 @@ COMMIT: Final = 8
 ROLLBACK: Final = 12
 """Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5)."""
 
+_MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
 _ROWS: Final = 1 << 13
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 
@@ -237,22 +239,31 @@ class LogStretch:
             gap, position = self._passed(walk, position, record)
             if gap is not None:
                 on_gap(gap)
-            if gap is None or position >= self._reader.size:
-                position = self._reader.size
-                break
         self.next = position
         self.at_end = position >= self._reader.size
         if len(rows):
             yield rows.take()
 
     def _passed(self, walk: Walk, position: int, bad: Bad) -> tuple[Gap | None, int]:
-        """The gap that begins here, None where the file's records may end here, and where it goes on."""
+        """The gap that begins here, and where it goes on; None where the records end, or are written by now."""
         if walk.is_blank(position) or self._reader.first_nonzero(position, self._reader.size) is None:
             return None, self._reader.size
         after = walk.next_frame(position + 1)
+        if self._is_written(position, last=after >= self._reader.size):
+            walk.window = b""
+            return None, position
         return Gap(
             self._reader.name, self._base + position, self._base + after, bad.found, bad.expected
         ), after
+
+    def _is_written(self, position: int, *, last: bool) -> bool:
+        """Whether a frame verifies here by now: a broker may have written it since its bytes were read."""
+        for pause in (0.0, _MOMENT) if last else (0.0,):
+            time.sleep(pause)
+            walk = Walk(self._reader, self._base)
+            if isinstance(walk.record(position), Record) or walk.is_blank(position):
+                return True
+        return False
 
 
 def topic_code(topic: str) -> int:
