@@ -61,13 +61,15 @@ class Source:
 class Reader:
     """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
 
-    `allocated` is how many bytes of it the disk holds at most, holes left out.
+    `allocated` is how many bytes of it the disk holds at most, holes left out; `reached` is where the farthest read
+    ended.
     """
 
     def __init__(self, name: str, size: int, allocated: int) -> None:
         self.name = name
         self.size = size
         self.allocated = allocated
+        self.reached = 0
 
     def read(self, offset: int, length: int) -> NDArray[np.uint8]:
         """Exactly `length` bytes from `offset`; MalformedError where the file has fewer (any more)."""
@@ -78,6 +80,7 @@ class Reader:
     def read_into(self, offset: int, buffer: NDArray[np.uint8]) -> None:
         """As `read`, into a buffer that is there."""
         length = len(buffer)
+        self.reached = max(self.reached, offset + length)
         view = buffer.data
         done = 0
         while done < length:

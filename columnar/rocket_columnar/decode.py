@@ -116,8 +116,10 @@ class _Decoder:
         where: Where | None,
         skip: int,
         log_range: tuple[int, int],
+        on_progress: Callable[[int, int], None] | None,
     ) -> None:
         self.table = table
+        self.on_progress = on_progress
         self.log_range = log_range
         self.where = where
         self.skip = Skip(skip)
@@ -136,6 +138,8 @@ class _Decoder:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches of all files."""
         after: dict[object, tuple[StoreFile, int]] = {}
+        total = 0 if self.on_progress is None else sum(map(_size, self.files))
+        done = 0
         for number, file in enumerate(self.files):
             with file.open() as reader:
                 if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
@@ -143,9 +147,12 @@ class _Decoder:
                     if before is not None:
                         self._check_order(*before, file)
                     after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
+                done += reader.size
                 if self._passes_over(file, reader.size):
                     continue
                 for count, columns in self._columns(reader, file, number):
+                    if self.on_progress is not None:
+                        self.on_progress(done - reader.size + reader.reached, total)
                     batch = self._batch(file, count, columns)
                     passed = self.skip.of(count)
                     if passed < count:
@@ -229,6 +236,10 @@ class _Decoder:
         return _arrow.empty(self.schema)
 
 
+def _size(file: StoreFile) -> int:
+    return file.path.stat().st_size if file.source is None else file.source.size
+
+
 def _begins(file: StoreFile) -> bool:
     """Whether a later log file begins with anything but zeros."""
     with file.open() as reader:
@@ -286,6 +297,7 @@ def decode(
     where: Where | None = None,
     skip: int = 0,
     log_range: tuple[int, int] = _WHOLE_LOG,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of `files` as (table, record batch), table by table in the order of `TABLE_KINDS`.
 
@@ -322,6 +334,7 @@ def decode(
             one of each file.
         on_gap: called for each range of the commit log that is passed over; by default MalformedError.
         on_geometry: called for each index file with its geometry and how surely it is the one.
+        on_progress: called, batch by batch, with the bytes read of a table's files, and all that they have.
         batch_rows: rows of a batch at most.
         threads: that work on a large index file; batches come in order all the same.
 
@@ -354,6 +367,7 @@ def decode(
                 where=where,
                 skip=skip,
                 log_range=log_range,
+                on_progress=on_progress,
             )
             for table in chosen
         ],

@@ -93,6 +93,43 @@ def test_tables_come_once_and_in_their_order(run: Run, store: Path) -> None:
     assert [json.loads(line)["table"] for line in out.splitlines()] == ["index_headers", "checkpoint"]
 
 
+def column(out: str, name: str) -> list[object]:
+    return [json.loads(line)[name] for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("options", "offsets"),
+    [
+        ([], [0, 200, 300]),
+        (["--skip", "1"], [200, 300]),
+        (["--skip", "1", "--limit", "1"], [200]),
+        (["--offsets", "200,300"], [200]),
+        (["--begin", str(BEGIN + 5000)], [200, 300]),
+        (["--end", str(BEGIN + 8999)], [0, 200]),
+        (["--begin", str(BEGIN + 1), "--end", str(BEGIN + 5000)], [200]),
+        (["--threads", "2"], [0, 200, 300]),
+    ],
+)
+def test_rows_that_are_asked_for(run: Run, store: Path, options: list[str], offsets: list[int]) -> None:
+    code, out, err = run(store, "--table", "index_entries", "--column", "phy_offset", *options)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [f'{{"phy_offset":{offset}}}' for offset in offsets]
+
+
+def test_entries_of_a_key(run: Run, tmp_path: Path) -> None:
+    # "A#B" hashes to 65 * 31^2 + 35 * 31 + 66 = 63616.
+    path = put(tmp_path, f"index/{INDEX}", index_file(7, 12, [Entry(8, 0, 0), Entry(63616, 200, 5)]))
+    out = run(path, "--table", "index_entries", "--key", "A#B").out
+    assert column(out, "phy_offset") == [200]
+
+
+def test_units_and_records_of_a_topic(run: Run, store: Path) -> None:
+    put(store, f"consumequeue/Other/3/{FIRST}", unit(7, 100))
+    out = run(store, "--table", "consume_queue", "--topic", "Other", "--topic", "None").out
+    assert column(out, "phy_offset") == [7]
+    assert run(store, "--table", "commit_log", "--topic", "Other").out == ""
+
+
 def test_kind_and_geometry(run: Run, tmp_path: Path) -> None:
     path = put(tmp_path, "copied", WHOLE_INDEX)
     code, out, err = run(path, "--kind", "index", "--geometry", "7,12", "--table", "index_headers")
@@ -184,6 +221,19 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (["store", "-o", "text"], 2, "text: a file; -o names a directory"),
         (["store", "-o", "store/out"], 2, None),
         (["store", "--geometry", "7"], 2, None),
+        (
+            ["store", "--offsets", "5"],
+            2,
+            "--offsets '5': give two numbers FROM,TO in bytes, such as 0,1048576",
+        ),
+        (["store", "--key", "k1"], 2, "--key 'k1': give topic and key as TOPIC#KEY"),
+        (["store", "--begin", "yesterday"], 2, None),
+        (
+            ["store", "--topic", "T"],
+            2,
+            "table index_headers has no topic to filter by; name tables that have",
+        ),
+        (["store", "--column", "age"], 2, None),
         (["store", "--geometry", "7,13"], 2, None),
         (
             ["store", "--geometry", "12,11"],

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.progress import Progress
     from rocket_columnar.decode import Gap
+    from rocket_columnar.filters import Where
     from rocket_columnar.geometry import GeometryGuess
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
@@ -25,6 +26,7 @@ __all__ = ["register"]
 
 _FINDINGS: Final = 1
 _PATIENCE: Final = 1.0  # seconds before progress is shown
+_FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +43,7 @@ class _Terminal:
         self._due = time.monotonic() + _PATIENCE if shows_progress else float("inf")
         self._bar: Progress | None = None
         self._rows: dict[str, int] = {}
+        self._read = 0, 0
         self._assumed: set[Geometry] = set()
 
     def note(self, text: str) -> None:
@@ -73,14 +76,20 @@ class _Terminal:
             if self._bar is None and time.monotonic() >= self._due:
                 self._bar = self._start()
             if self._bar is not None:
-                self._bar.update(self._bar.task_ids[0], description=f"{table}: {self._rows[table]:,} rows")
+                done, total = self._read
+                text = f"{table}: {self._rows[table]:,} rows"
+                self._bar.update(self._bar.task_ids[0], description=text, completed=done, total=total)
             yield table, batch
+
+    def progress(self, done: int, total: int) -> None:
+        """Bytes read of the files of a table, and all there are."""
+        self._read = done, total
 
     def _start(self) -> Progress:
         from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
         bar = Progress(*columns, console=Console(stderr=True), transient=True)
         bar.add_task("", total=None)
         return self._stack.enter_context(bar)
@@ -96,6 +105,40 @@ def _check_output(output: Path | None, fmt: str, tables: Sequence[str]) -> None:
         raise UsageError(f"{fmt} does not go to standard output; name a directory with -o")
     if fmt == "csv" and len(tables) > 1:
         raise UsageError(f"csv holds one table; choose one with --table: {', '.join(tables)}")
+
+
+def _where(
+    begin: str | None,
+    end: str | None,
+    offsets: str | None,
+    topics: list[str] | None,
+    keys: list[str] | None,
+) -> Where | None:
+    """The filter that the options name; None without any."""
+    if begin is None and end is None and offsets is None and not topics and not keys:
+        return None
+    from rocket_columnar.filters import Where
+    from rocket_columnar.hashing import hash_key
+
+    times = span = None
+    if begin is not None or end is not None:
+        from rocketspec.verbs.query import parse_time
+
+        times = (
+            _FIRST if begin is None else parse_time(begin, "--begin"),
+            _LAST if end is None else parse_time(end, "--end"),
+        )
+    if offsets is not None:
+        first, _, last = offsets.partition(",")
+        if not (first.strip().isdecimal() and last.strip().isdecimal()):
+            raise UsageError(f"--offsets {offsets!r}: give two numbers FROM,TO in bytes, such as 0,1048576")
+        span = int(first), int(last)
+    for key in keys or ():
+        if "#" not in key:
+            raise UsageError(f"--key {key!r}: give topic and key as TOPIC#KEY")
+    return Where(
+        times, span, {hash_key(key) for key in keys} if keys else None, set(topics) if topics else None
+    )
 
 
 def decode(
@@ -124,9 +167,36 @@ def decode(
         str | None,
         typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]"),
     ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeat for several.")
+    ] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Rows stored from then on: ms since 1970 or ISO 8601 with zone."),
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Rows stored up to then, inclusive.")
+    ] = None,
+    offsets: Annotated[
+        str | None,
+        typer.Option(metavar="FROM,TO", help="Rows with a physical offset from FROM on, before TO."),
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Rows of this topic; repeat for several.")
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOPIC#KEY", help="Index entries with this key's hash; repeat for several."),
+    ] = None,
+    skip: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Pass over the first N rows of each table.")
+    ] = 0,
     limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
     ] = None,
+    threads: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Threads that decode large index files and logs.")
+    ] = 1,
     all_entries: Annotated[
         bool, typer.Option("--all", help="Also what lies beyond the index count or the last valid unit.")
     ] = False,
@@ -136,14 +206,18 @@ def decode(
     Tables: index_headers, index_entries, consume_queue, consume_queue_ext, commit_log, checkpoint. Notes and
     gaps in a commit log go to stderr; a gap makes exit code 1.
 
+    Filters look at rows before anything else of them is read; with one, name tables that have its column.
+
     Example: `rocketspec decode ~/store --table commit_log --limit 10`
     """
+    from rocket_columnar.compiling import announce
     from rocket_columnar.decode import TABLE_KINDS
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.geometry import parse_geometry
     from rocket_columnar.store import find_files
     from rocket_columnar.write import FORMATS, write, write_stream
 
+    where = _where(begin, end, offsets, topic, key)
     chosen = fmt or ("jsonl" if output is None else "parquet")
     if chosen not in FORMATS:
         raise UsageError(f"unknown format {chosen!r}; there are {', '.join(FORMATS)}")
@@ -155,6 +229,8 @@ def decode(
     shows_progress = sys.stderr.isatty() and not (output is None and sys.stdout.isatty())
     with ExitStack() as stack:
         terminal = _Terminal(stack, shows_progress=shows_progress)
+        if sys.stderr.isatty():
+            announce(terminal.note)
         files = find_files(path, kind, on_skip=terminal.skipped)
         kinds = {file.kind for file in files}
         tables = [name for name, of in TABLE_KINDS.items() if (name in table if table else of in kinds)]
@@ -166,10 +242,15 @@ def decode(
             files,
             tables=tables,
             geometry=given,
+            columns=column,
             limit=limit,
+            skip=skip,
+            where=where,
+            threads=threads,
             all_entries=all_entries,
             on_gap=terminal.gap,
             on_geometry=terminal.geometry,
+            on_progress=terminal.progress if shows_progress else None,
         )
         if output is None:
             rows = terminal.counted(batches)
