@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from rocket_conformance.cases import directed_cases
+from rocket_conformance.mutants import MUTANTS
 from rocket_spec.clauses import clauses
 
 
@@ -65,12 +67,41 @@ def test_show_prints_text_source_and_evidence() -> None:
     assert json.loads(run("show", "STORE-1", "--json").stdout)["golden"].startswith("tests/spec/")
 
 
+def test_coverage_counts_what_is_named_after_a_clause() -> None:
+    done = run("coverage", "--json", "--family", "CKP")
+    rows = {row["id"]: row for row in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 0
+    assert list(rows) == [clause.id for clause in clauses().values() if clause.family == "CKP"]
+    named = [case.id for case in directed_cases() if case.clauses[0] == "CKP-2"]
+    assert rows["CKP-2"]["directed"] == len(named)
+    assert rows["CKP-2"]["mutants"] == sum(mutant.clause == "CKP-2" for mutant in MUTANTS)
+    assert (rows["CKP-3"]["evidence"], rows["CKP-3"]["directed"], rows["CKP-3"]["shown"]) == (
+        "golden",
+        0,
+        True,
+    )
+
+
+def test_coverage_ends_with_shares() -> None:
+    done = run("coverage")
+    assert done.returncode == 0
+    asked = [clause for clause in clauses().values() if clause.level != "UNSPECIFIED"]
+    cases = sum(clause.evidence == "case" for clause in asked)
+    *_, whole, by_cases, by_golden, misread, totals = done.stdout.splitlines()
+    assert whole == f"with evidence: {len(asked)} of {len(asked)} clauses (100 %)"
+    assert by_cases == f"by cases: {cases} of {len(asked)} clauses ({100 * cases / len(asked):.0f} %)"
+    assert by_golden.startswith(f"by golden tests: {len(asked) - cases} of ")
+    assert misread == f"misread by a mutant, of those by cases: {cases} of {cases} clauses (100 %)"
+    assert totals.endswith(f", {len(MUTANTS)} mutants")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("show", "IDX-PUT-77"), "unknown clause 'IDX-PUT-77'; near it: IDX-PUT-7"),
         (("show", "zzz"), "unknown clause 'zzz'; `rocketspec spec list` names them all"),
         (("list", "--level", "should"), "unknown level 'should'; there are must, observed, unspecified"),
+        (("coverage", "--family", "CQQ"), "unknown family 'CQQ'"),
         (("list", "--family", "IDX-PUTS"), "unknown family 'IDX-PUTS'; near it: IDX-PUT"),
     ],
 )
@@ -81,7 +112,9 @@ def test_what_is_unknown_gets_one_line_and_exit_2(arguments: tuple[str, ...], me
     assert message in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("list", "--help"), ("show", "--help")])
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("list", "--help"), ("show", "--help"), ("coverage", "--help")]
+)
 def test_help_has_an_example(arguments: tuple[str, ...]) -> None:
     done = run(*arguments)
     assert done.returncode == 0

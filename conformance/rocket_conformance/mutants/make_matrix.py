@@ -16,7 +16,7 @@ from rocket_spec.data import find_data
 
 from rocket_conformance.mutants._catalogue import CATALOGUE
 from rocket_conformance.mutants._coverage import figures
-from rocket_conformance.mutants._matrix import inputs_digest, read_score, render, row_of
+from rocket_conformance.mutants._matrix import Row, inputs_digest, read_score, render, row_of
 
 __all__ = ["main", "with_figures"]
 
@@ -43,11 +43,12 @@ def main() -> None:
     if not readme.is_file():
         sys.exit("not in a checkout: there is no README.md beside conformance/")
     if "--figures" not in sys.argv[1:]:
-        rows = []
+        digest = inputs_digest()
+        rows: list[Row] = []
         for number, item in enumerate(CATALOGUE, 1):
             rows.append(row_of(item))
             sys.stderr.write(f"{number} of {len(CATALOGUE)} {item.name}\n")
-        target.write_text(render(rows, inputs_digest()), encoding="utf-8")
+        target.write_text(render(rows, digest), encoding="utf-8")
     Path(readme).write_text(
         with_figures(readme.read_text(encoding="utf-8"), target.read_text(encoding="utf-8")), encoding="utf-8"
     )
