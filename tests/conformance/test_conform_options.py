@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from rocket_conformance.plan import level_of
@@ -80,6 +81,26 @@ def test_require_asks_for_whole_families(conform: Run, adapter: AdapterMaker) ->
     assert run.code == 4
     assert "required and not declared: index.close, " in run.out.splitlines()[-1]
     assert "queue.open" in run.out
+
+
+def test_junit_adds_up_and_known_failures_are_skipped(
+    conform: Run, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text("IDX-HASH-1/prop-*  diverged  hashes are all 1\n", encoding="utf-8")
+    run = conform(*HASHES, "--baseline", known, "--report", tmp_path, "--", *adapter(WRONG))
+    assert run.code == 1
+    cases = report(tmp_path)[1:-1]
+    failed = [line for line in cases if line["verdict"] == "diverged" and not line["baselined"]]
+    assert any(line["baselined"] for line in cases)
+    root = ET.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - our own file
+    counted = {name: int(root.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
+    passed = sum(line["verdict"] == "pass" for line in cases)
+    left_out = len(cases) - len(failed) - passed
+    assert counted == {"tests": len(cases), "failures": len(failed), "errors": 0, "skipped": left_out}
+    assert [suite.attrib["name"] for suite in root] == ["IDX-HASH"]
+    texts = [element.text or "" for element in root.iter("failure")]
+    assert all("replay: replay/IDX-HASH-1-" in text for text in texts)
 
 
 @pytest.mark.parametrize(
