@@ -1,5 +1,7 @@
 """RocketMQ 4.9.3 store files on Spark: data sources for every table, and jobs that decode inside the tasks."""
 
+from rocket_spark._cross_check import CrossCheck
+from rocket_spark.audit import audit_stores, cross_check_stores
 from rocket_spark.decode import (
     DecodePlan,
     DecodeSummary,
@@ -15,11 +17,14 @@ from rocket_spark.sources import SOURCES, register
 
 __all__ = [
     "SOURCES",
+    "CrossCheck",
     "DecodePlan",
     "DecodeSummary",
     "JobError",
     "SparkUnavailableError",
     "TableSummary",
+    "audit_stores",
+    "cross_check_stores",
     "decode_stores",
     "open_session",
     "plan_decode",

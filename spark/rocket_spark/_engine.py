@@ -39,8 +39,8 @@ def followers(files: Sequence[StoreFile]) -> list[tuple[StoreFile, ...]]:
 
 
 def _begins(file: StoreFile) -> bool:
-    with file.path.open("rb") as opened:
-        return any(opened.read(8))
+    with file.open() as reader:
+        return bool(reader.read(0, min(8, reader.size)).any())
 
 
 def decode_part(

@@ -1,4 +1,4 @@
-"""Several stores in one job: what each is called in the output."""
+"""Several stores in one job: what each is called in the output, and its files."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING
 
 from rocket_spec.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from rocket_spark.files import find_files
+from rocket_spark.files._storage import is_remote
 
-__all__ = ["StorePath", "name_stores"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["StorePath", "local_paths", "name_stores", "store_files"]
 
 StorePath = str | Path
+"""A path, or a URI (`s3://`, `hdfs://`) as a string."""
 
 
-def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, Path]:
-    """Absolute paths by name: one store has none; of several, what follows their common folder (`broker-a/store`).
+def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
+    """Absolute paths or URIs by name: one store has none; of several, what follows their common folder (`broker-a/store`).
 
     Raises:
         UsageError: none, one twice, or one within another.
@@ -25,14 +31,30 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, Path]:
     given = [stores] if isinstance(stores, str | Path) else list(stores)
     if not given:
         raise UsageError("no store to read")
-    paths = [Path(os.path.abspath(store)) for store in given]  # noqa: PTH100  (symbolic links name the place)
+    # Symbolic links stay: they may name the place.
+    paths = [str(one).rstrip("/") if is_remote(str(one)) else os.path.abspath(one) for one in given]  # noqa: PTH100
     if len(paths) == 1:
         return {"": paths[0]}
-    for number, path in enumerate(paths):
-        for other in paths[:number]:
-            if path.is_relative_to(other) or other.is_relative_to(path):
-                raise UsageError(
-                    f"{path}: is read already as {other}" if path == other else f"{path}: overlaps {other}"
-                )
-    common = os.path.commonpath(paths)
-    return {path.relative_to(common).as_posix(): path for path in paths}
+    parts = [path.split("/") for path in paths]
+    for number, mine in enumerate(parts):
+        for other in parts[:number]:
+            if mine == other:
+                raise UsageError(f"{paths[number]}: named twice")
+            if mine[: len(other)] == other[: len(mine)]:
+                raise UsageError(f"{paths[number]}: overlaps {'/'.join(other)}")
+    common = next(number for number, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1)
+    return {"/".join(mine[common:]): path for mine, path in zip(parts, paths, strict=True)}
+
+
+def local_paths(stores: Mapping[str, str]) -> list[Path]:
+    """Those that lie under a path."""
+    return [Path(store) for store in stores.values() if not is_remote(store)]
+
+
+def store_files(
+    store: str,
+    storage: Mapping[str, str] | None,
+    on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+) -> list[StoreFile]:
+    """The files of a store; `storage` is told to S3 or HDFS, see `rocket_spark.files.storage_for`. Errors as there."""
+    return find_files(store, options=storage, on_skip=on_skip)

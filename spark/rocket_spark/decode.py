@@ -14,21 +14,21 @@ from rocket_columnar import decode as engine
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.geometry import resolve_each
 from rocket_columnar.schema import SCHEMAS
-from rocket_columnar.store import StoreFile, find_files
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
 from rocket_spark._commit import Output, attempt, check_out
 from rocket_spark._engine import decode_part, followers
-from rocket_spark._stores import StorePath, name_stores
+from rocket_spark._stores import StorePath, local_paths, name_stores, store_files
 from rocket_spark.jobs import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from rocket_columnar.decode import Gap
+    from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
 _TASK_BYTES: Final = 128 << 20
 """Small files are joined into one task up to this many bytes, so that a part is worth a file of its own."""
 
-_TASK_ENTRIES: Final = 4_000_000
+_TASK_ENTRIES: Final = 2_500_000
 """Entries of a large index file that one task takes at most."""
 
 _BATCH_ROWS: Final = 1 << 20
@@ -102,7 +102,7 @@ class DecodePlan:
     """What a decode job will do: all that can be wrong with the request has been checked, nothing is written."""
 
     out: Path
-    stores: dict[str, Path]
+    stores: dict[str, str]
     files: int
     size: int
     tasks: tuple[PartTask, ...]
@@ -116,6 +116,7 @@ def decode_stores(
     geometry: Geometry | None = None,
     *,
     overwrite: bool = False,
+    storage: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> DecodeSummary:
     """Decodes stores into `out/TABLE/part-*.parquet`, the rows of `rocketspec decode`.
@@ -125,11 +126,12 @@ def decode_stores(
 
     Args:
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
-        stores: one or several; each a file, a directory of one kind, or a whole store.
+        stores: one or several; each a file, a directory of one kind, or a whole store; a path, or a URI of S3 or HDFS.
         out: a directory, missing or empty.
         tables: names from `rocket_spec.tables.TABLES`; None for every table that the stores have files of.
         geometry: of the index files; inferred store by store when None.
         overwrite: replaces what an earlier job wrote to `out`, once all is written.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         progress: see `rocket_spark.jobs.Progress`.
 
     Raises:
@@ -139,7 +141,7 @@ def decode_stores(
         OSError: a file cannot be read or written.
         JobError: Spark gave up.
     """
-    plan = plan_decode(stores, out, tables, geometry, overwrite=overwrite)
+    plan = plan_decode(stores, out, tables, geometry, overwrite=overwrite, storage=storage)
     return run_decode(spark, plan, progress=progress)
 
 
@@ -150,6 +152,7 @@ def plan_decode(
     geometry: Geometry | None = None,
     *,
     overwrite: bool = False,
+    storage: Mapping[str, str] | None = None,
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> DecodePlan:
     """The first half of `decode_stores`, without Spark; arguments and errors as there.
@@ -157,8 +160,8 @@ def plan_decode(
     `on_skip` is called with the name of each file that is left out, and the reason.
     """
     named, out = name_stores(stores), Path(out).absolute()
-    found = {name: find_files(path, on_skip=on_skip) for name, path in named.items()}
-    check_out(out, list(named.values()), TABLES, overwrite=overwrite)
+    found = {name: store_files(path, storage, on_skip) for name, path in named.items()}
+    check_out(out, local_paths(named), TABLES, overwrite=overwrite)
     chosen = _select(found, tables, named)
     tasks: list[PartTask] = []
     for name, files in chosen.items():
@@ -189,7 +192,7 @@ def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = si
         )
         facts = {
             "job": "decode",
-            "stores": {name: str(path) for name, path in plan.stores.items()},
+            "stores": plan.stores,
             "rows": rows,
             "gaps": gaps,
         }
@@ -213,7 +216,7 @@ def _summaries(rows: dict[str, int], sizes: dict[str, int]) -> tuple[TableSummar
 
 
 def _select(
-    found: dict[str, list[StoreFile]], tables: Collection[str] | None, stores: dict[str, Path]
+    found: dict[str, list[StoreFile]], tables: Collection[str] | None, stores: dict[str, str]
 ) -> dict[str, list[StoreFile]]:
     if tables is None:
         return found
@@ -222,14 +225,14 @@ def _select(
         if table not in TABLES:
             raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLES)}")
         if TABLE_KINDS[table] not in kinds:
-            where = ", ".join(map(str, stores.values()))
+            where = ", ".join(stores.values())
             raise UsageError(f"{where}: holds no file that table {table} is decoded from")
     wanted = {TABLE_KINDS[table] for table in tables}
     return {name: [file for file in files if file.kind in wanted] for name, files in found.items()}
 
 
 def _size(file: StoreFile) -> int:
-    return file.path.stat().st_size
+    return file.path.stat().st_size if file.source is None else file.source.size
 
 
 def _tasks(

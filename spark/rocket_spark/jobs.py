@@ -1,36 +1,35 @@
 """Many tasks on Spark, one Python call each: what every job here is made of.
 
-Each task is a Spark partition of its own, so Spark places, retries and speculates it. What a task gives back is a
-line of JSON, and errors that no retry can cure come back in the same way, whole, instead of as a Java stack trace.
+Each task is a Spark partition of its own, so Spark places, retries and speculates it. What a task gives comes back
+as a row, and errors that no retry can cure come back in the same way, whole, instead of as a Java stack trace.
 Nothing here needs the JVM in the driver: it works over Spark Connect too.
 """
 
 from __future__ import annotations
 
-import json
+import pickle
 import re
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-__all__ = ["JobError", "Progress", "run_tasks", "silent"]
-
-Task = TypeVar("Task")
+__all__ = ["JobError", "Progress", "one_line_errors", "run_tasks", "silent"]
 
 Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
 
-_WAVE: Final = 10_000
-"""Tasks of one Spark job at most: what the driver holds, and what each task is sent, stays bounded."""
+_WAVE_TASKS: Final = 10_000
+_WAVE_BYTES: Final = 32 << 20
+"""Tasks of one Spark job, and bytes of them, at most: each task is sent all of its wave, pickled one by one."""
 
 _POLL_SECONDS: Final = 0.2
 
@@ -49,11 +48,12 @@ def silent(_what: str, _done: int, _total: int) -> None:
 
 def run_tasks(
     spark: SparkSession,
-    work: Callable[[Task], Any],
-    tasks: Sequence[Task],
+    work: Callable[..., Any],
+    tasks: Sequence[Any],
     *,
     what: str,
     progress: Progress = silent,
+    common: Mapping[str, Any] | None = None,
 ) -> list[Any]:
     """What `work` gives for each of `tasks`, in their order; each runs in a Spark task of its own.
 
@@ -62,10 +62,11 @@ def run_tasks(
 
     Args:
         spark: the session, of Spark Connect too.
-        work: is sent to the workers; gives what JSON can hold.
+        work: is sent to the workers; takes a task, and what it has in common with others where that is given.
         tasks: are sent to the workers.
         what: a word for the progress.
         progress: see `Progress`.
+        common: what tasks have in common, by their attribute `store`.
 
     Raises:
         FormatError: or UsageError, OSError, as `work` raised it; of several the first in the order of the tasks.
@@ -74,8 +75,7 @@ def run_tasks(
     last_attempt = _attempts(spark) - 1
     results: list[Any] = []
     progress(what, 0, len(tasks))
-    for start in range(0, len(tasks), _WAVE):
-        wave = tasks[start : start + _WAVE]
+    for wave in _waves(tasks, common or {}):
         with _watched(spark, lambda done: progress(what, len(results) + done, len(tasks))):
             outcomes = _run(spark, work, wave, last_attempt)
         for outcome in outcomes:
@@ -85,27 +85,50 @@ def run_tasks(
     return results
 
 
+def _waves(tasks: Sequence[Any], common: Mapping[str, Any]) -> Iterator[list[tuple[bytes, bytes | None]]]:
+    """Pickled tasks, each beside its pickled common part: one object for all that share it, so sent once."""
+    shared = {name: pickle.dumps(part) for name, part in common.items()}
+    wave: list[tuple[bytes, bytes | None]] = []
+    size = 0
+    for task in tasks:
+        own, part = pickle.dumps(task), shared[task.store] if shared else None
+        added = len(own) + (len(part or b"") if not wave or wave[-1][1] is not part else 0)
+        if wave and (len(wave) == _WAVE_TASKS or size + added > _WAVE_BYTES):
+            yield wave
+            wave, size = [], 0
+        wave.append((own, part))
+        size += added
+    if wave:
+        yield wave
+
+
 def _run(
-    spark: SparkSession, work: Callable[[Task], Any], tasks: Sequence[Task], last_attempt: int
-) -> list[Any]:
+    spark: SparkSession,
+    work: Callable[..., Any],
+    tasks: Sequence[tuple[bytes, bytes | None]],
+    last_attempt: int,
+) -> list[dict[str, Any]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
             numbers = [int(number) for number in batch.column("id").to_numpy()]
             outcomes = [_outcome(work, tasks[number], last_attempt) for number in numbers]
-            yield pa.RecordBatch.from_pydict({"task": numbers, "outcome": outcomes})
+            yield pa.RecordBatch.from_pydict(
+                {"task": pa.array(numbers, pa.int64()), "outcome": pa.array(outcomes, pa.binary())}
+            )
 
     numbers = spark.range(0, len(tasks), 1, len(tasks))
-    with _one_line_errors():
-        rows = numbers.mapInArrow(run, "task bigint, outcome string").collect()
+    with one_line_errors():
+        rows = numbers.mapInArrow(run, "task bigint, outcome binary").collect()
     if sorted(row["task"] for row in rows) != list(range(len(tasks))):
         raise JobError(f"Spark gave the outcomes of {len(rows):,} tasks, not of the {len(tasks):,} that ran")
-    return [json.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["task"])]
+    return [pickle.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["task"])]  # noqa: S301 - our own
 
 
 @contextmanager
-def _one_line_errors() -> Iterator[None]:
+def one_line_errors() -> Iterator[None]:
+    """Turns the errors of Spark into JobError."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
@@ -127,12 +150,13 @@ def _attempts(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.task.maxFailures", "4") or 4)
 
 
-def _outcome(work: Callable[[Task], Any], task: Task, last_attempt: int) -> str:
+def _outcome(work: Callable[..., Any], task: tuple[bytes, bytes | None], last_attempt: int) -> bytes:
     """Runs in the worker."""
     from pyspark import TaskContext
 
     try:
-        return json.dumps({"done": work(task)})
+        arguments = [pickle.loads(part) for part in task if part is not None]  # noqa: S301 - the driver's
+        return pickle.dumps({"done": work(*arguments)})
     except FormatError as error:
         fields: dict[str, Any] = {
             "found": str(error.found),
@@ -141,15 +165,23 @@ def _outcome(work: Callable[[Task], Any], task: Task, last_attempt: int) -> str:
             "offset": error.offset,
             "clause": error.clause,
         }
-        return json.dumps({"error": type(error).__name__, "fields": fields})
+        return pickle.dumps({"error": type(error).__name__, "fields": fields})
     except UsageError as error:
-        return json.dumps({"error": "UsageError", "fields": {"message": str(error)}})
+        return pickle.dumps({"error": "UsageError", "fields": {"message": str(error)}})
     except OSError as error:
         context = TaskContext.get()
         if context is not None and context.attemptNumber() < last_attempt:
             raise
-        fields = {"errno": error.errno, "strerror": error.strerror or str(error), "filename": error.filename}
-        return json.dumps({"error": "OSError", "fields": fields}, default=str)
+        fields = {
+            "errno": error.errno,
+            "strerror": error.strerror or str(error),
+            "filename": _text(error.filename),
+        }
+        return pickle.dumps({"error": "OSError", "fields": fields})
+
+
+def _text(name: object) -> str | None:
+    return None if name is None else str(name)
 
 
 def _raise_error(outcome: dict[str, Any]) -> None:

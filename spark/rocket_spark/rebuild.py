@@ -19,9 +19,11 @@ from rocket_columnar.rebuild_parts import (
     write_index,
     write_queues,
 )
+from rocket_spec.errors import UsageError
 
 from rocket_spark._commit import Output, attempt, check_out
-from rocket_spark._stores import StorePath, name_stores
+from rocket_spark._stores import StorePath, local_paths, name_stores
+from rocket_spark.files._storage import is_remote
 from rocket_spark.jobs import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class RebuildJob:
     """What a rebuild job will do: all that can be wrong with the request has been checked, nothing is written."""
 
     out: Path
-    stores: dict[str, Path]
+    stores: dict[str, str]
     plans: dict[str, RebuildPlan]
 
 
@@ -114,9 +116,12 @@ def plan_rebuilds(
 ) -> RebuildJob:
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
     named, out = name_stores(stores), Path(out).absolute()
+    for path in named.values():
+        if is_remote(path):
+            raise UsageError(f"{path}: a rebuild reads stores that lie under a path")
     plans = {name: plan_rebuild(path, geometry, queue_file_size) for name, path in named.items()}
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
-    check_out(out, list(named.values()), owned, overwrite=overwrite)
+    check_out(out, local_paths(named), owned, overwrite=overwrite)
     return RebuildJob(out, named, plans)
 
 
@@ -128,9 +133,7 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
         parts: dict[str, str] = {}
         _indexes(spark, job, logs, dispatched, attempts, parts, progress)
         _queues(spark, job, logs, dispatched, attempts, parts, progress)
-        output.commit(
-            parts, {"job": "rebuild", "stores": {name: str(path) for name, path in job.stores.items()}}
-        )
+        output.commit(parts, {"job": "rebuild", "stores": job.stores})
     return {name: _rebuilt(job, name, dispatched[name]) for name in job.plans}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,12 @@ _LOG_CONFIG: Final = Path(__file__).with_name("quiet-log4j2.properties")
 _CURE: Final = "Spark needs a Java 17 beside `pip install rocketspec[spark]`"
 
 _LOOPBACK: Final = "127.0.0.1"
+
+_SERVER: Final = re.compile(r"sc://(\[[^\]]+\]|[^/:;]+)(?::(\d+))?")
+
+_CONNECT_PORT: Final = 15002
+
+_PATIENCE_SECONDS: Final = 15
 
 _ON_LOOPBACK: Final = re.compile(r"local(\[|$|-cluster)|spark://(localhost|127\.0\.0\.1)[:,]")
 
@@ -107,6 +114,7 @@ def open_session(
     builder = SparkSession.builder.appName(app_name)
     if remote is not None:
         where = f"Spark Connect at {remote} does not answer"
+        _require_server(remote, where)
         builder = builder.remote(remote)
     else:
         where = f"Spark does not start with master {master}"
@@ -121,6 +129,19 @@ def open_session(
             return session
     except (Py4JError, PySparkException, ImportError) as error:
         raise SparkUnavailableError(f"{where}: {_reason(error, log)}") from error
+
+
+def _require_server(remote: str, where: str) -> None:
+    """Knocks at a server's port: Spark's own client tries for many minutes. A local server has none yet."""
+    address = _SERVER.match(remote)
+    if address is None:
+        return
+    try:
+        socket.create_connection(
+            (address[1].strip("[]"), int(address[2] or _CONNECT_PORT)), _PATIENCE_SECONDS
+        ).close()
+    except OSError as error:
+        raise SparkUnavailableError(f"{where}: {error.strerror or error}") from error
 
 
 def _classic(builder: SparkSession.Builder, master: str | None) -> SparkSession.Builder:

@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 import pytest
+from far_storage import hdfs, s3  # noqa: F401 - started once a run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,9 @@ def spark(java: str) -> Iterator[SparkSession]:
     """A session on two cores with every source registered; starting it takes seconds."""
     from rocket_spark import open_session, register
 
-    session = open_session("local[2]", app_name="rocketspec tests")
+    # A few rows each: compiled stages and many partitions cost more than they save.
+    small = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
+    session = open_session("local[2]", app_name="rocketspec tests", conf=small)
     register(session)
     yield session
     session.stop()

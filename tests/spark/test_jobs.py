@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
+from far_storage import Far, s3  # noqa: F401 - a fixture
+from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode as engine
 from rocket_columnar.store import find_files
 from rocket_spec.errors import MalformedError, UsageError
@@ -119,3 +122,23 @@ def test_names_of_stores() -> None:
     assert list(name_stores("/data/a/store")) == [""]
     with pytest.raises(UsageError, match="no store to read"):
         name_stores([])
+
+
+def test_stores_on_s3(
+    spark: SparkSession,
+    golden: dict[str, Path],
+    hand_made: Path,
+    s3: Far,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    from rocket_spark import audit_stores, decode_stores, plan_rebuilds
+
+    stores = {"a/store": golden["transactions"], "b/store": hand_made}
+    uris = [s3.upload(store, f"jobs/{name}") for name, store in stores.items()]
+    decode_stores(spark, uris, tmp_path / "out", storage=s3.options)
+    for name, store in stores.items():
+        assert written(tmp_path / "out", quote(name, safe="")) == rows(store)
+    found = list(audit_stores(spark, uris, storage=s3.options))
+    assert found == [(name, one) for name, store in stores.items() for one in audit(store)]
+    with pytest.raises(UsageError, match="reads stores that lie under a path"):
+        plan_rebuilds(uris, tmp_path / "new")

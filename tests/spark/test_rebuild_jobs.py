@@ -65,5 +65,5 @@ def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_
         plan_rebuilds(golden["mixed"], golden["mixed"] / "new")
     with pytest.raises(UsageError, match="overlaps"):
         plan_rebuilds([golden["mixed"], golden["mixed"] / "commitlog"], tmp_path / "out")
-    with pytest.raises(UsageError, match="is read already"):
+    with pytest.raises(UsageError, match="named twice"):
         plan_rebuilds([golden["mixed"], golden["mixed"]], tmp_path / "out")

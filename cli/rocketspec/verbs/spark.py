@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
+    from rocket_columnar.audit import Finding, Level
     from rocket_columnar.rebuild import Rebuilt
     from rocket_spark import DecodeSummary
     from rocket_spark.jobs import Progress
@@ -28,8 +31,10 @@ _UNREADABLE: Final = 3
 _FINDINGS: Final = 1
 
 Stores = Annotated[
-    list[Path],
-    typer.Argument(metavar="STORE...", help="One store or several; the workers see the same paths."),
+    list[str],
+    typer.Argument(
+        metavar="STORE...", help="One or several, as the workers see them: paths, s3:// or hdfs://."
+    ),
 ]
 Master = Annotated[
     str | None,
@@ -38,6 +43,13 @@ Master = Annotated[
 Remote = Annotated[
     str | None,
     typer.Option(metavar="URL", help="A Spark Connect server (sc://host:port) instead of a master."),
+]
+Storage = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="An option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeat for several.",
+    ),
 ]
 Conf = Annotated[
     list[str] | None, typer.Option(metavar="NAME=VALUE", help="A property of Spark; repeat for several.")
@@ -93,7 +105,7 @@ def _session(
     """A session for one job, and where its progress goes; stopped at the end."""
     from rocket_spark import JobError, SparkUnavailableError, open_session
 
-    settings = dict(_setting(text) for text in conf or ())
+    settings = _settings("--conf", conf)
     with _progress() as progress, TemporaryDirectory(prefix="rocketspec-spark-") as scratch:
         try:
             spark = open_session(master, remote=remote, conf=settings, log=Path(scratch) / "stderr")
@@ -107,11 +119,14 @@ def _session(
             spark.stop()
 
 
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise UsageError(f"--conf {text}: say NAME=VALUE")
-    return name, value
+def _settings(option: str, given: list[str] | None) -> dict[str, str]:
+    settings = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {text}: say NAME=VALUE")
+        settings[name] = value
+    return settings
 
 
 def _counted(number: int, noun: str) -> str:
@@ -140,6 +155,7 @@ def _decode(
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
+    storage: Storage = None,
     table: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this table; repeat for several.")
     ] = None,
@@ -166,6 +182,7 @@ def _decode(
         table or None,
         given,
         overwrite=overwrite,
+        storage=_settings("--storage", storage),
         on_skip=lambda name, reason: _note(f"{name}: skipped, {reason}"),
     )
     with _session(master, remote, conf) as (spark, progress):
@@ -244,7 +261,89 @@ def _rebuild(
         raise typer.Exit(_FINDINGS)
 
 
-_VERBS: Final[dict[str, Callable[..., None]]] = {"decode": _decode, "rebuild": _rebuild}
+def _audit(
+    stores: Stores,
+    *,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only names, sizes, headers, checkpoint and continuity.")
+    ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also body checksums, and every key by 4.9.3's own select.")
+    ] = False,
+    cross_check: Annotated[
+        bool,
+        typer.Option(
+            "--cross-check",
+            help="Also judge by sort-merge joins in Spark SQL, and tell where the two differ.",
+        ),
+    ] = False,
+    master: Master = None,
+    remote: Remote = None,
+    conf: Conf = None,
+    storage: Storage = None,
+    geometry: GeometryText = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each finding.")] = False,
+) -> None:
+    """Cross-check index files, consume queues, commit logs and checkpoints of stores, on Spark.
+
+    The findings are those of `rocketspec audit`; of several stores each tells its store. Exit code 1 when there are
+    errors or warnings, or when the two ways of --cross-check differ.
+
+    Example: `rocketspec spark audit ~/broker-a/store ~/broker-b/store --master 'local[4]'`
+    """
+    from rocket_columnar.geometry import parse_geometry
+
+    if quick and (deep or cross_check):
+        raise UsageError("--quick goes without --deep and --cross-check")
+    given = None if geometry is None else parse_geometry(geometry)
+    for store in stores:
+        if "://" not in store:
+            Path(store).stat()  # the system's own reason, before Spark starts
+    _require_pyspark()
+    from rocket_spark import audit_stores, cross_check_stores
+
+    far = _settings("--storage", storage)
+    level: Level = "quick" if quick else "deep" if deep else "default"
+    checked = None
+    with _session(master, remote, conf) as (spark, progress):
+        found = list(audit_stores(spark, stores, level, geometry=given, storage=far, progress=progress))
+        if cross_check:
+            checked = cross_check_stores(spark, stores, found, geometry=given, storage=far)
+    counts = _print_audited(found, as_json=as_json)
+    if not as_json:
+        told = ", ".join(
+            _counted(counts[name], name) for name in ("error", "warning", "note") if counts[name]
+        )
+        typer.echo(f"{_counted(len(stores), 'store')} audited: {told or 'no findings'}")
+    if checked is not None:
+        joined = f"{checked.records:,} records, {checked.units:,} units and {checked.entries:,} entries"
+        _note(f"cross-check by joins of {joined}: " + ("differs" if checked.disagreements else "agrees"))
+        for text in checked.disagreements:
+            _note(text)
+    if counts["error"] or counts["warning"] or (checked is not None and checked.disagreements):
+        raise typer.Exit(_FINDINGS)
+
+
+def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counter[str]:
+    """Prints findings as `audit` does; of several stores each with its name."""
+    from rocketspec.verbs.audit import print_findings
+
+    counts: Counter[str] = Counter()
+    for store, group in groupby(found, key=lambda pair: pair[0]):
+        mine = [finding for _, finding in group]
+        if store and as_json:
+            for finding in mine:
+                shown = {"store": store, **asdict(finding)}
+                typer.echo(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
+            counts.update(finding.severity for finding in mine)
+            continue
+        if store:
+            typer.echo(f"{store}:")
+        counts += print_findings(mine, as_json=as_json)
+    return counts
+
+
+_VERBS: Final[dict[str, Callable[..., None]]] = {"decode": _decode, "audit": _audit, "rebuild": _rebuild}
 
 
 def register(app: typer.Typer) -> None:

@@ -1,0 +1,163 @@
+"""The page `docs/petabyte.md`: what a petabyte on a thousand cores would take, by the figures of `benchmarks.spark`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["page"]
+
+_LOG: Final = 10**15
+_CORES: Final = 1_000
+_NODE_CORES: Final = 32
+_LOG_FILE: Final = 1 << 30
+_QUEUE_FILE: Final = 6_000_000
+_INDEX_ENTRIES: Final = 19_999_999
+_LINK: Final = 25e9 / 8
+_TASK_ENTRIES: Final = 2_500_000
+_TASK_QUEUES: Final = 128 << 20
+_GROUP: Final = 64 << 30
+
+_PAGE: Final = """\
+# A petabyte on a thousand cores
+
+A model, not a measurement: every constant in it is measured by `python -m benchmarks.spark` on one machine (they are in
+`benchmarks/SPARK.json`, and the machine in `benchmarks/SPARK.md`), the rest is arithmetic, shown. Assumed are only the
+cluster: {cores:,} cores of that kind, {node} to a node, each node on a link of 25 Gbit/s to where the stores and the output
+lie, and no core waiting for another's disk.
+
+## The data
+
+1 PB of commit log, and what belongs to it in the ratio of the measured store:
+
+| | bytes | files |
+|---|---:|---:|
+| commit log | {log:.2e} | {log_files:,} of 1 GiB |
+| consume queues | {queue:.2e} | {queue_files:,} of 6,000,000 bytes |
+| index files | {index:.2e} | {index_files:,} of 420,000,040 bytes |
+| all | {all:.2e} | {files:,} |
+
+`consume queues = 1e15 * {queue_ratio:.4f}` and `index = 1e15 * {index_ratio:.4f}`, the measured store's bytes of each for a byte of its log.
+
+## The cores
+
+| job | measured on one core | a core | {cores:,} cores, all {all:.2e} bytes |
+|---|---:|---:|---:|
+| decode to Parquet | {store:,} bytes in {decode_s:.2f} s | {decode_rate:.1f} MB/s | `{all:.3e} / ({cores:,} * {decode_rate:.1f}e6)` = {decode_h:.1f} h |
+| audit | {store:,} bytes in {audit_s:.2f} s | {audit_rate:.1f} MB/s | `{all:.3e} / ({cores:,} * {audit_rate:.1f}e6)` = {audit_h:.1f} h |
+| rebuild (reads the log alone) | {measured_log:,} bytes in {rebuild_s:.2f} s | {rebuild_rate:.1f} MB/s | `{log:.3e} / ({cores:,} * {rebuild_rate:.1f}e6)` = {rebuild_h:.1f} h |
+
+Tasks cost {task_ms:.1f} ms each on a core before they do anything. A decode has {tasks:,} of them - one for a log file, for
+{entries:,} index entries, for 128 MiB of queues - so `{tasks:,} * {task_ms:.1f} ms / {cores:,}` = {task_h:.2f} h in all.
+
+## The links
+
+A node's {node} cores read `{node} * rate` and write, in a decode, `{node} * rate * {parquet_ratio:.2f}` (bytes of Parquet for a byte read):
+
+| job | reads | writes | of a link of 3,125 MB/s |
+|---|---:|---:|---:|
+| decode | {decode_in:,.0f} MB/s | {decode_out:,.0f} MB/s | {decode_link:.0%} |
+| audit | {audit_in:,.0f} MB/s | | {audit_link:.0%} |
+| rebuild | {rebuild_in:,.0f} MB/s | {rebuild_out:,.0f} MB/s | {rebuild_link:.0%} |
+
+## The driver
+
+It is one process, and does not grow with the cores.
+
+| what | measured | for all |
+|---|---:|---:|
+| listing and planning, a file | {plan_us:.0f} us | `{files:,} * {plan_us:.0f} us` = {plan_h:.2f} h |
+| committing a part: rename, stat, manifest | {commit_us:.0f} us | `{tasks:,} * {commit_us:.0f} us` = {commit_h:.2f} h |
+| an audit's looks, a byte of log | {look:.5f} bytes | `1e15 * {look:.5f}` = {looks_gb:,.0f} GB; never at once: stores are audited in groups of 64 GiB of queues and index, {group_mb:,.0f} MB each, {groups:,} groups |
+
+Both are for local disks; an HTTP listing of 1,000 names takes some 100 ms, a rename on HDFS about 1 ms.
+
+## What saturates first
+
+{order}
+
+{verdict}
+"""
+
+_VERDICTS: Final = {
+    "cores": "The cores are the first to be full: more of them shorten the jobs until the next line of the table is reached.",
+    "links": "The links are the first to be full: cores wait for bytes. Nodes of fewer cores, or the tasks where the disks are, help; "
+    "a faster engine does not.",
+    "driver": "The driver is the first to be full, by listing and committing one file after the other. Several jobs, each of some "
+    "of the brokers and to a folder of its own, divide that work; nothing in a store refers to another store.",
+}
+
+
+def page(figures: dict[str, Any]) -> str:
+    """The page, from what `SPARK.json` holds."""
+    sizes, one, driver = figures["sizes"], figures["local[1]"], figures["driver"]
+    stored = sizes["log"] + sizes["queue"] + sizes["index"]
+    queue_ratio, index_ratio = sizes["queue"] / sizes["log"], sizes["index"] / sizes["log"]
+    queue, index = _LOG * queue_ratio, _LOG * index_ratio
+    every = _LOG + queue + index
+    entries = index / 20
+    counts = {
+        "log_files": -(-_LOG // _LOG_FILE),
+        "queue_files": int(queue / _QUEUE_FILE) + 1,
+        "index_files": int(entries / _INDEX_ENTRIES) + 1,
+    }
+    files = sum(counts.values())
+    tasks = counts["log_files"] + int(entries / _TASK_ENTRIES) + int(queue / _TASK_QUEUES) + 2
+    rates = {
+        "decode": stored / one["store"],
+        "audit": stored / one["audit"],
+        "rebuild": sizes["log"] / one["rebuild"],
+    }
+    hours = {
+        name: (_LOG if name == "rebuild" else every) / (_CORES * rate) / 3600 for name, rate in rates.items()
+    }
+    written = {"decode": sizes["parquet"] / stored, "audit": 0.0, "rebuild": queue_ratio + index_ratio}
+    read = {name: _NODE_CORES * rate for name, rate in rates.items()}
+    links = {name: max(read[name], read[name] * written[name]) / _LINK for name in rates}
+    task_h = tasks * one["empty_task"] / _CORES / 3600
+    plan_h, commit_h = (files * driver["plan_file"] / 3600, tasks * driver["commit_part"] / 3600)
+    limits = {
+        "cores": ("the cores: decode and the tasks' own cost", hours["decode"] + task_h),
+        "links": (
+            "the links: as long as they need for decode, both ways at once",
+            hours["decode"] * links["decode"],
+        ),
+        "driver": ("the driver: planning and committing", plan_h + commit_h),
+    }
+    order = sorted(limits, key=lambda name: -limits[name][1])
+    lines = ["| decode, if nothing else held it up | hours |", "|---|---:|"]
+    lines += [f"| {limits[name][0]} | {limits[name][1]:.2f} |" for name in order]
+    return _PAGE.format(
+        cores=_CORES,
+        node=_NODE_CORES,
+        log=float(_LOG),
+        queue=queue,
+        index=index,
+        all=every,
+        files=files,
+        **counts,
+        queue_ratio=queue_ratio,
+        index_ratio=index_ratio,
+        store=stored,
+        measured_log=sizes["log"],
+        entries=_TASK_ENTRIES,
+        tasks=tasks,
+        task_ms=one["empty_task"] * 1e3,
+        task_h=task_h,
+        parquet_ratio=written["decode"],
+        plan_us=driver["plan_file"] * 1e6,
+        plan_h=plan_h,
+        commit_us=driver["commit_part"] * 1e6,
+        commit_h=commit_h,
+        look=driver["look_bytes_per_log_byte"],
+        looks_gb=_LOG * driver["look_bytes_per_log_byte"] / 1e9,
+        groups=int((queue + index) / _GROUP) + 1,
+        group_mb=driver["look_bytes_per_log_byte"] * _LOG / ((queue + index) / _GROUP) / 1e6,
+        order="\n".join(lines),
+        verdict=_VERDICTS[order[0]],
+        **{f"{name}_s": one["store" if name == "decode" else name] for name in rates},
+        **{f"{name}_rate": rate / 1e6 for name, rate in rates.items()},
+        **{f"{name}_h": value for name, value in hours.items()},
+        **{f"{name}_in": value / 1e6 for name, value in read.items()},
+        **{f"{name}_out": read[name] * written[name] / 1e6 for name in rates},
+        **{f"{name}_link": value for name, value in links.items()},
+    )

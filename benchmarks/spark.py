@@ -1,0 +1,304 @@
+"""The jobs on Spark against the engine alone: `python -m benchmarks.spark`, which writes three files.
+
+They are `SPARK.json` (every figure), `SPARK.md` and `docs/petabyte.md`, a model made of these figures. Each session -
+`local[1]`, `local[2]`, and a standalone cluster of one and of two workers of one core - lives in a process of its own;
+its start, and one job that warms its workers up, are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_columnar.audit import audit
+from rocket_columnar.audit_ranges import look, plan_audit
+from rocket_columnar.build import build
+from rocket_columnar.decode import decode
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.store import find_files
+from rocket_columnar.write import write
+from rocket_spark import audit_stores, decode_stores, open_session, plan_decode, rebuild_stores
+from rocket_spark._commit import Output
+from rocket_spark.jobs import run_tasks
+
+from benchmarks import machine, petabyte
+from benchmarks.data import geometry_for, make_puts
+from benchmarks.store_2gb import make_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+ROOT: Final = Path(__file__).parents[1]
+ENTRIES: Final = 19_000_000
+STORE_BYTES: Final = 2 << 30
+QUICK: Final = (200_000, 16 << 20)
+_EMPTY_TASKS: Final = 200
+_COMMITTED: Final = 2_000
+
+_BARS: Final = """\
+| what | bar | measured |
+|---|---|---|
+| decode of an index file on local[2] : one process, one thread (time) | at most 1.5 | {decode:.2f} |
+| audit on local[2] : the engine with two threads (speed) | at least 0.8 | {audit:.2f} |
+| decode, 1 to 2 cores (speed) | at least 1.7 | {decode_cores:.2f} |
+| audit, 1 to 2 cores (speed) | at least 1.7 | {audit_cores:.2f} |
+| decode, 1 to 2 workers (speed) | at least 1.7 | {decode_workers:.2f} |
+| audit, 1 to 2 workers (speed) | at least 1.7 | {audit_workers:.2f} |
+"""
+
+_PAGE: Final = """\
+# Jobs on Spark
+
+Measured on {date} by `{command}`, which writes this page, `SPARK.json` and `docs/petabyte.md`.
+
+An index file of {entries:,} entries is decoded to Parquet; a store of {store:.2f} GB - commit log, consume queues, index -
+is audited, rebuilt and decoded. Sessions are open and warm: their start is told apart. Times are medians of {rounds}
+rounds, files in the page cache.
+
+{machine}
+
+{bars}
+| where | session start | decode {entries:,} entries | audit | rebuild | decode the store | a task that does nothing |
+|---|---:|---:|---:|---:|---:|---:|
+{rows}"""
+
+
+def _median(work: Callable[[], Any], rounds: int) -> float:
+    seconds = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+def _fresh(out: Path, work: Callable[[Path], Any]) -> Callable[[], None]:
+    """Work that writes to a folder; what was there before goes, unmeasured work of no weight."""
+
+    def run() -> None:
+        shutil.rmtree(out, ignore_errors=True)
+        work(out)
+
+    return run
+
+
+def _engine(scratch: Path, rounds: int, threads: int) -> dict[str, float]:
+    """The engine in this process."""
+    index, store, out = scratch / "one" / "index", scratch / "store", scratch / "out"
+
+    def decoded(path: Path, tables: list[str] | None) -> Callable[[Path], Any]:
+        return lambda to: write(decode(find_files(path), tables=tables, threads=threads), to, "parquet")
+
+    works: dict[str, Callable[[], Any]] = {
+        "decode": _fresh(out, decoded(index, ["index_entries"])),
+        "audit": lambda: list(audit(store, threads=threads)),
+    }
+    if threads == 1:
+        works["rebuild"] = _fresh(out, lambda to: rebuild(store, to))
+        works["store"] = _fresh(out, decoded(store, None))
+    for name in ("decode", "audit"):
+        works[name]()  # compiles
+    return {name: _median(work, rounds if name in ("decode", "audit") else 1) for name, work in works.items()}
+
+
+def _spark(scratch: Path, rounds: int, master: str) -> dict[str, float]:
+    """The jobs in one session."""
+    index, store, out = scratch / "one" / "index", scratch / "store", scratch / "out"
+    begin = time.perf_counter()
+    conf = {"spark.executor.memory": "2g", "spark.log.level": "ERROR"}
+    spark = open_session(master, conf=conf)
+    figures = {"start": time.perf_counter() - begin}
+    works: dict[str, Callable[[], Any]] = {
+        "decode": _fresh(out, lambda to: decode_stores(spark, index, to, ["index_entries"])),
+        "audit": lambda: list(audit_stores(spark, store)),
+        "rebuild": _fresh(out, lambda to: rebuild_stores(spark, store, to)),
+        "store": _fresh(out, lambda to: decode_stores(spark, store, to)),
+    }
+    for name in ("decode", "audit"):
+        works[name]()
+    for name, work in works.items():
+        figures[name] = _median(work, rounds if name in ("decode", "audit") else 1)
+    empty = _median(lambda: run_tasks(spark, len, ["task"] * _EMPTY_TASKS, what="empty"), rounds)
+    figures["empty_task"] = empty / _EMPTY_TASKS
+    spark.stop()
+    return figures
+
+
+def _driver(scratch: Path) -> dict[str, float]:
+    """What the driver does for each file and each part, alone."""
+    store, out = scratch / "store", scratch / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    begin = time.perf_counter()
+    plan = plan_decode(store, out)
+    figures = {"plan_file": (time.perf_counter() - begin) / plan.files}
+    with Output(out) as output:
+        for number in range(_COMMITTED):
+            (output.attempts / f"{number}").write_bytes(b"part")
+        parts = {f"table/part-{number:05}": f"{number}" for number in range(_COMMITTED)}
+        begin = time.perf_counter()
+        output.commit(parts, {})
+        figures["commit_part"] = (time.perf_counter() - begin) / _COMMITTED
+    shutil.rmtree(out)
+    audited = plan_audit(store)
+    looks = [look(audited, file) for file in (*audited.queues, *audited.content_indexes)]
+    held = sum(one.low.nbytes + one.high.nbytes for one in looks if one is not None)
+    figures["look_bytes_per_log_byte"] = held / max(sum(audited.log_sizes), 1)
+    return figures
+
+
+def _sizes(scratch: Path) -> dict[str, int]:
+
+    sizes = dict.fromkeys(("log", "queue", "index"), 0)
+    for file in find_files(scratch / "store"):
+        if file.kind in sizes:
+            with file.open() as reader:
+                sizes[file.kind] += reader.allocated
+    parquet = sum(path.stat().st_size for path in (scratch / "out").rglob("*.parquet"))
+    return {**sizes, "parquet": parquet}
+
+
+def _child(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
+    if what.startswith("engine-"):
+        return _engine(scratch, rounds, int(what.removeprefix("engine-")))
+    if what == "driver":
+        return _driver(scratch)
+    if what == "sizes":
+        return _sizes(scratch)
+    with ExitStack() as stack:
+        master = what
+        if what.startswith("workers-"):
+            sys.path.insert(0, str(ROOT / "tests" / "support"))
+            from spark_servers import cluster  # noqa: PLC0415 - where the path leads
+
+            logs = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            count = int(what.removeprefix("workers-"))
+            master = stack.enter_context(cluster(logs, workers=count, memory="3g")).master
+        return _spark(scratch, rounds, master)
+
+
+def _measured(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
+    print(f"{what} ...", file=sys.stderr, flush=True)
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.spark",
+        "--child",
+        what,
+        str(scratch),
+        "--rounds",
+        str(rounds),
+    ]
+    begin = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode:
+        raise SystemExit(f"{what} failed:\n{done.stderr[-4000:]}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    told = ", ".join(f"{name} {value:.3g}" for name, value in result.items())
+    print(f"    {told}; {time.perf_counter() - begin:.0f} s in all", file=sys.stderr, flush=True)
+    return result
+
+
+def _make(scratch: Path, entries: int, store_bytes: int) -> None:
+
+    folder = scratch / "one" / "index"
+    folder.mkdir(parents=True)
+    puts = make_puts(entries)
+    paths = [folder / "20260101000000000"]
+    build(
+        paths, puts.keys, puts.phy_offsets, puts.store_timestamps, topic="T", geometry=geometry_for(entries)
+    )
+    file_size = min(1 << 30, max(store_bytes // 4, 1 << 20))
+    make_store(scratch / "store", store_bytes, file_size=file_size, body_size=0)
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small data, one round: does it run?")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="rounds of which the median counts [default: 3]"
+    )
+    parser.add_argument("--scratch", type=Path, help="where the data is made [default: the system's]")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="folder for the three files [default: where they belong]"
+    )
+    parser.add_argument("--child", nargs=2, metavar=("WHAT", "SCRATCH"), help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def _bars(figures: dict[str, Any]) -> str:
+    one, two, workers = figures["local[1]"], figures["local[2]"], (figures["workers-1"], figures["workers-2"])
+    return _BARS.format(
+        decode=two["decode"] / figures["engine-1"]["decode"],
+        audit=figures["engine-2"]["audit"] / two["audit"],
+        decode_cores=one["decode"] / two["decode"],
+        audit_cores=one["audit"] / two["audit"],
+        decode_workers=workers[0]["decode"] / workers[1]["decode"],
+        audit_workers=workers[0]["audit"] / workers[1]["audit"],
+    )
+
+
+def _row(name: str, figures: dict[str, float]) -> str:
+    cells = [
+        f"{figures[cell]:.2f} s" if cell in figures else ""
+        for cell in ("start", "decode", "audit", "rebuild", "store")
+    ]
+    empty = f"{figures['empty_task'] * 1e3:.1f} ms" if "empty_task" in figures else ""
+    return f"| {name} | {' | '.join(cells)} | {empty} |\n"
+
+
+_NAMES: Final = {
+    "engine-1": "engine alone, one thread",
+    "engine-2": "engine alone, two threads",
+    "local[1]": "Spark, local[1]",
+    "local[2]": "Spark, local[2]",
+    "workers-1": "standalone cluster, one worker of one core",
+    "workers-2": "standalone cluster, two workers of one core",
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Makes the data, measures, and writes the pages."""
+    given = _arguments(arguments)
+    if given.child:
+        print(json.dumps(_child(given.child[0], Path(given.child[1]), given.rounds)))
+        return
+    rounds = 1 if given.quick else given.rounds
+    entries, store_bytes = QUICK if given.quick else (ENTRIES, STORE_BYTES)
+    facts = machine.describe()
+    with tempfile.TemporaryDirectory(dir=given.scratch) as directory:
+        scratch = Path(directory)
+        _make(scratch, entries, store_bytes)
+        figures: dict[str, Any] = {name: _measured(name, scratch, rounds) for name in _NAMES}
+        figures["sizes"] = _measured("sizes", scratch, rounds)
+        figures["driver"] = _measured("driver", scratch, rounds)
+    figures["entries"] = entries
+    sizes = figures["sizes"]
+    text = _PAGE.format(
+        date=datetime.now(UTC).date(),
+        command="python -m benchmarks.spark" + (" --quick" if given.quick else f" --rounds {rounds}"),
+        entries=entries,
+        store=(sizes["log"] + sizes["queue"] + sizes["index"]) / 1e9,
+        rounds=rounds,
+        machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
+        bars=_bars(figures),
+        rows="".join(_row(name, figures[key]) for key, name in _NAMES.items()),
+    )
+    folders = (given.output, given.output) if given.output else (ROOT / "benchmarks", ROOT / "docs")
+    (folders[0] / "SPARK.json").write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    (folders[0] / "SPARK.md").write_text(text, "utf-8")
+    (folders[1] / "petabyte.md").write_text(petabyte.page(figures), "utf-8")
+    print(_bars(figures))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,164 @@
+"""What the cross-check joins, made in tasks: records, units, entries and ext units of stores, as plain rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from rocket_columnar._audit_dispatch import COMMIT, NOT, TopicNames, requests
+from rocket_columnar._audit_lmq import Copies, may_hold_copies
+from rocket_columnar.decode import decode
+from rocket_spec.errors import MalformedError
+from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT, Geometry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame, SparkSession
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["FileTask", "entry_rows", "ext_rows", "frame", "record_rows", "unit_rows"]
+
+_UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_ENTRY: Final = np.dtype(
+    [("key_hash", ">i4"), ("phy_offset", ">i8"), ("time_diff", ">i4"), ("prev_entry", ">i4")]
+)
+_AT_ONCE: Final = 1 << 20
+_TASK_BYTES: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileTask:
+    """One file of a store, and the geometry of its index files."""
+
+    store: str
+    file: StoreFile
+    geometry: Geometry | None
+
+
+def frame(
+    spark: SparkSession,
+    rows: Callable[[FileTask], Iterator[dict[str, Any]]],
+    tasks: Sequence[FileTask],
+    schema: str,
+) -> DataFrame:
+    """The rows of all files; small ones share a task. `rows` gives columns, `store` and `file` aside."""
+    groups = list(_grouped(tasks))
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for task in (task for number in batch.column("id").to_numpy() for task in groups[int(number)]):
+                for columns in rows(task):
+                    arrays = {name: pa.array(values) for name, values in columns.items()}
+                    count = len(next(iter(arrays.values())))
+                    named = {"store": task.store, "file": task.file.name}
+                    texts = {name: pa.repeat(pa.scalar(text), count) for name, text in named.items()}
+                    yield pa.RecordBatch.from_pydict({**texts, **arrays})
+
+    numbers = spark.range(0, len(groups), 1, max(len(groups), 1))
+    return numbers.mapInArrow(run, f"store string, file string, {schema}")
+
+
+def _grouped(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
+    """Files that are read in one task: neighbours up to `_TASK_BYTES`."""
+    held: list[FileTask] = []
+    room = 0
+    for task in tasks:
+        with task.file.open() as reader:
+            size = reader.allocated
+        if held and size > room:
+            yield held
+            held = []
+        room = (room if held else _TASK_BYTES) - size
+        held.append(task)
+    if held:
+        yield held
+
+
+def record_rows(task: FileTask) -> Iterator[dict[str, Any]]:
+    """Records of a log file, each with the hashes of its keys and the queues that it was copied to."""
+    names = TopicNames()
+    copies = Copies([task.file]) if may_hold_copies([task.file]) else None
+    for batch in requests(task.file, names, lambda _: None):
+        bounds = np.zeros(batch.phy_offset.size + 1, np.int32)
+        np.cumsum(batch.key_count, out=bounds[1:])
+        kinds = batch.transaction
+        offsets = batch.phy_offset.tolist()
+        bounded: Any = pa.array(bounds)
+        topics: Any = pa.array(batch.topic)
+        copied = [[name for name, _ in copies.of(offset)] for offset in offsets] if copies else None
+        yield {
+            "place": batch.phy_offset - task.file.base_offset,
+            "phy_offset": batch.phy_offset,
+            "size": batch.size,
+            "topic": pa.array(names.names, pa.string()).take(topics),
+            "queue_id": batch.queue_id,
+            "queue_offset": batch.queue_offset,
+            "tags_code": batch.tags_code,
+            "queued": ((kinds == NOT) | (kinds == COMMIT)) & batch.dispatched,
+            "keys": pa.ListArray.from_arrays(bounded, pa.array(batch.key_hash)),
+            "copies": pa.array(copied or [[]] * len(offsets), pa.list_(pa.string())),
+        }
+
+
+def unit_rows(task: FileTask) -> Iterator[dict[str, Any]]:
+    """Units of a queue file up to the last byte that is not zero; those that are all zeros are left out."""
+    file = task.file
+    with file.open() as reader:
+        whole = reader.size // QUEUE_UNIT.size
+        last = reader.last_nonzero(0, reader.size)
+        count = 0 if last is None else min(last // QUEUE_UNIT.size + 1, whole)
+        for start in range(0, count, _AT_ONCE):
+            stop = min(start + _AT_ONCE, count)
+            raw = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size)
+            numbers, units = _written(raw, _UNIT, start)
+            yield {
+                "number": numbers,
+                "logical": numbers + file.base_offset // QUEUE_UNIT.size,
+                "topic": pa.repeat(pa.scalar(file.topic, pa.string()), numbers.size),
+                "queue_id": np.full(numbers.size, file.queue_id or 0, np.int32),
+                "phy_offset": units["phy_offset"].astype(np.int64),
+                "size": units["size"].astype(np.int32),
+                "tags_code": units["tags_code"].astype(np.int64),
+            }
+
+
+def entry_rows(task: FileTask) -> Iterator[dict[str, Any]]:
+    """Entries of an index file from 1 on; those that are all zeros are left out."""
+    assert task.geometry is not None  # noqa: S101 - for the type checkers
+    base = task.geometry.entries_offset
+    with task.file.open() as reader:
+        last = reader.last_nonzero(base, min(reader.size, task.geometry.file_size))
+        count = 0 if last is None else (last - base) // INDEX_ENTRY.size + 1
+        for start in range(1, count, _AT_ONCE):
+            stop = min(start + _AT_ONCE, count)
+            length = min((stop - start) * INDEX_ENTRY.size, reader.size - base - start * INDEX_ENTRY.size)
+            raw = reader.read(base + start * INDEX_ENTRY.size, length - length % INDEX_ENTRY.size)
+            numbers, entries = _written(raw, _ENTRY, start)
+            yield {
+                "number": numbers,
+                "key_hash": entries["key_hash"].astype(np.int32),
+                "phy_offset": entries["phy_offset"].astype(np.int64),
+            }
+
+
+def _written(raw: NDArray[np.uint8], dtype: np.dtype[Any], start: int) -> tuple[NDArray[np.int64], Any]:
+    """Numbers and fields of the cells that are not all zeros."""
+    there = raw.reshape(-1, dtype.itemsize).any(axis=1)
+    return np.flatnonzero(there).astype(np.int64) + start, raw.view(dtype)[there]
+
+
+def ext_rows(task: FileTask) -> Iterator[dict[str, Any]]:
+    """Ext units of a file, as far as it can be decoded."""
+    columns = ["topic", "queue_id", "address", "tags_code"]
+    try:
+        for _, batch in decode([task.file], tables=["consume_queue_ext"], columns=columns):
+            yield {
+                name: batch.column(name).cast("string") if name == "topic" else batch.column(name)
+                for name in columns
+            }
+    except MalformedError:
+        return  # addresses into it will not be found

@@ -1,0 +1,291 @@
+"""Auditing stores on Spark by ranges of physical offset, without a shuffle.
+
+Each store's plan, each look at a queue or index file, and each few ranges of a log are tasks of their own. A range
+needs of the queues and the index only what points into it, and is sent where that lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_columnar import audit_ranges as engine
+from rocket_columnar.audit import audit as whole_audit
+from rocket_spec.errors import UsageError
+
+from rocket_spark._cross_check import CrossCheck, cross_check
+from rocket_spark._stores import StorePath, name_stores, store_files
+from rocket_spark.files import storage_for
+from rocket_spark.files._storage import is_remote
+from rocket_spark.jobs import Progress, one_line_errors, run_tasks, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+    from rocket_columnar.audit import Finding, Level
+    from rocket_columnar.audit_ranges import Looks, Plan, Range, RangeResult
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+__all__ = ["audit_stores", "cross_check_stores"]
+
+_TASK_BYTES: Final = 128 << 20
+"""Bytes of queue files, or of log, that one task takes."""
+
+_GROUP_BYTES: Final = 64 << 30
+"""Bytes of queue and index files of the stores that are audited together: what is known of them lies in the driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanTask:
+    store: str
+    path: str
+    level: Level
+    geometry: Geometry | None
+    storage: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _LookTask:
+    store: str
+    files: tuple[StoreFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _RangeTask:
+    store: str
+    ranges: tuple[Range, ...]
+    looks: Looks
+
+
+def audit_stores(
+    spark: SparkSession,
+    stores: StorePath | Sequence[StorePath],
+    level: Level = "default",
+    *,
+    geometry: Geometry | None = None,
+    storage: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Iterator[tuple[str, Finding]]:
+    """What is wrong with stores: the findings of `rocket_columnar.audit.audit`, each behind the name of its store.
+
+    Args:
+        spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
+        stores: the directories of one store or several, as paths or URIs of S3 or HDFS; one has the name "".
+        level: "quick", "default" or "deep", as of `audit`.
+        geometry: of the index files; else it is inferred, store by store.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
+        progress: see `rocket_spark.jobs.Progress`.
+
+    Raises:
+        UsageError: no store, or a geometry that does not fit.
+        OSError: a store cannot be read.
+        JobError: Spark gave up.
+    """
+    named = name_stores(stores)
+    if level == "quick":
+        tasks = _plan_tasks(named, level, geometry, storage)
+        for task, found in zip(
+            tasks, run_tasks(spark, quick_task, tasks, what="stores", progress=progress), strict=True
+        ):
+            yield from ((task.store, one) for one in found)
+        return
+    for plans in _groups(_plans(spark, _plan_tasks(named, level, geometry, storage), progress)):
+        yield from _audit(spark, plans, progress)
+
+
+def cross_check_stores(
+    spark: SparkSession,
+    stores: StorePath | Sequence[StorePath],
+    findings: Iterable[tuple[str, Finding]],
+    *,
+    geometry: Geometry | None = None,
+    storage: Mapping[str, str] | None = None,
+) -> CrossCheck:
+    """Holds findings of `audit_stores` against a second formulation, sort-merge joins in Spark SQL.
+
+    Args:
+        spark: the session that runs the tasks.
+        stores: those that were audited, at rest since.
+        findings: what `audit_stores` gave, at the level "default" or "deep".
+        geometry: as there.
+        storage: as there.
+
+    Raises:
+        UsageError: no store, or a geometry that does not fit.
+        OSError: a store cannot be read.
+        JobError: Spark gave up.
+    """
+    plans = _plans(spark, _plan_tasks(name_stores(stores), "default", geometry, storage), silent)
+    with one_line_errors():
+        return cross_check(spark, plans, findings)
+
+
+def _plan_tasks(
+    stores: dict[str, str],
+    level: Level,
+    geometry: Geometry | None,
+    storage: Mapping[str, str] | None,
+) -> list[_PlanTask]:
+    return [_PlanTask(name, path, level, geometry, dict(storage or {})) for name, path in stores.items()]
+
+
+def _plans(spark: SparkSession, tasks: list[_PlanTask], progress: Progress) -> dict[str, Plan]:
+    """The plan of each store's audit, by its name."""
+    if len(tasks) == 1:
+        return {tasks[0].store: plan_task(tasks[0])}
+    plans = run_tasks(spark, plan_task, tasks, what="stores", progress=progress)
+    return {task.store: plan for task, plan in zip(tasks, plans, strict=True)}
+
+
+def plan_task(task: _PlanTask) -> Plan:
+    """In a task: the plan of one store."""
+    if not is_remote(task.path):
+        return engine.plan_audit(task.path, task.level, geometry=task.geometry)
+    files = store_files(task.path, task.storage)
+    storage, uri = storage_for(task.path, task.storage)
+    live = any(info.name == "abort" for info in storage.list(uri))
+    return engine.plan_files(files, task.level, live=live, geometry=task.geometry)
+
+
+def quick_task(task: _PlanTask) -> list[Finding]:
+    """In a task: all of one store's quick audit."""
+    if is_remote(task.path):
+        raise UsageError(f"{task.path}: a quick audit reads stores that lie under a path")
+    return list(whole_audit(task.path, task.level, geometry=task.geometry))
+
+
+def _groups(plans: dict[str, Plan]) -> Iterator[dict[str, Plan]]:
+    """Stores that are audited together."""
+    group: dict[str, Plan] = {}
+    held = 0
+    for name, plan in plans.items():
+        size = sum(map(_size, (*plan.queues, *plan.content_indexes)))
+        if group and held + size > _GROUP_BYTES:
+            yield group
+            group, held = {}, 0
+        group[name] = plan
+        held += size
+    if group:
+        yield group
+
+
+def _size(file: StoreFile) -> int:
+    try:
+        with file.open() as reader:
+            return reader.size
+    except FileNotFoundError:  # expired meanwhile
+        return 0
+
+
+def _audit(spark: SparkSession, plans: dict[str, Plan], progress: Progress) -> Iterator[tuple[str, Finding]]:
+    queues = {name: list(plan.queues) for name, plan in plans.items()}
+    if any(plan.live for plan in plans.values()):
+        # A broker may roll its index: queues first, then the index files that are there.
+        found = _looks(spark, plans, queues, "queues", progress)
+        plans = {name: engine.relisted(plan) if plan.live else plan for name, plan in plans.items()}
+        indexes = {name: list(plan.content_indexes) for name, plan in plans.items()}
+        for name, looks in _looks(spark, plans, indexes, "index files", progress).items():
+            found[name] += looks
+    else:
+        files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
+        found = _looks(spark, plans, files, "queues and index files", progress)
+    known = {name: engine.Looks.of(found[name]) for name in plans}
+    tasks = [
+        _RangeTask(name, ranges, _narrowed(known[name], ranges))
+        for name, plan in plans.items()
+        for ranges in _joined(plan.ranges)
+    ]
+    results = run_tasks(spark, range_task, tasks, what="ranges of the log", progress=progress, common=plans)
+    for name, plan in plans.items():
+        mine = (
+            one for task, found in zip(tasks, results, strict=True) if task.store == name for one in found
+        )
+        yield from ((name, one) for one in engine.findings(plan, known[name], mine))
+
+
+def _looks(
+    spark: SparkSession,
+    plans: dict[str, Plan],
+    files: dict[str, list[StoreFile]],
+    what: str,
+    progress: Progress,
+) -> dict[str, list[Any]]:
+    tasks: list[_LookTask] = []
+    for name in plans:
+        held: list[StoreFile] = []
+        room = _TASK_BYTES
+        for file in files[name]:
+            room -= _size(file)
+            held.append(file)
+            if room <= 0:
+                tasks.append(_LookTask(name, tuple(held)))
+                held, room = [], _TASK_BYTES
+        if held:
+            tasks.append(_LookTask(name, tuple(held)))
+    found: dict[str, list[Any]] = {name: [] for name in plans}
+    for task, looks in zip(
+        tasks, run_tasks(spark, look_task, tasks, what=what, progress=progress, common=plans), strict=True
+    ):
+        found[task.store] += looks
+    return found
+
+
+def look_task(task: _LookTask, plan: Plan) -> list[Any]:
+    """In a task: what some queue or index files hold."""
+    return [engine.look(plan, file) for file in task.files]
+
+
+def _joined(ranges: Sequence[Range]) -> Iterator[tuple[Range, ...]]:
+    """Neighbouring ranges up to `_TASK_BYTES`."""
+    held: list[Range] = []
+    for one in ranges:
+        if held and one.end - held[0].begin > _TASK_BYTES:
+            yield tuple(held)
+            held = []
+        held.append(one)
+    if held:
+        yield tuple(held)
+
+
+def _narrowed(looks: Looks, ranges: Sequence[Range]) -> Looks:
+    """Of all blocks those that point into these ranges; the first range also has what points nowhere."""
+    begin = ranges[0].begin if ranges[0].number else -(1 << 63)
+    end = ranges[-1].end
+    return engine.Looks(
+        _blocks(looks.queues, begin, end, needed=False), _blocks(looks.indexes, begin, end, needed=True)
+    )
+
+
+_NONE: Final[NDArray[np.int64]] = np.empty(0, np.int64)
+
+
+def _blocks(blocks: Any, begin: int, end: int, *, needed: bool) -> Any:
+    """The blocks that meet [begin, end); files without any stay where headers are `needed`, and lose what was found."""
+    kept = np.flatnonzero((blocks.low < end) & (blocks.high >= begin))
+    owners = np.arange(len(blocks.files)) if needed else np.unique(blocks.owner[kept])
+    files = tuple(
+        replace(blocks.files[owner], low=_NONE, high=_NONE, marks=type(blocks.files[owner].marks)())
+        for owner in owners.tolist()
+    )
+    return replace(
+        blocks,
+        files=files,
+        owner=np.searchsorted(owners, blocks.owner[kept]).astype(np.int32),
+        number=blocks.number[kept],
+        low=blocks.low[kept],
+        high=blocks.high[kept],
+    )
+
+
+def range_task(task: _RangeTask, plan: Plan) -> list[RangeResult]:
+    """In a task: some ranges of a log."""
+    results: list[RangeResult] = []
+    for part in task.ranges:
+        start = results[-1].next if results and results[-1].range.end == part.begin else None
+        start = start if start is not None and part.begin <= start < part.end else None
+        results.append(engine.check_range(plan, task.looks, part, start=start))
+    return results

@@ -1,0 +1,117 @@
+"""`audit_stores`: the findings of the single-machine audit, on golden stores and on those with planted defects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar.audit import audit
+from rocket_golden import Damaged, damaged, open_damaged
+from rocket_golden import stores as golden_names
+from verb_run import Run, runner
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+FEW = ("mixed", "ext", "lmq", "killed-restarted")
+
+
+def judged_by_joins(variant: Damaged) -> bool:
+    """Whether the planted defect takes two files to tell; a chain that does not lead to an entry takes one."""
+    from rocket_spark._cross_check import CODES
+
+    in_one_file = variant.damage == "index.missing_key" and variant.file.startswith("index/")
+    return variant.damage in CODES and not in_one_file
+
+
+def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damaged]) -> set[str]:
+    """Both formulations on all stores, in one job each; the codes that the joins found."""
+    from rocket_spark import audit_stores, cross_check_stores
+    from rocket_spark._stores import name_stores
+
+    paths = list(stores.values())
+    findings = list(audit_stores(spark, paths, "deep"))
+    joined = cross_check_stores(spark, paths, findings)
+    assert joined.disagreements == ()
+    keys = {path: key for key, path in name_stores(paths).items()}
+    for name, store in stores.items():
+        key = keys[str(store)]
+        mine = [one for at, one in findings if at == key]
+        assert mine == list(audit(store, "deep")), name
+        if name in planted:
+            variant = planted[name]
+            places = {(one.code, one.file, one.offset) for one in mine}
+            assert (variant.damage, variant.file, variant.offset) in places
+            if judged_by_joins(variant):
+                assert variant.damage in {code for at, code, _, _ in joined.defects if at == key}, name
+    return {code for _, code, _, _ in joined.defects}
+
+
+def test_planted_defects_are_found_both_ways(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    from rocket_spark._cross_check import CODES
+
+    others = ("mixed-log-crc", "mixed-log-magic", "mixed-index-chain-cycle", "mixed-checkpoint-ahead")
+    planted = {
+        variant.name: variant
+        for variant in damaged()
+        if variant.store == "mixed" and (judged_by_joins(variant) or variant.name in others)
+    }
+    stores = {name: open_damaged(name, tmp_path / name) for name in planted}
+    stores |= {name: golden[name] for name in FEW}
+    assert check(spark, stores, planted) == CODES
+
+
+@pytest.mark.soak
+def test_every_golden_store_and_every_planted_defect(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    planted = {variant.name: variant for variant in damaged()}
+    stores = {name: open_damaged(name, tmp_path / name) for name in planted}
+    check(spark, stores | golden, planted)
+    assert set(golden) == set(golden_names())
+
+
+@pytest.fixture
+def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`rocketspec spark ...` in this process, with the session of the tests."""
+    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    return runner("spark", capfd, monkeypatch)
+
+
+def test_the_verb_audits_stores(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
+    wrong = open_damaged("mixed-queue-order", tmp_path)
+    done = verb("audit", golden["mixed"], wrong, "--cross-check", "--json")
+    lines: list[dict[str, Any]] = [json.loads(line) for line in done.out.splitlines()]
+    assert [(line["store"], line["code"]) for line in lines] == [
+        (str(wrong.relative_to(golden["mixed"].parents[1])), one.code) for one in audit(wrong)
+    ]
+    assert done.code == 1
+    assert done.err.startswith("rocketspec: cross-check by joins of 788 records, 788 units and ")
+    assert done.err.endswith(" entries: agrees\n")
+
+
+def test_the_verb_on_one_healthy_store(verb: Run, golden: dict[str, Path]) -> None:
+    done = verb("audit", golden["mixed"], "--quick")
+    assert done == (0, "1 store audited: no findings\n", "")
+
+
+def test_the_verb_names_a_missing_store_before_spark_starts(verb: Run, tmp_path: Path) -> None:
+    done = verb("audit", tmp_path / "nowhere")
+    assert done == (3, "", f"rocketspec: {tmp_path / 'nowhere'}: no such file or directory\n")
+
+
+def test_the_verb_rebuilds(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
+    done = verb("rebuild", golden["mixed"], "-o", tmp_path / "out", "--json")
+    facts = json.loads(done.out)
+    assert (done.code, done.err) == (0, "")
+    assert facts["store"] == str(golden["mixed"])
+    assert all((tmp_path / "out" / file).is_file() for file in facts["files"])
+    assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out").code == 2
+    assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out", "--overwrite").code == 0

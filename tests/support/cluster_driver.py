@@ -1,0 +1,80 @@
+"""A driver for tests: decode jobs on a cluster with a fault in task 0 of each, then a rebuild.
+
+python cluster_driver.py MASTER DIRECTORY STORE...: writes DIRECTORY/KIND, and a line of JSON for each job.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rocket_spark.decode import PartTask
+
+SETTINGS = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "200ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.5",
+    "spark.executor.memory": "512m",
+    "spark.log.level": "ERROR",
+}
+
+
+def faulty(kind: str, marks: Path) -> Callable[[PartTask, str], dict[str, Any]]:
+    """What the tasks run; sent to the workers as it is."""
+
+    def work(task: PartTask, directory: str) -> dict[str, Any]:
+        import os
+        import time
+
+        from pyspark import TaskContext
+        from rocket_spark.decode import run_part
+
+        def until(mark: Path) -> None:
+            deadline = time.monotonic() + 150
+            while not mark.exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+
+        context = TaskContext.get()
+        number = context.attemptNumber() if context is not None else 0
+        if task.number or kind == "plain":
+            return run_part(task, directory)
+        if kind == "killed" and number == 0:
+            (marks / f"running-on-{os.environ['TEST_WORKER']}").touch()
+            until(marks / "never")
+        done = run_part(task, directory)
+        (marks / f"{kind}-{'again' if number else 'first'}").touch()
+        if kind == "retried" and number == 0:
+            raise OSError(errno.EIO, "a fault that a test put here")
+        if kind == "speculative" and number == 0:
+            until(marks / "speculative-again")
+        return done
+
+    return work
+
+
+def main(master: str, directory: str, *stores: str) -> None:
+    from dataclasses import asdict
+
+    from rocket_spark import decode, decode_stores, open_session, rebuild_stores
+
+    marks = Path(directory) / "marks"
+    marks.mkdir()
+    spark = open_session(master, conf=SETTINGS)
+    for kind in ("plain", "retried", "speculative", "killed"):
+        decode.run_part = faulty(kind, marks)  # type: ignore[assignment]
+        summary = decode_stores(spark, stores, Path(directory) / kind)
+        sys.stdout.write(json.dumps({"kind": kind, **asdict(summary)}) + "\n")
+        if kind == "plain":
+            rebuild_stores(spark, stores, Path(directory) / "rebuilt")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
