@@ -142,7 +142,9 @@ def test_schemas_are_schemas(name: str) -> None:
 
 def test_schema_of_the_suite_names_each_operation_with_its_fields() -> None:
     definitions = load_schema("suite_message")["$defs"]
-    assert {item["$ref"] for item in definitions["op"]["oneOf"]} == {f"#/$defs/{name}" for name in OPERATIONS}
+    assert definitions["op"]["properties"]["op"]["enum"] == list(OPERATIONS)
+    chosen = {item["if"]["properties"]["op"]["const"]: item["then"] for item in definitions["op"]["allOf"]}
+    assert chosen == {name: {"$ref": f"#/$defs/{name}"} for name in OPERATIONS}
     for name, operation in OPERATIONS.items():
         keys = {field for field, kind in operation.fields.items() if kind in {"key", "key?"}}
         schema = definitions[name]
@@ -237,6 +239,35 @@ def test_messages_of_both_sides_follow_the_schemas(tmp_path: Any) -> None:
         message = case_message(str(number), str(directory), case.ops)
         check_message("suite", message)
         check_message("adapter", adapter.handle(message))
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        {"op": "key.hash", "key": "a"},
+        {"op": "key.hash", "key": "a", "key_utf16": "0061"},
+        {"op": "key.hash"},
+        {"op": "index.select", "key": "a", "max_num": "1", "begin": "0", "end": "0"},
+        {"op": "index.put", "key": "a", "phy_offset": 0, "store_timestamp": "0"},
+        {"op": "queue.get", "cq_offset": "007"},
+        {"op": "queue.get", "cq_offset": "0", "more": 1},
+        {"op": "service.build"},
+        {"op": "index.explode"},
+        {"op": 7},
+        {"op": ["key.hash"]},
+        {},
+        [],
+        None,
+    ],
+)
+def test_an_operation_is_judged_as_the_whole_schema_does(op: Any) -> None:
+    """Each is checked by a validator of its own, which must say what the schema's if and then say."""
+    import jsonschema
+
+    message: dict[str, Any] = {"cmd": "case", "id": "1", "dir": "x", "ops": [{"op": "index.full"}, op]}
+    whole = jsonschema.Draft202012Validator(load_schema("suite_message"))
+    assert bool(problems("suite_message", message)) == (not whole.is_valid(message))
+    assert whole.is_valid({**message, "ops": message["ops"][:1]})
 
 
 @pytest.mark.parametrize(
