@@ -140,7 +140,7 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     rest = read_at(file, at + length - 8, 8) if RECORD_FIXED_V4 <= length <= size - at else b""
     where = f"physical offsets {gap.begin:,} to {gap.end:,}"
     found = f"found {gap.found}, expected {gap.expected}; {where} hold no record that verifies"
-    _, magic, recorded = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, 0, 0)
+    _, magic, recorded = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
     if tail and (not any(rest) and (magic in (0, MESSAGE_MAGIC)) and recorded in (0, gap.begin)):
         return finding(
             "log.torn",
@@ -152,7 +152,7 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     lost = f"{found}: their messages are lost, and dispatch and recovery stop here"
     if magic == BLANK_MAGIC:
         return finding("log.length", file.name, at, lost, clause="LOG-BLANK-1")
-    if magic != MESSAGE_MAGIC:
+    if magic != MESSAGE_MAGIC and len(head) >= RECORD.offset_of("magic") + 4:
         return finding("log.magic", file.name, at + RECORD.offset_of("magic"), lost)
     if RECORD_FIXED_V4 <= length <= size - at and recorded != gap.begin:
         return finding("log.position", file.name, at + RECORD.offset_of("phy_offset"), lost)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+from zlib import crc32
 
 import numpy as np
-from rocket_spec.layout import MESSAGE_MAGIC, RECORD
+from rocket_spec.layout import MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
 
 from rocket_columnar._audit_checkpoint import read_checkpoint
+from rocket_columnar._audit_files import size_of, usual_size
 from rocket_columnar._audit_record import read_at
 from rocket_columnar._audit_scan import LogStretch, TopicNames
+from rocket_columnar._record import Record, check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +28,15 @@ if TYPE_CHECKING:
     from rocket_columnar.index_file import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Deletion", "deleted_indexes", "deleted_logs", "recovery_start", "times_of", "walked_end"]
+__all__ = [
+    "Deletion",
+    "deleted_indexes",
+    "deleted_logs",
+    "recovery_start",
+    "refusal",
+    "times_of",
+    "walked_end",
+]
 
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
@@ -96,30 +107,68 @@ def recovery_start(
     return logs[0].base_offset
 
 
+def refusal(plan: Plan) -> str | None:
+    """The first file that ends the load: a broker refuses to start (`MappedFileQueue.load` 163-166)."""
+    for kind, files in (("commit-log", plan.logs), ("consume-queue", plan.queues)):
+        sizes = [(file, size_of(file) or 0) for file in files]
+        usual = usual_size([size for _, size in sizes]) if sizes else 0
+        for file, size in sizes:
+            if size != usual:
+                return f"{file.name}: a {kind} file of {size:,} bytes among others of {usual:,}"
+    return None
+
+
 def walked_end(plan: Plan, begin: int) -> int:
-    """Where the walk from `begin` meets the first bytes that are no sound record or blank."""
+    """Where the walk from `begin`, where a file begins, meets the first bytes that are no sound record or blank.
+
+    4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset.
+    """
     end = begin
-    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
-        if file.base_offset + size <= begin:
+    for file in plan.logs:
+        if file.base_offset < begin:
             continue
-        position = file.base_offset
-        gaps: list[Gap] = []
-        with file.open() as reader:
-            stretch = LogStretch(reader, position, TopicNames(), check_crc=True, compiled=plan.large)
-            for batch in stretch.run(0, reader.size, exact=True, on_gap=gaps.append):
-                if gaps or int(batch.phy_offset[0]) != position:
-                    return min([position, *(gap.begin for gap in gaps)])
-                bad = np.flatnonzero(~batch.crc_ok)
-                holes = np.flatnonzero(batch.phy_offset[1:] != batch.phy_offset[:-1] + batch.size[:-1])
-                if bad.size or holes.size:
-                    stop = min([*bad[:1].tolist(), *(holes[:1] + 1).tolist()])
-                    before = stop - 1
-                    return position if not stop else int(batch.phy_offset[before] + batch.size[before])
-                position = int(batch.phy_offset[-1] + batch.size[-1])
-        end = position
-        if not _rolls(file, position - file.base_offset):
-            return position
+        end = file.base_offset + _walked(plan, file)
+        if not _rolls(file, end - file.base_offset):
+            return end
     return end
+
+
+def _walked(plan: Plan, file: StoreFile) -> int:
+    """How far the walk comes in one file."""
+    position = 0
+    with file.open() as reader:
+        while position < reader.size:
+            gaps: list[Gap] = []
+            stretch = LogStretch(reader, file.base_offset, TopicNames(), check_crc=True, compiled=plan.large)
+            for batch in stretch.run(position, reader.size, exact=True, on_gap=gaps.append):
+                places = batch.phy_offset - file.base_offset
+                ends = places + batch.size
+                sound = batch.crc_ok & (places == np.append(position, ends[:-1]))
+                count = int(np.argmin(sound)) if not sound.all() else places.size
+                position = int(ends[count - 1]) if count else position
+                if count < places.size:
+                    break
+            size = _misplaced(file, position, reader.size)
+            if not size:
+                return position
+            position += size
+    return position
+
+
+def _misplaced(file: StoreFile, at: int, size: int) -> int:
+    """Length of a record that is sound but for its own offset; 0 where none lies there."""
+    head = read_at(file, at, RECORD_FIXED_V4)
+    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
+        return 0
+    length = int.from_bytes(head[:4], signed=True)
+    if not RECORD_FIXED_V4 <= length <= size - at:
+        return 0
+    window = read_at(file, at, length)
+    record = check(window, 0)
+    if not isinstance(record, Record) or record.fixed[6] == file.base_offset + at:
+        return 0
+    body = window[record.body : record.topic - 1]
+    return length if not body or crc32(body) & 0x7FFFFFFF == record.fixed[2] else 0
 
 
 def _rolls(file: StoreFile, at: int) -> bool:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rocket_columnar.audit_restart import Deletion, LostKeys, restart
+from rocket_columnar._audit_restart_queue import QueueStart, queue_starts
+from rocket_columnar.audit_restart import Deletion, LostKey, LostUnits, restart
 from rocket_columnar.hashing import hash_key
 from rocket_columnar.index_file import IndexFile
+from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores, truth
-from store_bytes import BEGIN, blank, checkpoint, put, record
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, blank, checkpoint, put, record, unit
+
+REAL = Path(__file__).parents[1] / "spec" / "real"
 
 
 def test_the_start_after_a_real_kill(tmp_path: Path) -> None:
@@ -24,14 +32,14 @@ def test_the_start_after_a_real_kill(tmp_path: Path) -> None:
     assert plan.dispatch_from == next(
         line["commit_log_offset"] for line in lines if line["type"] == "dispatch"
     )
-    assert plan.lost == ()
+    assert len(plan.lost) == 0
 
 
 @pytest.mark.parametrize("name", [name for name in stores() if name not in ("killed", "live-copy")])
 def test_a_clean_start_deletes_no_index_file_and_loses_nothing(name: str, tmp_path: Path) -> None:
     plan = restart(open_store(name, tmp_path))
     assert plan.clean
-    assert plan.lost == ()
+    assert len(plan.lost) == 0
     assert [one for one in plan.deletions if not one.file.startswith("commitlog/")] == []
 
 
@@ -50,7 +58,7 @@ def crashed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-LOST = LostKeys("T", 0, (hash_key("T#a"), hash_key("T#b")))
+LOST = [LostKey("T", "a", 0, hash_key("T#a")), LostKey("T", "b", 0, hash_key("T#b"))]
 
 
 def test_keys_before_the_recoverys_start_are_lost(crashed: Path) -> None:
@@ -62,21 +70,22 @@ def test_keys_before_the_recoverys_start_are_lost(crashed: Path) -> None:
         ("delete", "index/20260101000000000", None),
         ("delete", f"commitlog/{1024:020}", None),
     ]
-    assert plan.lost == (LOST,)
+    assert list(plan.lost) == LOST
+    assert plan.lost.records == 1
 
 
 def test_a_ms_less_and_recovery_begins_one_file_earlier(crashed: Path) -> None:
     put(crashed, "checkpoint", checkpoint(BEGIN + 62_999, BEGIN + 64_000, 0))
     plan = restart(crashed)
     assert plan.dispatch_from == 0
-    assert plan.lost == ()
+    assert len(plan.lost) == 0
 
 
 def test_index_safe_goes_by_the_index_time_too(crashed: Path) -> None:
     put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, 0))
     plan = restart(crashed, index_safe=True)
     assert plan.dispatch_from == 0
-    assert plan.lost == ()
+    assert len(plan.lost) == 0
 
 
 def test_an_index_time_that_is_not_earlier_keeps_the_file(crashed: Path) -> None:
@@ -96,3 +105,67 @@ def test_a_bad_record_cuts_the_log(crashed: Path) -> None:
     assert plan.log_end == 512
     expected = "the log ends at physical offset 512; the records behind it are lost"
     assert plan.deletions[0] == Deletion("truncate", f"commitlog/{512:020}", 0, expected)
+
+
+def scripts() -> dict[str, Any]:
+    """Stores that the real 4.9.3 loaded, those without steps of their own before that."""
+    made = runpy.run_path(str(REAL / "restart_scripts.py"))
+    chosen = made["_clean"]() | made["_refused"]() | made["_unclean"]()
+    odd = {  # settings that are not the default, files that are no store's
+        "clean, wrong checksum, unchecked",
+        "queue directory that is no number",
+        "index directory that ends the load",
+    }
+    return {name: script for name, script in chosen.items() if name not in odd}
+
+
+@pytest.mark.parametrize("name", scripts())
+def test_what_real_stores_did(name: str, tmp_path: Path) -> None:
+    """Log end, deleted files and queue ends of a load, as `tests/spec/real/restarts.json` has them."""
+    script = scripts()[name]
+    after = json.loads((REAL / "restarts.json").read_text("utf-8"))[name][0]
+    for file, data in script["files"].items():
+        put(tmp_path, file, bytes.fromhex(data))
+    safe = script["config"].get("messageIndexSafe", False)
+    plan = restart(tmp_path, index_safe=safe, geometry=Geometry(7, 12))
+    assert (plan.refused is None) == after["result"]
+    if not after["result"]:
+        return
+    assert plan.log_end == json.loads(after["log"])[1]
+    gone = {file for file in script["files"] if file not in after["files"]}
+    predicted = {one.file for one in plan.deletions if one.action == "delete"}
+    if plan.clean:  # else a recovery may make a queue's file again
+        assert predicted == gone
+        ends = {f"{queue.topic}/{queue.queue_id}": queue for queue in queue_starts_of(tmp_path, plan.log_end)}
+        for queue, bounds in after["queues"].items():
+            assert [ends[queue].end // 20, ends[queue].max_phy_offset] == json.loads(bounds)[1:]
+    else:
+        assert {file for file in predicted if not file.startswith("consumequeue")} == {
+            file for file in gone if not file.startswith("consumequeue")
+        }
+
+
+def queue_starts_of(root: Path, log_end: int) -> list[QueueStart]:
+    files = find_files(root)
+    queues = [file for file in files if file.kind == "queue"]
+    return queue_starts(queues, log_end, has_log=any(file.kind == "log" for file in files))
+
+
+def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:
+    """CQ-REC: the walk ends at the unit of size 0; another queue's end keeps dispatch from coming back to it."""
+    records = [
+        record(120 * number, queue_offset=number, properties=b"KEYS\1k", body=b"x" * 22)
+        for number in range(4)
+    ]
+    other = record(120 * 4, queue_id=1)
+    assert {len(one) for one in records} == {120}
+    put(tmp_path, f"commitlog/{0:020}", (b"".join(records) + other).ljust(1024, b"\0"))
+    units = [unit(120 * number, 120) for number in range(4)]
+    units[1] = unit(120, 0)
+    put(tmp_path, f"consumequeue/T/0/{0:020}", b"".join(units).ljust(100, b"\0"))
+    put(tmp_path, f"consumequeue/T/1/{0:020}", unit(480, len(other)).ljust(100, b"\0"))
+    plan = restart(tmp_path, geometry=Geometry(4, 8))
+    reason = "the unit at logical offset 1 is none that 4.9.3 takes"
+    assert plan.deletions == (Deletion("truncate", f"consumequeue/T/0/{0:020}", 20, reason),)
+    assert plan.lost_units == (LostUnits("T", 0, 2, 2, 240, reason),)
+    assert plan.dispatch_from == 480 + len(other)

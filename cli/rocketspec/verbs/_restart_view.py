@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -20,38 +21,57 @@ _SHOWN: Final = 20
 def show(usual: Restart, safe: Restart, *, as_json: bool) -> None:
     """Prints the plan of a start, and how messageIndexSafe would change it."""
     if as_json:
-        for one in usual.deletions:
-            _line(asdict(one))
-        for lost in usual.lost:
-            _line({"lost": asdict(lost)})
-        _line(
-            {
-                "clean": usual.clean,
-                "dispatch_from": usual.dispatch_from,
-                "log_end": usual.log_end,
-                "lost_records": len(usual.lost),
-                "index_safe": {"dispatch_from": safe.dispatch_from, "lost_records": len(safe.lost)},
-            }
-        )
-        return
+        _show_json(usual, safe)
+    else:
+        _show_text(usual, safe)
+
+
+def _show_json(usual: Restart, safe: Restart) -> None:
+    for one in usual.deletions:
+        _line(asdict(one))
+    for unit in usual.lost_units:
+        _line({"lost_units": asdict(unit)})
+    for key in usual.lost:
+        _line({"lost_key": key._asdict()})
+    _line(
+        {
+            "clean": usual.clean,
+            "refused": usual.refused,
+            "walk_from": usual.walk_from,
+            "log_end": usual.log_end,
+            "dispatch_from": usual.dispatch_from,
+            "lost_units": sum(unit.count for unit in usual.lost_units),
+            "lost_keys": len(usual.lost),
+            "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
+        }
+    )
+
+
+def _show_text(usual: Restart, safe: Restart) -> None:
     typer.echo("the last stop was clean" if usual.clean else "found an abort file: a start recovers")
+    if usual.refused is not None:
+        typer.echo(f"a broker does not start on these files: {usual.refused}")
+        return
     for one in usual.deletions:
         place = one.file if one.offset is None else f"{one.file} from byte {one.offset:,} on"
         typer.echo(f"{one.action} {place}: {one.reason}")
-    if usual.clean:
-        typer.echo(f"the log is walked from {usual.dispatch_from:,}, and ends at {usual.log_end:,}")
-        return
-    typer.echo(f"dispatched again from {usual.dispatch_from:,} to the log's end, {usual.log_end:,}")
-    for lost in usual.lost[:_SHOWN]:
-        hashes = ", ".join(map(str, lost.key_hashes))
+    typer.echo(f"the log is walked from {usual.walk_from:,}, and ends at {usual.log_end:,}")
+    typer.echo(f"dispatch begins {'' if usual.clean else 'again '}at {usual.dispatch_from:,}")
+    for unit in usual.lost_units:
         typer.echo(
-            f"lost: keys of the record at physical offset {lost.phy_offset:,} of {lost.topic} (hashes {hashes})"
+            f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,} on, the first of "
+            f"the record at physical offset {unit.phy_offset:,}: {unit.reason}"
         )
+    for key in islice(usual.lost, _SHOWN):
+        text = f"key {key.key!r}" if key.key is not None else f"the key with hash {key.key_hash}"
+        typer.echo(f"lost: {text} of {key.topic}, the record at physical offset {key.phy_offset:,}")
     if len(usual.lost) > _SHOWN:
-        typer.echo(f"lost: keys of {len(usual.lost) - _SHOWN:,} more records")
-    typer.echo(
-        f"with messageIndexSafe: dispatched again from {safe.dispatch_from:,}, keys of {len(safe.lost):,} records lost"
-    )
+        typer.echo(f"lost: {len(usual.lost) - _SHOWN:,} more keys; --json lists them all")
+    if not usual.clean:
+        typer.echo(
+            f"with messageIndexSafe: dispatch begins again at {safe.dispatch_from:,}, {len(safe.lost):,} keys lost "
+            f"(without: {len(usual.lost):,})"
+        )
 
 
 def _line(value: dict[str, object]) -> None:

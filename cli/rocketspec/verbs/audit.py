@@ -108,5 +108,5 @@ def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
     with waiting("reading"):
         usual, safe = (engine(store, index_safe=value, geometry=geometry) for value in (False, True))
     _restart_view.show(usual, safe, as_json=as_json)
-    if usual.deletions or usual.lost:
+    if usual.deletions or usual.lost_units or len(usual.lost) or usual.refused:
         raise typer.Exit(_FINDINGS)
