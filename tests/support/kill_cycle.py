@@ -108,9 +108,9 @@ def kill(broker: RealBroker, load: Load, before: Sequence[Acknowledged], *, inde
     broker.kill()
     done = Kill(broker.stop_load(), restart(broker.store, index_safe=index_safe))
     every = [*before, *done.acknowledged]
-    hashes = {lost.phy_offset: lost.key_hashes for lost in done.predicted.lost}
+    foretold = {(lost.phy_offset, lost.key_hash) for lost in done.predicted.lost}
     done.predicted_lost = {
-        one.offset for one in every if hash_key(index_key(TOPIC, one.key)) in hashes.get(one.offset, ())
+        one.offset for one in every if (one.offset, hash_key(index_key(TOPIC, one.key))) in foretold
     }
     links = broker.snapshot("before-the-start")
     logged = broker.log.stat().st_size
