@@ -6,7 +6,6 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from far_storage import hdfs, s3  # noqa: F401
 from rocket_columnar.decode import decode
 from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local

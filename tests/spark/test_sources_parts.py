@@ -6,7 +6,15 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql.datasource import EqualTo, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    EqualTo,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import find_files
 from rocket_golden import damaged, open_damaged, open_store, stores
@@ -51,7 +59,8 @@ class Read:
     def __init__(self, table: str, path: Path | str, *filters: Filter, **options: object) -> None:
         source = BY_TABLE[table]({"path": str(path), **{name: str(value) for name, value in options.items()}})
         self.reader = source.reader(source.schema())
-        assert list(self.reader.pushFilters(list(filters))) == list(filters)
+        if filters:
+            assert list(self.reader.pushFilters(list(filters))) == list(filters)
         self.partitions = self.reader.partitions()
 
     def rows(self) -> list[Row]:
@@ -169,6 +178,12 @@ def test_topic_and_queue_prune_files(mixed: Path) -> None:
     assert read.rows() == same
     assert len(same) < len(rows)
     assert Read("consume_queue", mixed, EqualTo(("topic",), "nobody")).partitions == []
+
+
+def test_a_reader_without_filters_has_none(mixed: Path) -> None:
+    kept = DataSourceReader.pushFilters
+    assert type(Read("checkpoint", mixed, filterPushdown="false").reader).pushFilters is kept
+    assert type(Read("checkpoint", mixed).reader).pushFilters is not kept
 
 
 def test_topic_and_time_leave_records_undecoded(mixed: Path) -> None:
@@ -305,6 +320,11 @@ def test_the_reason_is_the_last_line_of_python() -> None:
         " SQLSTATE: 38000\n\tat org.apache.spark.X.y(X.scala:1)\n"
     )
     assert reason(RuntimeError(text)) == "option mode: 'X' is none of A, B"
+    missing = text.replace(
+        "rocket_spec.errors.UsageError: option mode: 'X' is none of A, B",
+        "FileNotFoundError: [Errno 2] No: 'x'",
+    )
+    assert reason(RuntimeError(missing)) == "[Errno 2] No: 'x'"
     assert reason(ValueError("one line")) == "one line"
 
 

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
-from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
-from rocket_spark.sources import CommitLogSource, ConsumeQueueSource
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import blank, record, unit
+from streams import TABLES, Row, engine_rows, ordered, stream, trigger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
-    from rocket_spark.streaming import StoreStreamReader
-
-TABLES = {"commit_log": CommitLogSource, "consume_queue": ConsumeQueueSource}
-Row = dict[str, Any]
 
 
 class Broker:
@@ -51,33 +44,11 @@ class Broker:
             position -= len(data)
 
 
-def engine_rows(store: Path, table: str) -> list[Row]:
-    return [row for _, batch in decode(find_files(store), tables=[table]) for row in batch.to_pylist()]
-
-
-def stream(table: str, path: Path, **options: str) -> StoreStreamReader:
-    source = TABLES[table]({"path": str(path), **options})
-    return source.streamReader(source.schema())  # type: ignore[return-value]
-
-
-def trigger(reader: StoreStreamReader, start: dict[str, int]) -> tuple[dict[str, int], list[Row]]:
-    """One micro-batch, with everything going through what Spark keeps or sends."""
-    end = json.loads(json.dumps(reader.latestOffset(start, reader.getDefaultReadLimit())))
-    partitions = pickle.loads(pickle.dumps(reader.partitions(start, end)))  # noqa: S301
-    return end, [row for part in partitions for batch in reader.read(part) for row in batch.to_pylist()]
-
-
 def cuts(total: int, count: int) -> Iterator[int]:
     """Places to stop writing at, spread unevenly, the end among them."""
     for number in range(1, count):
         yield (total * number // count + 7919 * number * number) % total
     yield total
-
-
-def ordered(rows: list[Row]) -> list[Row]:
-    return sorted(
-        rows, key=lambda row: (row["topic"], row["queue_id"], row.get("logical_offset", row["phy_offset"]))
-    )
 
 
 @pytest.fixture(scope="module", params=["small-roll", "mixed", "ipv6"])

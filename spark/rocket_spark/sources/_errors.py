@@ -7,12 +7,15 @@ from typing import Final
 
 __all__ = ["reason"]
 
+_SPARKS: Final = re.compile(r"\[[A-Z_.]+\]|org\.apache\.|Job aborted|Traceback")
+"""What Spark's own errors begin with."""
+
 _RAISED: Final = re.compile(r"^\s*(?:[\w.]+\.)?(?:\w*(?:Error|Exception|Interrupt)): (.+)$")
 
 
 def reason(error: BaseException) -> str:
     """The one line that says which option, file or schema was wrong, without Spark's and Java's stacks."""
     text = str(error)
-    told = [match[1] for line in text.splitlines() if (match := _RAISED.match(line))]
-    python = [line for line in told if not line.startswith(("Traceback", "org.apache", "Job aborted", "["))]
-    return (python[-1] if python else text.strip().partition("\n")[0]).strip()
+    told = [match[1].strip() for line in text.splitlines() if (match := _RAISED.match(line))]
+    ours = [line for line in told if not _SPARKS.match(line)]
+    return ([text.strip().partition("\n")[0], *told[-1:], *ours[-1:]])[-1]

@@ -13,7 +13,7 @@ from rocket_spec.errors import UsageError
 
 from rocket_spark.schema import spark_schema
 from rocket_spark.sources._filters import Wanted, conditions
-from rocket_spark.sources._options import Request, request
+from rocket_spark.sources._options import Request, flag, request
 from rocket_spark.sources._plan import RowsPartition, plan
 from rocket_spark.sources._rows import rows
 
@@ -45,17 +45,21 @@ class _Reader(DataSourceReader):
         self.columns = columns
         self.wanted = Wanted()
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Takes note of them; Spark applies them again, which costs little on the rows that are left."""
-        self.wanted = Wanted(conditions(filters))
-        return filters
-
     def partitions(self) -> list[RowsPartition]:  # Spark insists on a list
         return plan(self.asked, self.table, self.wanted)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RowsPartition):  # without partitions Spark plans one that holds nothing
             yield from rows(partition.pieces, self.table, self.columns, self.asked, self.wanted)
+
+
+class _FilteringReader(_Reader):
+    """Takes filters. Spark refuses a reader with this method where its configuration has filters stay where they are."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Takes note of them; Spark applies them again, which costs little on the rows that are left."""
+        self.wanted = Wanted(conditions(filters))
+        return filters
 
 
 class _StoreSource(DataSource):
@@ -97,7 +101,8 @@ class _StoreSource(DataSource):
 
     def reader(self, schema: StructType) -> _Reader:
         asked = self._asked()
-        return _Reader(self.table, asked, self._columns(schema, asked))
+        reader = _FilteringReader if flag(self.options, "filterPushdown", default=True) else _Reader
+        return reader(self.table, asked, self._columns(schema, asked))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         if self.table not in ("commit_log", "consume_queue"):

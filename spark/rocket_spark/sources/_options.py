@@ -38,6 +38,7 @@ _OPTIONS: Final = (
     "columnNameOfCorruptRecord",
     "pathGlobFilter",
     "recursiveFileLookup",
+    "filterPushdown",
 )
 
 

@@ -1,0 +1,41 @@
+"""Micro-batches of a stream, taken without Spark: everything goes through what Spark keeps or sends."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+from rocket_columnar.decode import decode
+from rocket_columnar.store import find_files
+from rocket_spark.sources import CommitLogSource, ConsumeQueueSource
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rocket_spark.streaming import StoreStreamReader
+
+TABLES = {"commit_log": CommitLogSource, "consume_queue": ConsumeQueueSource}
+Row = dict[str, Any]
+
+
+def engine_rows(store: Path, table: str) -> list[Row]:
+    return [row for _, batch in decode(find_files(store), tables=[table]) for row in batch.to_pylist()]
+
+
+def stream(table: str, path: Path, **options: str) -> StoreStreamReader:
+    source = TABLES[table]({"path": str(path), **options})
+    return source.streamReader(source.schema())  # type: ignore[return-value]
+
+
+def trigger(reader: StoreStreamReader, start: dict[str, int]) -> tuple[dict[str, int], list[Row]]:
+    """One micro-batch, with everything going through what Spark keeps or sends."""
+    end = json.loads(json.dumps(reader.latestOffset(start, reader.getDefaultReadLimit())))
+    partitions = pickle.loads(pickle.dumps(reader.partitions(start, end)))  # noqa: S301
+    return end, [row for part in partitions for batch in reader.read(part) for row in batch.to_pylist()]
+
+
+def ordered(rows: list[Row]) -> list[Row]:
+    return sorted(
+        rows, key=lambda row: (row["topic"], row["queue_id"], row.get("logical_offset", row["phy_offset"]))
+    )
