@@ -1,0 +1,38 @@
+"""What other RocketMQ versions do differently: surveyed with the real jars, kept beside the spec.
+
+    python -m rocket_conformance.versions
+
+runs the suite on the store of each release and writes `spec/versions.json` and, from it, `spec/VERSIONS.md`.
+"""
+
+from rocket_conformance.versions._page import render
+from rocket_conformance.versions._survey import (
+    EXAMPLES,
+    RELEASES,
+    SEED,
+    Differs,
+    First,
+    Release,
+    Survey,
+    inputs_digest,
+    read_survey,
+    survey_all,
+    survey_release,
+    survey_to_json,
+)
+
+__all__ = [
+    "EXAMPLES",
+    "RELEASES",
+    "SEED",
+    "Differs",
+    "First",
+    "Release",
+    "Survey",
+    "inputs_digest",
+    "read_survey",
+    "render",
+    "survey_all",
+    "survey_release",
+    "survey_to_json",
+]
