@@ -105,12 +105,14 @@ def _score(outcomes: list[Outcome], *, json: bool) -> None:
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on stderr where that is a terminal."""
+    """A bar on stderr where that is a terminal and the lines go elsewhere; on one terminal they are enough."""
+    import sys
+
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or sys.stdout.isatty():
         yield lambda: None
         return
     with Progress(console=console, transient=True) as progress:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocket_conformance.protocol import Op, Result
     from rocket_conformance.transport import Handler, Transport
 
-__all__ = ["IMPOSTORS", "Answers", "Impostor"]
+__all__ = ["IMPOSTORS", "Impostor"]
 
 _EMPTY: Final[dict[str, Any]] = {
     "i32": 0,
@@ -66,7 +66,7 @@ def _unsupported(_op: Op) -> Result:
     return {"unsupported": True}
 
 
-class Answers:
+class _Answers:
     """An adapter that answers each operation by itself and touches no file."""
 
     def __init__(
@@ -143,7 +143,7 @@ class Impostor:
 def _answering(
     name: str, answer: Callable[[Op], Result], ops: tuple[str, ...] = tuple(OPERATIONS)
 ) -> Impostor:
-    return Impostor(name, lambda: Answers(name, answer, ops))
+    return Impostor(name, lambda: _Answers(name, answer, ops))
 
 
 IMPOSTORS: Final = (

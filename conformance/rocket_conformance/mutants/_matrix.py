@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["SEEDS", "Row", "inputs_digest", "read_digest", "read_score", "render", "row_of"]
 
 SEEDS: Final = range(5)
+_LISTS: Final = 25
+"""Of a property that is to notice a mutant alone; a default run draws four times as many."""
 
 _DIGEST: Final = re.compile(r"^Inputs: `([0-9a-f]{64})`$", re.MULTILINE)
 _SCORE: Final = re.compile(r"^Mutant score: (\d+) of (\d+)\.$", re.MULTILINE)
@@ -61,13 +63,13 @@ class Row:
     property: str | None
 
 
-def row_of(mutant: Mutant | Impostor | Misbehaving, *, examples: int = 100) -> Row:
+def row_of(mutant: Mutant | Impostor | Misbehaving) -> Row:
     """Hunts a mutant with the whole suite, then with properties alone for each seed."""
     suite = hunt(mutant)
     if not isinstance(mutant, Mutant):
         return Row(suite, None, None)
     near = _near(mutant.clause)
-    found = [hunt(mutant, seed=seed, examples=examples, among=near).killed_by for seed in SEEDS]
+    found = [hunt(mutant, seed=seed, examples=_LISTS, among=near).killed_by for seed in SEEDS]
     killers = [name for name in found if name is not None]
     return Row(suite, len(killers), killers[0] if killers else None)
 
@@ -111,7 +113,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
         "",
         "A mutant is the reference with one clause misread. *Noticed by* is the first case of a default run that it fails,",
         "the directed cases of its clause first. *Properties alone* says at how many of five seeds a property of",
-        f"100 lists notices it, without any directed case, and which one: {steady} of {len(MUTANTS)} at all five.",
+        f"{_LISTS} lists notices it, without any directed case, and which one: {steady} of {len(MUTANTS)} at all five.",
         "`rocketspec mutants` runs them, and `python -m rocket_conformance.mutants NAME` is each as an adapter.",
         "",
         f"Inputs: `{digest}`",

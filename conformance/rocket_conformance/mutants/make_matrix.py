@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +37,10 @@ def with_figures(readme: str, matrix: str) -> str:
     return changed
 
 
+def _row(number: int) -> Row:
+    return row_of(CATALOGUE[number])
+
+
 def main() -> None:
     """Writes both files."""
     root = find_data("conformance/PROTOCOL.md").parents[1]
@@ -45,9 +50,10 @@ def main() -> None:
     if "--figures" not in sys.argv[1:]:
         digest = inputs_digest()
         rows: list[Row] = []
-        for number, item in enumerate(CATALOGUE, 1):
-            rows.append(row_of(item))
-            sys.stderr.write(f"{number} of {len(CATALOGUE)} {item.name}\n")
+        with ProcessPoolExecutor() as workers:
+            for number, row in enumerate(workers.map(_row, range(len(CATALOGUE))), 1):
+                rows.append(row)
+                sys.stderr.write(f"{number} of {len(CATALOGUE)} {row.suite.name}\n")
         target.write_text(render(rows, digest), encoding="utf-8")
     Path(readme).write_text(
         with_figures(readme.read_text(encoding="utf-8"), target.read_text(encoding="utf-8")), encoding="utf-8"
