@@ -104,7 +104,7 @@ def test_a_clause_does_not_hold_in_the_release_before() -> None:
     wrong: set[tuple[str, str]] = set()
     for clause in clauses().values():
         earlier = [version for version in COMPARED if number(version) < number(clause.since)]
-        if not earlier or clause.id in NOT_SHOWN:
+        if not earlier or clause.evidence != "case" or clause.id in NOT_SHOWN:
             continue
         release = by_number[number(earlier[-1])]
         if offers(release, clause.id) and clause.id not in release.differs:
