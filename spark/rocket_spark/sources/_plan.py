@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import InputPartition
 from rocket_columnar.decode import TABLE_KINDS, decode
-from rocket_columnar.geometry import GeometryGuess, resolve_each
-from rocket_columnar.store import Source, StoreFile
-from rocket_spec.errors import FormatError, MalformedError, UsageError
-from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, RECORD_FIXED_V4
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_spark.files import expand, find_files, find_roots, storage_for
 from rocket_spark.files._find import filtered
+from rocket_spark.sources._geometry import geometries, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from rocket_spec.layout import Geometry
+    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.store import StoreFile
 
     from rocket_spark.sources._filters import Wanted
     from rocket_spark.sources._options import Request
@@ -31,10 +31,6 @@ LOG_BYTES: Final = 128 << 20
 """Bytes of a commit log that a partition takes at most."""
 
 _SAMPLE_BYTES: Final = 1 << 16
-_FETCHED: Final = 256 << 20
-"""Bytes of far-away index files that are fetched to infer a geometry, at most."""
-
-_WITNESSES: Final = 16
 _FILES: Final = 64
 """Files of one row each that a partition takes."""
 
@@ -67,11 +63,6 @@ class RowsPartition(InputPartition):
     """Pieces that one task decodes, in order."""
 
     pieces: tuple[Piece, ...]
-
-
-def size_of(file: StoreFile) -> int:
-    """Bytes of the file; OSError where it is gone."""
-    return file.path.stat().st_size if file.source is None else file.source.size
 
 
 def find(request: Request, table: str) -> list[StoreFile]:
@@ -178,13 +169,8 @@ def _spans(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + step, end)
 
 
-def _told(error: Exception) -> str:
-    """The error in terms of options."""
-    return str(error).replace("--geometry SLOTS,ENTRIES", "options hashSlotNum and indexNum")
-
-
 def _index_pieces(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[Piece]:
-    guesses, problems = _geometries(files, request)
+    guesses, problems = geometries(files, request)
     for file in files:
         if not wanted.file(file):
             continue
@@ -198,68 +184,6 @@ def _index_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
             count = min(header.column("index_count")[0].as_py(), guess.geometry.index_num)
             for span in _spans(0, count - 1, request.max_partition_rows):
                 yield Piece(file, span, guess=guess)
-
-
-def _geometries(
-    files: list[StoreFile], request: Request
-) -> tuple[dict[StoreFile, GeometryGuess], dict[StoreFile, str]]:
-    """Geometries, and what is wrong with files that have none."""
-    try:
-        return _resolved(files, request.geometry), {}
-    except MalformedError as error:
-        if request.mode == "FAILFAST":
-            raise
-        first = error
-    except UsageError as error:
-        raise UsageError(_told(error)) from None
-    guesses: dict[StoreFile, GeometryGuess] = {}
-    problems: dict[StoreFile, str] = {}
-    groups: dict[int, list[StoreFile]] = {}
-    for file in files:
-        groups.setdefault(size_of(file), []).append(file)
-    for group in groups.values():
-        try:
-            guesses |= _resolved(group, request.geometry)
-        except (FormatError, UsageError):
-            for file in group:  # one of them may be damaged
-                try:
-                    guesses |= _resolved([file], request.geometry)
-                except (FormatError, UsageError) as own:
-                    problems[file] = str(first) if first.file == str(file.path) else _told(own)
-    return guesses, problems
-
-
-def _resolved(files: Sequence[StoreFile], given: Geometry | None) -> dict[StoreFile, GeometryGuess]:
-    """As `resolve_each`, but of files far away no more is fetched than is needed."""
-    near = [file for file in files if file.source is None]
-    guesses = resolve_each(near, given) if near else {}
-    sizes: dict[int, list[StoreFile]] = {}
-    for file in files:
-        if file.source is not None:
-            sizes.setdefault(file.source.size, []).append(file)
-    for size, group in sizes.items():
-        name = group[0].source.name if group[0].source else group[0].name
-        if given is not None:
-            if size != given.file_size:
-                wanted = f"geometry {given.hash_slot_num},{given.index_num} makes {given.file_size:,}"
-                raise UsageError(f"{name}: found {size:,} bytes, but {wanted}")
-            guess = GeometryGuess(given, "given", 1, "by its size")
-        elif size == DEFAULT_GEOMETRY.file_size:
-            guess = GeometryGuess(DEFAULT_GEOMETRY, "assumed", 1, "4.9.3's default makes this size")
-        elif size > _FETCHED:
-            raise UsageError(f"{name}: {size:,} bytes far away; give options hashSlotNum and indexNum")
-        else:
-            count = min(_WITNESSES, max(1, _FETCHED // max(size, 1)))
-            witnesses = [_fetched(file) for file in group[:count]]
-            guess = next(iter(resolve_each(witnesses).values()))
-        guesses |= dict.fromkeys(group, guess)
-    return guesses
-
-
-def _fetched(file: StoreFile) -> StoreFile:
-    with file.open() as reader:
-        data = reader.read(0, reader.size)
-        return replace(file, source=Source.of_bytes(reader.name, data.data))
 
 
 def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:

@@ -11,7 +11,7 @@ from rocket_columnar.decode import decode
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_spark.sources._plan import LOG_BYTES, Piece, log_pieces, size_of
-from rocket_spark.streaming_loss import lost
+from rocket_spark.streaming._loss import lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_spark.sources._plan import Piece, size_of
-from rocket_spark.streaming_loss import lost
+from rocket_spark.streaming._loss import lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

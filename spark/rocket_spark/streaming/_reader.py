@@ -1,4 +1,4 @@
-"""Streams that follow a store while a broker writes it: `readStream.format("rocketmq-commitlog")`.
+"""What Spark asks of a stream.
 
 An offset says how far everything has been read: `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
 consume queues. Spark keeps it in the query's checkpoint and asks for exactly the rows between two of them, also
@@ -24,8 +24,8 @@ from rocket_spark.sources._filters import Wanted
 from rocket_spark.sources._options import flag, positive
 from rocket_spark.sources._plan import RowsPartition, find, grouped, size_of
 from rocket_spark.sources._rows import rows
-from rocket_spark.streaming_log import LogTail
-from rocket_spark.streaming_queue import QueueTail
+from rocket_spark.streaming._log import LogTail
+from rocket_spark.streaming._queue import QueueTail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
