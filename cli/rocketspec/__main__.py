@@ -4,45 +4,54 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.metadata import version
 from typing import Annotated, NoReturn
 
 import typer
 from rocket_spec.errors import FormatError, UsageError
 
-from rocketspec.verbs import register_all
+from rocketspec._quick import QuickGroup
+from rocketspec.verbs import is_verb, register_all, register_one
 
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
 USAGE = 2
 UNREADABLE = 3
 INTERRUPTED = 130
 
-app = typer.Typer(
-    name="rocketspec",
-    help="Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-register_all(app)
-
 
 def _version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         typer.echo(f"rocketspec {version('rocketspec')}")
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version_asked: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """The options before the verb."""
+
+
+def _app(arguments: list[str]) -> typer.Typer:
+    """The command, with the one verb that the arguments begin with, or all."""
+    app = typer.Typer(
+        name="rocketspec",
+        help="Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(cls=QuickGroup)(_root)
+    if arguments and is_verb(arguments[0]):
+        register_one(app, arguments[0])
+    else:
+        register_all(app)
+    return app
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -58,7 +67,7 @@ def _os_error(error: OSError) -> str:
 def main() -> None:
     """Runs the command; bad input ends in one line on stderr and exit 2 or 3, a closed pipe in silence."""
     try:
-        app()
+        _app(sys.argv[1:])()
     except UsageError as error:
         _fail(str(error), USAGE)
     except FormatError as error:

@@ -12,12 +12,13 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rocket_columnar import _arrow
 
 if TYPE_CHECKING:
     from rocket_columnar._arrow import Array
+
+_FEW = 1 << 12  # rows
 
 __all__ = ["csv_bytes", "csv_header", "jsonl_bytes"]
 
@@ -36,6 +37,8 @@ def _strings(values: list[Any]) -> Array:
 
 def _as_json(array: Array) -> Array:
     """The JSON text of each value; `null` for null."""
+    import pyarrow.compute as pc
+
     kind: Any = array.type
     if pa.types.is_dictionary(kind):
         texts: Array = pc.take(_strings(array.dictionary.to_pylist()), array.indices)  # type: ignore[attr-defined]
@@ -54,6 +57,10 @@ def jsonl_bytes(batch: pa.RecordBatch, table: str | None) -> bytes:
     """One JSON object a line, UTF-8; with `table` each begins with `"table"`. Bytes are base64, maps objects."""
     if not batch.num_rows:
         return b""
+    if batch.num_rows <= _FEW:
+        return _few_lines(batch, table)
+    import pyarrow.compute as pc
+
     start = "{" if table is None else f'{{"table":{_json(table)},'
     between = [f"{_json(name)}:" for name in batch.schema.names]
     literals = _arrow.strings([start + between[0], *("," + text for text in between[1:]), "}\n", ""])
@@ -64,6 +71,22 @@ def jsonl_bytes(batch: pa.RecordBatch, table: str | None) -> bytes:
     offsets, data = lines.buffers()[1:]
     first, *_, last = memoryview(offsets).cast("i")[lines.offset : lines.offset + len(lines) + 1]
     return bytes(memoryview(data)[first:last])
+
+
+def _few_lines(batch: pa.RecordBatch, table: str | None) -> bytes:
+    """The same without Arrow's functions, which take longer to load than a few rows do."""
+    columns = []
+    for array in batch.columns:
+        values = array.to_pylist()
+        if pa.types.is_binary(array.type):
+            values = [_base64(value) for value in values]
+        elif pa.types.is_map(array.type):
+            values = [None if value is None else dict(value) for value in values]
+        columns.append(values)
+    first = {} if table is None else {"table": table}
+    names = batch.schema.names
+    lines = [_json(first | dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
+    return ("\n".join(lines) + "\n").encode()
 
 
 def csv_header(schema: pa.Schema) -> bytes:

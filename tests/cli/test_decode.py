@@ -289,8 +289,20 @@ def test_undecidable_geometry_names_candidates(run: Run, tmp_path: Path) -> None
     )
 
 
-def test_negative_limit_is_a_usage_error(run: Run, store: Path) -> None:
-    assert run(store, "--limit", -1).code == 2
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--limit", "-1", "-1 is less than 0"),
+        ("--threads", "0", "0 is less than 1"),
+        ("--skip", "few", "'few' is no whole number"),
+    ],
+)
+def test_numbers_out_of_range_are_usage_errors(
+    run: Run, store: Path, option: str, value: str, said: str
+) -> None:
+    code, out, err = run(store, option, value)
+    assert (code, out) == (2, "")
+    assert f"Invalid value for '{option}': {said}" in err
 
 
 def test_help_has_an_example_and_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,7 +345,9 @@ def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
     )
     loaded = set(json.loads(done.stderr))
     assert "pyarrow" in loaded
-    assert not loaded & {"pandas", "numba", "pyspark", "hypothesis", "jinja2", "jsonschema", "matplotlib"}
+    assert not loaded & {
+        *("pandas", "numba", "pyspark", "hypothesis", "jinja2", "jsonschema", "matplotlib", "pydantic")
+    }
     assert not loaded & {
         "rocket_reference",
         "rocket_golden",

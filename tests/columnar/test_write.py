@@ -26,6 +26,12 @@ AWKWARD = 'q"uote, \\ back\n\t\u2028 订单 🚀'
 Batches = list[tuple[str, pa.RecordBatch]]
 
 
+@pytest.fixture(params=["few rows", "many rows"])
+def _rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines made row by row in Python, or column by column in Arrow, as many rows are."""
+    monkeypatch.setattr("rocket_columnar._text._FEW", 0 if request.param == "many rows" else 1 << 12)
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     root = tmp_path / "store"
@@ -57,6 +63,7 @@ def tables(found: Batches) -> dict[str, list[dict[str, Any]]]:
     return rows
 
 
+@pytest.mark.usefixtures("_rows")
 def test_json_line_by_hand(store: Path) -> None:
     assert stream(batches(store, tables=["consume_queue"]), "jsonl") == (
         '{"topic":"T","queue_id":0,"logical_offset":0,"phy_offset":0,"size":100,"tags_code":-7,'
@@ -64,6 +71,7 @@ def test_json_line_by_hand(store: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("_rows")
 def test_json_names_the_table_first_where_asked(store: Path) -> None:
     lines = stream(batches(store), "jsonl", name_tables=True).split("\n")[:-1]
     assert [next(iter(json.loads(line).items()))[1] for line in lines] == [
@@ -79,6 +87,7 @@ def test_json_names_the_table_first_where_asked(store: Path) -> None:
     assert all(line.startswith('{"table":"') for line in lines)
 
 
+@pytest.mark.usefixtures("_rows")
 def test_json_has_numbers_base64_objects_and_nulls(store: Path) -> None:
     found = batches(store, tables=["commit_log"])
     first, second = (json.loads(line) for line in stream(found, "jsonl").split("\n")[:-1])
@@ -90,6 +99,7 @@ def test_json_has_numbers_base64_objects_and_nulls(store: Path) -> None:
     assert (first["keys"], first["crc_ok"], second["keys"]) == (AWKWARD, True, None)
 
 
+@pytest.mark.usefixtures("_rows")
 def test_json_of_a_slice_is_the_slice(store: Path) -> None:
     ((_, batch),) = batches(store, tables=["index_entries"])
     whole = stream([("index_entries", batch)], "jsonl").splitlines(keepends=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
-__all__ = ["register_all"]
+__all__ = ["is_verb", "register_all", "register_one"]
 
 _VERBS = (
     "conform",
@@ -32,4 +32,14 @@ _VERBS = (
 def register_all(app: typer.Typer) -> None:
     """Registers each verb's command or group of commands on `app`."""
     for verb in _VERBS:
-        import_module(f"rocketspec.verbs.{verb}").register(app)
+        register_one(app, verb)
+
+
+def register_one(app: typer.Typer, verb: str) -> None:
+    """Registers one verb only, as the command line spells it: a start needs no other."""
+    import_module(f"rocketspec.verbs.{verb.replace('-', '_')}").register(app)
+
+
+def is_verb(word: str) -> bool:
+    """Whether `word` is a verb, as the command line spells it."""
+    return word.replace("-", "_") in _VERBS and "_" not in word

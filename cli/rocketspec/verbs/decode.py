@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rocket_spec.errors import UsageError
 
+from rocketspec._quick import QuickCommand
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -31,7 +33,7 @@ _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
 
 def register(app: typer.Typer) -> None:
     """Adds `decode` to the command."""
-    app.command("decode")(decode)
+    app.command("decode", cls=QuickCommand)(decode)
 
 
 class _Terminal:
