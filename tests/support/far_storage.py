@@ -105,6 +105,9 @@ def hdfs(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
             [
                 java,
                 "-Xmx256m",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-XX:-UsePerfData",
                 "--add-opens",
                 "java.base/java.lang=ALL-UNNAMED",
                 "-cp",
