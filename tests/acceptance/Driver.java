@@ -101,6 +101,8 @@ public final class Driver {
                 return topic(asked.getString("topic"), asked.getIntValue("queues"));
             case "load":
                 return load(asked);
+            case "count":
+                return acknowledged.size();
             case "stop":
                 return stop();
             case "query":

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[2]
 FIGURES: Final = ROOT / "docs" / "kill-cycles.json"
 INPUTS: Final = (
+    "columnar/rocket_columnar/_audit_lost.py",
     "columnar/rocket_columnar/_audit_restart.py",
+    "columnar/rocket_columnar/_audit_restart_queue.py",
     "columnar/rocket_columnar/audit_restart.py",
     "columnar/rocket_columnar/rebuild.py",
     "tests/acceptance/Driver.java",
@@ -81,6 +83,15 @@ def figures(load: Load, done: Kill, *, index_safe: bool) -> dict[str, Any]:
     }
 
 
+def test_the_figures_are_those_of_this_code() -> None:
+    """Of twenty kills, once `make soak` has made them; else they are to be made again."""
+    if FIGURES.exists():
+        shown = json.loads(FIGURES.read_text("utf-8"))
+        assert shown["inputs_sha256"] == inputs_hash()
+        assert len(shown["kills"]) == CYCLES
+        assert shown["lost_at_the_end"] == 0
+
+
 @pytest.mark.soak
 @pytest.mark.java
 def test_twenty_kills(maven: str, java: str, tmp_path: Path) -> None:
@@ -98,15 +109,8 @@ def test_twenty_kills(maven: str, java: str, tmp_path: Path) -> None:
                 assert found == [[one.offset] for one in sample], f"before kill {number}"
             sample = choose.sample(known, min(SAMPLE, len(known)))
             done = kill(broker, load, sample, index_safe=index_safe)
-            told = f"kill {number} of seed {SEED}"
-            assert done.deleted == {one.file for one in done.predicted.deletions if one.action == "delete"}, (
-                told
-            )
-            assert (done.dispatch_from, done.log_end) == (
-                done.predicted.dispatch_from,
-                done.predicted.log_end,
-            ), told
-            assert (done.lost, done.wrong) == (done.predicted_lost, set()), told
+            done.check()
+            assert done.lost == done.predicted_lost, f"kill {number} of seed {SEED}"
             made.append(figures(load, done, index_safe=index_safe))
             known += done.acknowledged
             broker.ask("log")

@@ -6,9 +6,12 @@ rarely as can be.
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -21,8 +24,7 @@ from rocket_columnar.lookup import find_by_offset_id, find_by_unique_key, topics
 from rocket_columnar.message_ids import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
 from rocket_columnar.query import OpenStore
 from rocket_columnar.rebuild import rebuild
-from rocketspec.__main__ import app
-from typer.testing import CliRunner
+from rocketspec import __main__ as command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,11 +43,16 @@ SECONDS = 6.0
 
 
 def run(verb: str, *arguments: object) -> tuple[int, str]:
-    """Exit code and output of a verb; errors are raised."""
-    done = CliRunner().invoke(app, [verb, *map(str, arguments)])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done.exit_code, done.output
+    """Exit code and output of a verb, in this process."""
+    before, sys.argv = sys.argv, ["rocketspec", verb, *map(str, arguments)]
+    output = io.StringIO()
+    try:
+        with redirect_stdout(output), redirect_stderr(output), pytest.raises(SystemExit) as ended:
+            command.main()
+    finally:
+        sys.argv = before
+    code = ended.value.code
+    return code if isinstance(code, int) else 0, output.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +81,11 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
     start_load(broker, Load(seed=1, per_second=900, seconds=SECONDS))
     time.sleep(0.5)
     seen = Live([], [], {"decode": [], "query": [], "digest": []}, scratch / "own")
-    deadline = time.monotonic() + SECONDS
+    begun = time.monotonic()
     levels = ["--deep", "", "--quick"]
-    while time.monotonic() < deadline or len(seen.audits) < len(levels):
+    while (
+        time.monotonic() < begun + SECONDS or len(seen.audits) < len(levels) or broker.ask("count") < 300
+    ) and (time.monotonic() < begun + 120):
         number = len(seen.audits)
         level = levels[number % len(levels)]
         seen.audits.append(run("audit", broker.store, "--json", *([level] if level else [])))
@@ -93,7 +102,7 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
 
 
 def test_an_audit_of_a_store_that_is_written_finds_nothing_above_a_note(live: Live) -> None:
-    assert len(live.acknowledged) > 100
+    assert len(live.acknowledged) >= 300
     for code, output in live.audits:
         above = [line for line in map(json.loads, output.splitlines()) if line["severity"] != "note"]
         assert (code, above) == (0, [])
@@ -207,11 +216,8 @@ def killed(broker: RealBroker, restored: list[Acknowledged]) -> Killed:
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_restart_after_kill_9_does_what_audit_said(killed: Killed, number: int) -> None:
     one = killed.kills[number]
-    assert not one.predicted.clean
-    assert one.deleted == {each.file for each in one.predicted.deletions if each.action == "delete"}
+    one.check()
     assert any(file.startswith("index/") for file in one.deleted)
-    assert one.log_end == one.predicted.log_end
-    assert one.dispatch_from == one.predicted.dispatch_from
 
 
 @pytest.mark.parametrize("number", [0, 1])
@@ -221,7 +227,6 @@ def test_the_keys_that_a_restart_loses_are_those_that_audit_said(killed: Killed,
         assert one.predicted_lost
     already = killed.kills[0].lost if number else set()
     assert one.lost - already == one.predicted_lost
-    assert not one.wrong
 
 
 def test_a_rebuild_after_the_restart_brings_every_key_back(

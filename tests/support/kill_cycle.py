@@ -68,6 +68,7 @@ class Kill:
         dispatch_from: where the broker's log says that it began to recover.
         lost: physical offsets of messages that the real tools no longer find by key.
         wrong: keys for which the real tools find something else.
+        bounds: of each queue its minimum and maximum logical offset afterwards.
     """
 
     acknowledged: list[Acknowledged]
@@ -78,6 +79,19 @@ class Kill:
     dispatch_from: int = -1
     lost: set[int] = field(default_factory=set)
     wrong: set[str] = field(default_factory=set)
+    bounds: list[tuple[int, int]] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Asserts that the start did what was said, and that no queue lost a message."""
+        assert not self.predicted.clean
+        assert self.predicted.refused is None
+        assert self.deleted == {one.file for one in self.predicted.deletions if one.action == "delete"}
+        assert (self.dispatch_from, self.log_end) == (self.predicted.dispatch_from, self.predicted.log_end)
+        assert self.predicted.lost_units == ()
+        for one in self.acknowledged:
+            first, end = self.bounds[one.queue_id]
+            assert first <= one.queue_offset < end
+        assert not self.wrong
 
 
 def make_topics(broker: RealBroker) -> None:
@@ -117,6 +131,7 @@ def kill(broker: RealBroker, load: Load, before: Sequence[Acknowledged], *, inde
     broker.start(messageIndexSafe=str(index_safe).lower())
     make_topics(broker)
     done.log_end = int(broker.ask("log")["commitLogMaxOffset"])
+    done.bounds = [(first, end) for first, end in broker.ask("bounds", topic=TOPIC, queues=QUEUES)]
     done.deleted = {
         file for file, link in links.items() if file.startswith(PARTS) and link.stat().st_nlink == 1
     }
