@@ -14,6 +14,7 @@ from pyspark.sql.datasource import (
     In,
     LessThan,
     LessThanOrEqual,
+    StringStartsWith,
 )
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import find_files
@@ -193,6 +194,15 @@ def test_topic_and_time_leave_records_undecoded(mixed: Path) -> None:
     expected = [row for row in rows if row["topic"] == topic and row["store_timestamp"] <= time]
     assert Read("commit_log", mixed, *filters).rows() == expected
     assert expected
+
+
+def test_filters_that_say_nothing_leave_all_rows_to_spark(mixed: Path) -> None:
+    filters = [
+        In(("topic",), (None,)),
+        EqualTo(("properties", "KEYS"), "k"),
+        StringStartsWith(("tags",), "A"),
+    ]
+    assert Read("commit_log", mixed, *filters).rows() == engine(mixed, "commit_log")[0]
 
 
 def test_a_file_is_read_alone(mixed: Path) -> None:

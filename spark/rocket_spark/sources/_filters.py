@@ -56,7 +56,7 @@ class Condition:
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest whole number that pass."""
         if self.sign == "in":
-            return (min(self.value), max(self.value)) if self.value else (1, 0)
+            return min(self.value), max(self.value)
         low, high = _LONG
         if self.sign in ("==", ">=", ">"):
             low = self.value + (self.sign == ">")
@@ -80,6 +80,8 @@ def conditions(filters: Iterable[Filter]) -> tuple[Condition, ...]:
             continue
         if sign == "in":
             value = tuple(item for item in value if item is not None)
+            if not value:
+                continue
         if all(isinstance(item, int | str | bool | bytes) for item in (value if sign == "in" else (value,))):
             found.append(Condition(attribute[0], sign, value))
     return tuple(found)
