@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from importlib import import_module
+from pathlib import Path
 
-from benchmarks import adapter
+import pytest
 
 
 def test_a_section_names_operations_and_cases_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    adapter = import_module("benchmarks.adapter")
     commands = [command for command in adapter.commands() if "Python" in command[0]]
     monkeypatch.setattr(adapter, "commands", lambda: commands)
     text = adapter.section(scale=0.01, rounds=1)
