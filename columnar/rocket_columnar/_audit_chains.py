@@ -7,9 +7,12 @@ leads astray, at the key hash where the entry itself no longer fits the chain th
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+
+from rocket_columnar._audit_marks import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,20 +48,38 @@ class _Pointers(NamedTuple):
 class _Walk:
     """The state of a walk over all chains."""
 
-    def __init__(self, slot_of: NDArray[np.int64], previous: NDArray[np.int32]) -> None:
+    def __init__(self, slot_of: NDArray[np.int32], previous: NDArray[np.int32], slots: int) -> None:
         self.slot_of = slot_of
         self.previous = previous
         self.owner = np.full(slot_of.size, -1, np.int32)
         self.problems: list[ChainProblem] = []
-        self.bad: set[int] = set()
+        self.counts: Counter[str] = Counter()
+        self.first_more: dict[str, tuple[Literal["slot", "prev", "hash"], int]] = {}
+        self.bad_slot = np.zeros(slots, np.bool_)
+        self.bad_entry = np.zeros(slot_of.size, np.bool_)
         self.strays: list[_Pointers] = []
 
     def problem(self, code: str, source: int, message: str) -> None:
-        self.bad.add(source)
         if source < 0:
-            self.problems.append(ChainProblem(code, "slot", -1 - source, message))
+            self.bad_slot[-1 - source] = True
+            self.add(code, "slot", -1 - source, message)
         else:
-            self.problems.append(ChainProblem(code, "prev", source, message))
+            self.bad_entry[source] = True
+            self.add(code, "prev", source, message)
+
+    def add(self, code: str, place: Literal["slot", "prev", "hash"], number: int, message: str) -> None:
+        """Keeps a problem, or counts it where there are many."""
+        self.counts[code] += 1
+        if self.counts[code] < MOST:
+            self.problems.append(ChainProblem(code, place, number, message))
+        elif self.counts[code] == MOST:
+            self.first_more[code] = place, number
+
+    def more(self) -> Iterator[ChainProblem]:
+        """One problem for all that are not kept, by code."""
+        for code, (place, number) in self.first_more.items():
+            text = f"{self.counts[code] - MOST + 1:,} more of this kind in this file, from here on"
+            yield ChainProblem(code, place, number, text)
 
     def follow(self, pointers: _Pointers) -> None:
         """Walks on from pointers of which no two are of one slot."""
@@ -107,13 +128,11 @@ class _Walk:
                     if self.owner[target] != slot:
                         self._met(source, slot, target)
                     continue
-                self.problems.append(
-                    ChainProblem(
-                        "index.slot_hash",
-                        "hash",
-                        target,
-                        f"found a hash of slot {self.slot_of[target]:,}, expected one of slot {slot:,}, whose chain leads here",
-                    )
+                self.add(
+                    "index.slot_hash",
+                    "hash",
+                    target,
+                    f"found a hash of slot {self.slot_of[target]:,}, expected one of slot {slot:,}, whose chain leads here",
                 )
                 self.owner[target] = slot
                 one = [np.array([value], np.int64) for value in (target, slot, self.previous[target])]
@@ -135,7 +154,7 @@ class _Walk:
         for place in np.flatnonzero(newest).tolist():
             number, slot = int(numbers[place]), int(slots[place])
             source = int(numbers[place + 1]) if followed[place] else -1 - slot
-            if source in self.bad or slot < 0:
+            if slot < 0 or (self.bad_entry[source] if source >= 0 else self.bad_slot[slot]):
                 continue
             self.problem(
                 "index.missing_key",
@@ -158,10 +177,10 @@ def chain_problems(
         slots: what the slots hold.
         written: which entries must be found; the others may be.
     """
-    slot_of = np.where(key_hash >= 0, key_hash.astype(np.int64) % max(slots.size, 1), -1)
-    walk = _Walk(slot_of, previous)
+    slot_of = np.where(key_hash >= 0, key_hash % np.int32(max(slots.size, 1)), np.int32(-1))
+    walk = _Walk(slot_of, previous, slots.size)
     used = np.flatnonzero(slots)
     walk.follow(_Pointers(-1 - used, used, slots[used].astype(np.int64)))
     walk.settle_strays()
     walk.unreached(written)
-    return walk.problems
+    return [*walk.problems, *walk.more()]
