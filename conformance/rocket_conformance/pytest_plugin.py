@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from rocket_conformance.baseline import Baseline
-    from rocket_conformance.plan import Planned
+    from rocket_conformance.plan import Level, Planned
     from rocket_conformance.transport import Transport
 
 _Number = TypeVar("_Number", int, float)
@@ -91,8 +91,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from rocket_conformance.plan import plan  # noqa: PLC0415
 
     option = metafunc.config.getoption
+    level: Level = "must" if option("--rocketspec-level") == "must" else "observed"
     try:
-        planned = plan(select=option("--rocketspec-select") or (), level=option("--rocketspec-level"))
+        planned = plan(select=option("--rocketspec-select") or (), level=level)
     except UsageError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize(
