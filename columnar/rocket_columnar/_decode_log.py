@@ -7,31 +7,40 @@ from __future__ import annotations
 
 import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
+from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar._gap import Gap
 from rocket_columnar._log_rows import LogRows, Topics
-from rocket_columnar._record import Bad, Record, check, check_head
+from rocket_columnar._record import HEAD_SIZE, Bad, Record, body_end, check, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rocket_columnar._arrow import Columns
     from rocket_columnar._read import Reader
+    from rocket_columnar._record import Buffer
     from rocket_columnar._scan_log import LogScan
     from rocket_columnar.filters import Where
 
-__all__ = ["COMPILED_FROM", "LogState", "log_columns"]
+__all__ = ["COMPILED_FROM", "LARGE", "LogState", "log_columns"]
 
 COMPILED_FROM: Final = 100_000
 """Records of a log from which compiled loops serve; below, their start-up would cost more than they save."""
 
 _WINDOW: Final = 4 << 20
+_PAGE: Final = 4 << 10
 _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
 _SAMPLE: Final = 1 << 10  # records that tell how many there may be
+_TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and properties with their lengths
+LARGE: Final = 1 << 18
+"""Bytes of a record from which on its body is not read unless it is asked for."""
+
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
 _MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
@@ -41,16 +50,21 @@ _MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGI
 class _Walk:
     """A window that moves over one file, and the frames in it."""
 
-    def __init__(self, reader: Reader, base_offset: int) -> None:
+    def __init__(self, reader: Reader, base_offset: int, *, bodies: bool = True) -> None:
         self.reader = reader
         self.base_offset = base_offset
-        self.window = b""
+        self.window: Buffer = b""
         self.begin = 0
+        self._bodies = bodies
+        self._thin: mmap | None = None
+        self._next = _WINDOW
 
     def load(self, position: int, length: int) -> int:
         """Makes the window hold `length` bytes from `position`; their place in it."""
-        if position < self.begin or position + length > self.begin + len(self.window):
-            size = min(max(length, _WINDOW), self.reader.size - position)
+        thin = self.window is self._thin
+        if thin or position < self.begin or position + length > self.begin + len(self.window):
+            size = min(max(length, self._next), self.reader.size - position)
+            self._next = min(2 * self._next, _WINDOW)
             self.window = self.reader.read(position, size).tobytes()
             self.begin = position
         return position - self.begin
@@ -73,8 +87,25 @@ class _Walk:
         if bad is not None:
             return bad
         total_size, _ = _PAIR.unpack_from(self.window, at)
+        if total_size >= LARGE and not self._bodies and self._load_thin(position, total_size):
+            return check(self.window, 0)
         at = self.load(position, total_size)
         return check(self.window, at)
+
+    def _load_thin(self, position: int, total_size: int) -> bool:
+        """Makes the window hold a record without its body, unless so much lies behind it that it is none."""
+        head = self.reader.read(position, HEAD_SIZE)
+        end = body_end(head.tobytes())
+        if not 0 <= total_size - end <= _TAIL:
+            return False
+        if self._thin is None or len(self._thin) < total_size:
+            self._thin = mmap(-1, total_size)
+        room = np.frombuffer(self._thin, np.uint8)
+        room[:HEAD_SIZE] = head
+        self.reader.read_into(position + end, room[end:total_size])
+        self.window, self.begin = self._thin, position
+        self._next = _PAGE  # behind a large body another one may begin, of which little is wanted
+        return True
 
     def next_frame(self, position: int, stop: int | None = None) -> int:
         """The next place from `position` on at which a record verifies or a blank ends the file, else its size.
@@ -112,8 +143,13 @@ class LogState:
         room: bytes that the disk holds of the files up to the present one.
     """
 
-    def __init__(self, names: set[str], batch_rows: int, where: Where | None = None) -> None:
+    def __init__(
+        self, names: set[str], batch_rows: int, where: Where | None = None, *, threads: int = 1
+    ) -> None:
         self.names = names
+        self.bodies = bool(names & {"body", "crc_ok"})
+        self._threads = threads
+        self._mean = 0  # bytes of a record, of late
         self.where = where
         self.batch_rows = batch_rows
         self.topics = Topics()
@@ -126,6 +162,16 @@ class LogState:
         """One more record, of so many bytes."""
         self._rows += 1
         self._bytes += size
+        self._mean += (size - self._mean) // 4
+
+    def scanned(self, size: int, count: int) -> None:
+        """So many bytes of records went through the scan."""
+        self._mean = size // max(count, 1)
+
+    def drop(self) -> None:
+        """Lets go of the file: it is closed next."""
+        if self._scan is not None:
+            self._scan.drop()
 
     def scan(self) -> LogScan | None:
         """The compiled scan, where so many records are to be expected that it pays."""
@@ -134,11 +180,13 @@ class LogState:
             if expected >= COMPILED_FROM:
                 from rocket_columnar._scan_log import LogScan
 
-                self._scan = LogScan(self.names, self.topics, self.batch_rows, self.where)
-        return self._scan
+                pool = ThreadPoolExecutor(1) if self._threads > 1 else None
+                self._scan = LogScan(self.names, self.topics, self.batch_rows, self.where, pool)
+        # The walk passes over large bodies, the scan reads them.
+        return None if self._mean >= LARGE and not self.bodies else self._scan
 
 
-def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
+def log_columns(
     reader: Reader,
     base_offset: int,
     state: LogState,
@@ -153,13 +201,28 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
     its own. `goes_on` tells whether a later file of the log holds records: zeros at the end of this one are then
     a gap, and otherwise the room that is still to be written. Of `log_range` see `decode`.
     """
+    try:
+        yield from _columns(reader, base_offset, state, log_range, on_gap=on_gap, goes_on=goes_on)
+    finally:
+        state.drop()
+
+
+def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
+    reader: Reader,
+    base_offset: int,
+    state: LogState,
+    log_range: tuple[int, int],
+    *,
+    on_gap: Callable[[Gap], None],
+    goes_on: Callable[[], bool],
+) -> Iterator[tuple[int, Columns]]:
     if not reader.size:
         raise MalformedError(
             file=reader.name, found="an empty file", expected="a commit log", clause="LOG-FILE-1"
         )
     batch_rows = min(state.batch_rows, _ROWS)
     state.room += reader.allocated
-    walk = _Walk(reader, base_offset)
+    walk = _Walk(reader, base_offset, bodies=state.bodies)
     rows = LogRows(state.names, state.topics)
     position = max(log_range[0] - base_offset, 0)
     stop = end = min(log_range[1] - base_offset, reader.size)
@@ -177,6 +240,7 @@ def log_columns(  # noqa: C901, PLR0912 - one walk, from record to record
             if count:
                 yield count, columns
             if after > position:
+                state.scanned(after - position, count)
                 position = after
                 continue
         record = walk.record(position)

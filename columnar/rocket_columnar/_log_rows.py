@@ -12,7 +12,7 @@ from rocket_columnar._record import clean_utf8, host, parse_properties, tags_cod
 
 if TYPE_CHECKING:
     from rocket_columnar._arrow import Array, Columns
-    from rocket_columnar._record import Record
+    from rocket_columnar._record import Buffer, Record
 
 __all__ = ["LogRows", "Topics"]
 
@@ -86,7 +86,7 @@ class LogRows:
         """Whether the bytes held call for a batch."""
         return self.size >= _FULL
 
-    def add(self, window: bytes, record: Record) -> None:
+    def add(self, window: Buffer, record: Record) -> None:
         """One more row, from the window that holds the record."""
         fixed, body, topic, topic_length, properties, properties_length = record
         self.count += 1

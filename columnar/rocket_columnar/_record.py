@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 import struct
 from functools import lru_cache
+from mmap import mmap
 from typing import Final, NamedTuple
 
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
@@ -16,8 +17,11 @@ from rocket_columnar._java import decode_utf8, parse_int, string_hash, to_i64
 
 __all__ = [
     "DELAY_SECONDS",
+    "HEAD_SIZE",
     "Bad",
+    "Buffer",
     "Record",
+    "body_end",
     "check",
     "check_head",
     "clean_utf8",
@@ -34,6 +38,10 @@ _FIXED: Final = {
     for born in (0, 1)
     for store in (0, 1)
 }
+HEAD_SIZE: Final = max(layout.size for layout in _FIXED.values())
+"""Bytes that hold all fields before a record's body, whatever its hosts."""
+
+Buffer = bytes | mmap
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 DELAY_SECONDS: Final = (
     1,
@@ -67,7 +75,7 @@ class Bad(NamedTuple):
     expected: str
 
 
-def check_head(head: bytes, at: int, room: int, position: int) -> Bad | None:
+def check_head(head: Buffer, at: int, room: int, position: int) -> Bad | None:
     """What is wrong with the first bytes of a frame `at` an offset of `head`, `room` bytes before the file's end.
 
     `position` is the physical offset at which it lies. Java itself does not compare it with the recorded one;
@@ -85,7 +93,14 @@ def check_head(head: bytes, at: int, room: int, position: int) -> Bad | None:
     return Bad(f"a record of physical offset {recorded:,}", f"{position:,}, where it lies")
 
 
-def check(window: bytes, at: int) -> Record | Bad:
+def body_end(head: Buffer) -> int:
+    """Where the body of a record ends that begins with these `HEAD_SIZE` bytes, counted from its first."""
+    layout = _FIXED[head[39] & _HOST_FLAGS]
+    length: int = layout.unpack_from(head)[14]
+    return layout.size + max(length, 0)
+
+
+def check(window: Buffer, at: int) -> Record | Bad:
     """The record `at` an offset of a window that holds all its bytes, or why its lengths do not add up.
 
     Negative lengths of body and properties count as 0, as in Java; a negative topic length does not.

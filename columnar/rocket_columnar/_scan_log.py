@@ -26,6 +26,8 @@ from rocket_columnar._record import host
 from rocket_columnar._scan_properties import pair_columns, text_columns
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from numpy.typing import NDArray
 
     from rocket_columnar._arrow import Array, Columns
@@ -37,6 +39,7 @@ __all__ = ["LogScan", "Part"]
 
 _WINDOW: Final = 8 << 20
 _ROWS: Final = 1 << 16
+_LEFT: Final = 1 << 20  # a window with so many bytes to come is not given up for the next
 _IPV6: Final = {"born_host": 16, "store_host": 32}
 _MOST_HOSTS: Final = 1 << 16  # known at a time: ports make each client another
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
@@ -67,7 +70,18 @@ class Part:
 class LogScan:
     """The scan of one decode: what its columns are, the window, and the topics and hosts known so far."""
 
-    def __init__(self, names: set[str], topics: Topics, batch_rows: int, where: Where | None = None) -> None:
+    def __init__(
+        self,
+        names: set[str],
+        topics: Topics,
+        batch_rows: int,
+        where: Where | None = None,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        """Scans for columns of these names; with a `pool`, one window is read while the one before is looked at."""
+        self._pool = pool
+        self._spare = np.empty(_WINDOW if pool is not None else 0, np.uint8)
+        self._ahead: tuple[Reader, int, Future[None]] | None = None
         self._where = where
         self._names = names
         self._topics = topics
@@ -113,6 +127,8 @@ class LogScan:
         if self._begin + at > stop:
             count = int(np.searchsorted(spans[START, :count], stop - self._begin))
             at = int(spans[START, count - 1] + ints[0, count - 1])
+        if self._begin + at < stop:
+            self._read_ahead(reader, self._begin + at)
         longs, ints, spans = longs[:, :count], ints[:, :count], spans[:, :count]
         keep = None if self._where is None else self._kept(self._where, longs, spans)
         if keep is not None:
@@ -135,9 +151,33 @@ class LogScan:
         return keep
 
     def _load(self, reader: Reader, position: int) -> None:
+        """Makes the window hold the bytes from `position` on: those that were read ahead, or read now."""
         length = min(len(self._window), reader.size - position)
-        reader.read_into(position, self._window[:length])
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead[2].result()
+        if ahead is not None and ahead[:2] == (reader, position):
+            self._window, self._spare = self._spare, self._window
+        else:
+            reader.read_into(position, self._window[:length])
         self._reader, self._begin, self._end = reader, position, position + length
+
+    def _read_ahead(self, reader: Reader, position: int) -> None:
+        """Has the window behind this one read, unless that holds more than was looked at."""
+        if (
+            self._pool is None
+            or self._ahead is not None
+            or self._end - position > _LEFT < reader.size - position
+        ):
+            return
+        room = self._spare[: min(len(self._spare), reader.size - position)]
+        self._ahead = reader, position, self._pool.submit(reader.read_into, position, room)
+
+    def drop(self) -> None:
+        """Waits for what is read ahead: the reader is closed next."""
+        if self._ahead is not None:
+            self._ahead[2].result()
+            self._ahead = None
 
     def _columns(self, part: Part) -> Columns:
         names = self._names

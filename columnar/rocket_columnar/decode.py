@@ -133,7 +133,7 @@ class _Decoder:
         self.batch_rows = batch_rows
         self.names = _Numbers(file.name for file in self.files)
         self.topic_names = _Numbers(file.topic for file in self.files)
-        self.log = LogState(self.wanted, batch_rows, where)
+        self.log = LogState(self.wanted, batch_rows, where, threads=threads)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches of all files."""
@@ -336,7 +336,7 @@ def decode(
         on_geometry: called for each index file with its geometry and how surely it is the one.
         on_progress: called, batch by batch, with the bytes read of a table's files, and all that they have.
         batch_rows: rows of a batch at most.
-        threads: that work on a large index file; batches come in order all the same.
+        threads: that work on a large index file, or read a large log ahead; batches come in order all the same.
 
     Raises:
         UsageError: unknown tables or columns, a table without files, a geometry that cannot be told.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocket_columnar._record import Record
+    from rocket_columnar._record import Buffer, Record
     from rocket_columnar.store import StoreFile
 
 __all__ = ["Skip", "Where"]
@@ -78,7 +78,7 @@ class Where:
             masks.append(np.isin(key_hashes, np.array(sorted(self.key_hashes), np.int32)))
         return np.logical_and.reduce(masks) if masks else None
 
-    def record(self, window: bytes, record: Record) -> bool:
+    def record(self, window: Buffer, record: Record) -> bool:
         """Whether a record of the commit log passes."""
         fixed, _, topic, topic_length, _, _ = record
         if self.offsets is not None and not self.offsets[0] <= fixed[6] < self.offsets[1]:

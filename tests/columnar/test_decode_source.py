@@ -157,3 +157,47 @@ def test_nothing_before_a_range_is_fetched() -> None:
     found, _ = rows([file], columns=["phy_offset"], log_range=(begin, begin + 10 * size))
     assert [row["phy_offset"] for _, row in found] == [begin + number * size for number in range(10)]
     assert min(asked) == begin
+
+
+@pytest.mark.parametrize("threshold", [1 << 60, 0], ids=["python", "compiled"])
+def test_large_bodies_are_read_only_where_they_are_asked_for(
+    threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_decode_log, "COMPILED_FROM", threshold)
+    made = bytearray()
+    for number in range(40):
+        if number == 20:
+            made += b"noise" * 100
+        size = 5 if number % 7 == 0 else (1 << 19) + 1000 * number
+        flags = 48 if number % 2 else 0
+        made += record(
+            len(made),
+            body=bytes([number]) * size,
+            sys_flag=flags,
+            born=bytes(16 if flags else 4),
+            store=bytes(16 if flags else 4),
+            properties=b"KEYS\1k%d\2" % number + b"x\1" + b"y" * 1000 * (number % 3) + b"\2",
+        )
+    data = bytes(made)
+    fetched = 0
+
+    def read(offset: int, length: int) -> bytes:
+        nonlocal fetched
+        fetched += length
+        return data[offset : offset + length]
+
+    file = placed_file(LOG, source=Source("far", len(data), read))
+    assert file is not None
+    every, every_gap = rows([file])
+    assert len(every) == 40
+    assert len(every_gap) == 1
+    columns = ["phy_offset", "size", "keys", "born_host", "properties", "topic"]
+    fetched = 0
+    some, gaps = rows([file], columns=columns)
+    assert [row for _, row in some] == [{name: row[name] for name in columns} for _, row in every]
+    assert gaps == every_gap
+    assert fetched < 14 << 20  # the first windows, the place of the gap, and little of each large record
+    last = every[21][1]["phy_offset"]
+    fetched = 0
+    rows([file], columns=columns, log_range=(last, len(data)))
+    assert fetched < 9 << 20  # one window, and little of each of 18 records

@@ -51,17 +51,19 @@ PROPERTIES = (
 
 
 def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[dict[str, Any]]:
-    """The rows, after both ways gave the same, with the same gaps."""
+    """The rows, after both ways, and the compiled one with a thread that reads ahead, gave the same and the same gaps."""
     results = []
-    for threshold in (1 << 60, 0):
+    for threshold, threads in ((1 << 60, 1), (0, 1), (0, 2)):
         monkeypatch.setattr(_decode_log, "COMPILED_FROM", threshold)
         gaps: list[Gap] = []
         rows: list[dict[str, Any]] = []
-        for _, batch in decode(find_files(path), on_gap=gaps.append, tables=["commit_log"], **options):
+        for _, batch in decode(
+            find_files(path), on_gap=gaps.append, tables=["commit_log"], threads=threads, **options
+        ):
             batch.validate(full=True)
             rows += batch.to_pylist()
         results.append((rows, gaps))
-    assert results[0] == results[1]
+    assert results[0] == results[1] == results[2]
     return results[1][0]
 
 
