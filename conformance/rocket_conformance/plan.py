@@ -11,6 +11,7 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
+from rocket_conformance._variants import variant_of
 from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.properties import PROPERTIES, Property, examples
 
@@ -71,17 +72,20 @@ class Planned:
             return None
         if isinstance(self.source, Property):
             return "needs any geometry" if self.source.any_geometry else None
-        foreign = geometries_of(self.source.ops) - set(hello.geometries)
-        return f"needs the geometry {min(foreign)}" if foreign else None
+        if variant_of(self.source, hello.geometries) is None:
+            return f"needs the geometry {min(geometries_of(self.source.ops) - set(hello.geometries))}"
+        return None
 
     def instances(self, *, seed: int, count: int, hello: Hello) -> Iterator[Case]:
-        """The case itself, or the lists of the property."""
+        """The case itself, or its variant for a fixed geometry, or the lists of the property."""
         if isinstance(self.source, Property):
             if any(Geometry(*pair).file_size > _BIG for pair in hello.geometries or ()):
                 count = min(count, _BIG_EXAMPLES)
             yield from examples(self.source, seed=seed, count=count, geometries=hello.geometries)
-        else:
+        elif hello.geometries is None:
             yield self.source
+        else:
+            yield variant_of(self.source, hello.geometries) or self.source
 
 
 @cache

@@ -9,7 +9,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from rocket_conformance._variants import variant_of
 from rocket_conformance.baseline import Baseline, read_baseline
+from rocket_conformance.cases import directed_cases
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Report, conclusion, read_report, write_renderings
@@ -154,6 +156,32 @@ def test_a_fixed_geometry_gets_the_cases_of_that_geometry() -> None:
     assert report.exit_code == 0
     assert seen == {(7, 12)}
     assert {"pass", "not_applicable"} == {line.verdict for line in report.cases}
+
+
+def test_a_port_of_the_default_geometry_gets_variants_and_properties() -> None:
+    default = [5_000_000, 20_000_000]
+    select = ["IDX-PUT-5/*", "IDX-HDR-2/*", "IDX-PUT-1/*", "IDX-SEL-6/prop-*", "IDX-SVC-3/prop-*"]
+    report = run_on(Adapter({"geometry": [default]}), select=select, examples=2)
+    verdicts = {line.id: line.verdict for line in report.cases}
+    assert report.exit_code == 0
+    assert {name for name in verdicts if "/prop-" in name and verdicts[name] != "pass"} == set()
+    assert verdicts["IDX-PUT-1/fills-up"] == "not_applicable"  # fills a small file
+    directed = [name for name in verdicts if name.startswith("IDX-HDR-2/") and verdicts[name] == "pass"]
+    assert len(directed) >= 3
+
+
+def test_a_variant_is_the_same_list_on_another_geometry() -> None:
+    for case in directed_cases():
+        found = variant_of(case, [(11, 300)]) if case.id.startswith("IDX-HDR-3/") else None
+        if found is None:
+            continue
+        assert {(op["hash_slot_num"], op["index_num"]) for op in found.ops if "hash_slot_num" in op} == {
+            (11, 300)
+        }
+        assert [op["op"] for op in found.ops] == [op["op"] for op in case.ops]
+        assert (found.id, found.clauses, found.expected) == (case.id, case.clauses, None)
+        return
+    raise AssertionError("no case has a variant")
 
 
 def test_the_default_geometry_runs_on_sparse_files() -> None:

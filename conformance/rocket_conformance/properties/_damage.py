@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from struct import pack, pack_into
+from struct import pack
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import key_hash
 
-from rocket_conformance.images import image_of
 from rocket_conformance.properties._drawn import Drawn, SparseFile
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, NOON, draw_keys
 from rocket_conformance.properties._lists import FILE, Profile, draw_list
@@ -19,6 +18,8 @@ __all__ = ["damaged_chains", "damaged_header", "nearly_full", "other_length"]
 
 _I32_MIN: Final = -(1 << 31)
 _KEYS: Final = ("plain", "colliding", "cjk", "emoji")
+_MOST_LAID: Final = 64
+"""So many entries at most lie in a file beforehand."""
 
 
 def _header(rng: Random, count: int) -> bytes:
@@ -36,23 +37,29 @@ def _any_entry(rng: Random, entry: int, count: int) -> int:
 
 
 class _File:
-    """An index file with healthy chains, into which damage is laid."""
+    """An index file with healthy chains in its last entries, into which damage is laid."""
 
     def __init__(self, rng: Random, geometry: tuple[int, int], keys: list[str], count: int) -> None:
         self.rng = rng
         self.slots, self.entries = geometry
         self.count = count
-        self.data = bytearray(40 + 4 * self.slots + 20 * self.entries)
-        self.data[:40] = _header(rng, count)
+        self.file = SparseFile(40 + 4 * self.slots + 20 * self.entries)
+        self.file.write(0, _header(rng, count))
         stale = rng.choice((0, 0, 1, 1, 3))  # entries behind the count, left by a header that was not flushed
-        self.filled = range(1, max(1, min(count + stale, self.entries)))
-        heads = [0] * self.slots
+        end = max(1, min(count + stale, self.entries))
+        self.filled = range(max(1, end - _MOST_LAID), end)
+        heads: dict[int, int] = {}
         for entry in self.filled:
             hash_ = key_hash(rng.choice(keys))
             slot = hash_ % self.slots
-            pack_into(">iqii", self.data, self.entry_at(entry), hash_, entry * 100, entry // 2, heads[slot])
+            seconds = entry // 2 if entry < _MOST_LAID else entry % _MOST_LAID
+            self.file.write(
+                self.entry_at(entry), pack(">iqii", hash_, entry * 100, seconds, heads.get(slot, 0))
+            )
             heads[slot] = entry
-        pack_into(f">{self.slots}i", self.data, 40, *heads)
+        for slot, entry in heads.items():
+            self.file.write(40 + 4 * slot, pack(">i", entry))
+        self.used = sorted(heads)
 
     def entry_at(self, entry: int) -> int:
         return 40 + 4 * self.slots + 20 * entry
@@ -63,24 +70,31 @@ class _File:
         entry = rng.choice(self.filled) if self.filled else 0
         where = rng.choice(("time_diff", "previous", "previous", "slot", "hash"))
         if where == "slot":
-            slot = rng.randrange(self.slots)
-            pack_into(">i", self.data, 40 + 4 * slot, _any_entry(rng, self.count - 1, self.count))
+            slot = (
+                rng.randrange(self.slots)
+                if self.slots < _MOST_LAID or not self.used
+                else rng.choice(self.used)
+            )
+            self._put(40 + 4 * slot, _any_entry(rng, self.count - 1, self.count))
         elif entry >= self.entries:
             return
         elif where == "time_diff":
-            pack_into(">i", self.data, self.entry_at(entry) + 12, rng.choice((-1, -1, _I32_MIN, I32_MAX)))
+            self._put(self.entry_at(entry) + 12, rng.choice((-1, -1, _I32_MIN, I32_MAX)))
         elif where == "previous":
-            pack_into(">i", self.data, self.entry_at(entry) + 16, _any_entry(rng, entry, self.count))
+            self._put(self.entry_at(entry) + 16, _any_entry(rng, entry, self.count))
         else:
-            pack_into(">i", self.data, self.entry_at(entry), rng.randrange(-5, I32_MAX))
+            self._put(self.entry_at(entry), rng.randrange(-5, I32_MAX))
+
+    def _put(self, offset: int, value: int) -> None:
+        self.file.write(offset, pack(">i", value))
 
 
-def _chains(rng: Random, geometry: tuple[int, int], keys: list[str], count: int) -> bytearray:
+def _spoilt(rng: Random, geometry: tuple[int, int], keys: list[str], count: int) -> _File:
     """A file with healthy chains and one to five spoilt fields."""
     file = _File(rng, geometry, keys, count)
     for _ in range(rng.randrange(1, 6)):
         file.damage()
-    return file.data
+    return file
 
 
 def damaged_chains(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
@@ -88,8 +102,8 @@ def damaged_chains(rng: Random, profile: Profile, geometry: tuple[int, int] | No
     geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((2, 6, 12, 40)))
     keys = draw_keys(rng, _KEYS)
     count = rng.choice((1, 2, geometry[1] // 2 + 1, geometry[1] - 1, geometry[1]))
-    data = _chains(rng, _small(geometry), keys, max(1, count))
-    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image_of(bytes(data))})
+    image = _spoilt(rng, geometry, keys, max(1, count)).file.image()
+    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image})
 
 
 def damaged_header(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
@@ -97,23 +111,22 @@ def damaged_header(rng: Random, profile: Profile, geometry: tuple[int, int] | No
     geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((1, 2, 4, 12)))
     keys = draw_keys(rng, _KEYS)
     count = rng.choice((0, -1, _I32_MIN, 1, 2, geometry[1], geometry[1] + 1, geometry[1] * 2 + 5, I32_MAX))
-    data = _chains(rng, _small(geometry), keys, count)
-    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image_of(bytes(data))})
+    image = _spoilt(rng, geometry, keys, count).file.image()
+    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image})
 
 
 def other_length(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
     """A list over a file that is shorter or longer than the geometry asks for."""
     geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((1, 2, 4, 12)))
     keys = draw_keys(rng, _KEYS)
-    data = _chains(rng, _small(geometry), keys, rng.choice((0, 1, 2, 5)))
-    size = rng.choice((0, 1, 36, 39, 40, 41, len(data) - 1, len(data) - 20, len(data) + 1, len(data) + 60))
-    longer = bytes(data[:size]) + bytes(rng.randrange(256) for _ in range(size - len(data)))
-    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: image_of(longer)})
-
-
-def _small(geometry: tuple[int, int]) -> tuple[int, int]:
-    """Damage is laid into the first part of a file of a big fixed geometry."""
-    return (min(geometry[0], 64), min(geometry[1], 64)) if sum(geometry) > 4096 else geometry
+    count = rng.choice((0, 1, 2, 5))
+    laid = _spoilt(rng, geometry, keys, count)
+    whole = laid.file.size
+    size = rng.choice((0, 1, 36, 39, 40, 41, whole - 1, whole - 20, whole + 1, whole + 60))
+    file = laid.file.resized(size)
+    for place in range(whole, size):
+        file.write(place, bytes([rng.randrange(256)]))
+    return draw_list(rng, profile, geometry=geometry, keys=keys, files={FILE: file.image()})
 
 
 def nearly_full(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:

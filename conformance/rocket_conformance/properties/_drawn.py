@@ -42,6 +42,13 @@ class SparseFile:
                 length = min(CHUNK, self.size - number * CHUNK)
                 self._chunks.setdefault(number, bytearray(length))[inside] = byte
 
+    def resized(self, size: int) -> SparseFile:
+        """A copy of another length: cut off, or with zeros behind."""
+        other = SparseFile(size)
+        for number, chunk in self._chunks.items():
+            other.write(number * CHUNK, bytes(chunk))
+        return other
+
     def image(self) -> FileImage:
         """What it holds now."""
         chunks = {number: bytes(chunk) for number, chunk in self._chunks.items() if any(chunk)}

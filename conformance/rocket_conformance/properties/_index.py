@@ -78,7 +78,7 @@ INDEX_PROPERTIES: Final = (
     _property(
         "IDX-HASH-3/prop-few-slots", replace(_MIXED, slots=(1, 2, 3, 5), keys=("extreme", "emoji", "plain"))
     ),
-    _property("IDX-FILE-1/prop-other-length", _READS, other_length, any_geometry=True),
+    _property("IDX-FILE-1/prop-other-length", _READS, other_length),
     _property("IDX-FILE-2/prop-seeds", replace(_MIXED, seeded=0.9), _plain, "IDX-PUT-8"),
     _property(
         "IDX-FILE-3/prop-wrapped-size",
@@ -132,9 +132,7 @@ INDEX_PROPERTIES: Final = (
         _plain,
         "IDX-SEL-7",
     ),
-    _property(
-        "IDX-SEL-6/prop-damaged-chains", _READS, damaged_chains, "IDX-SEL-5", "IDX-SEL-1", any_geometry=True
-    ),
+    _property("IDX-SEL-6/prop-damaged-chains", _READS, damaged_chains, "IDX-SEL-5", "IDX-SEL-1"),
     _property(
         "IDX-TIME-1/prop-time-matched",
         replace(_MIXED, weights={"put": 30, "time_matched": 60, "reopen": 3}, edges=0.9),
@@ -148,6 +146,6 @@ INDEX_PROPERTIES: Final = (
         _plain,
         "IDX-FLUSH-1",
     ),
-    _property("IDX-LOAD-2/prop-damaged-header", _READS, damaged_header, any_geometry=True),
+    _property("IDX-LOAD-2/prop-damaged-header", _READS, damaged_header),
 )
 """In the order of their clauses."""
