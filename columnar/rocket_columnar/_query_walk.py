@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from rocket_columnar._java import to_i64
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rocket_columnar.index_file import IndexFile
 
-__all__ = ["Step", "Verdict", "walk"]
+__all__ = ["Step", "Verdict", "settled", "walk"]
+
+_T = TypeVar("_T")
+_LOOKS: Final = 5  # at a slot that a broker keeps putting into
 
 Verdict = Literal["hit", "other hash", "outside the window"]
 
@@ -95,6 +98,21 @@ def walk(
             return
         entry = stored.prev_entry
         seen.add(entry)
+
+
+def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
+    """What `ask` finds by the hash's slot; asked again where a broker has put into it meanwhile.
+
+    A slot that leads to an entry behind the count that was read before it would count as empty (IDX-SEL-1).
+    """
+    for _ in range(_LOOKS - 1):
+        slot = index.slot(key_hash)
+        index.load()
+        found = ask()
+        if index.slot(key_hash) == slot:
+            return found
+    index.load()
+    return ask()
 
 
 def _end(index: IndexFile, entry: int, previous: int, count: int, seen: set[int]) -> str | None:

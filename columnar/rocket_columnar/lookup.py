@@ -6,17 +6,19 @@ ascending order of offset. Windows go by the record's own store timestamp, to th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rocket_columnar._explain_log import find_key
 from rocket_columnar._query_log import keys_of
-from rocket_columnar._query_walk import walk
+from rocket_columnar._query_walk import settled, walk
 from rocket_columnar.hashing import hash_key, index_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rocket_columnar._query_log import Row
+    from rocket_columnar.index_file import IndexFile
     from rocket_columnar.message_ids import OffsetId
     from rocket_columnar.query import OpenStore
 
@@ -42,14 +44,15 @@ def find_all(store: OpenStore, topic: str, key: str, *, window: tuple[int, int] 
     key_hash = hash_key(index_key(topic, key))
     offsets: set[int] = set()
     for _, index in store.indexes.files:
-        index.load()
-        offsets |= {
-            step.phy_offset
-            for step in walk(index, key_hash, *_LONG, past_stop=True)
-            if step.key_hash == key_hash
-        }
+        offsets |= settled(index, key_hash, partial(_hits, index, key_hash))
     rows = (store.log.row(offset) for offset in sorted(offsets))
     return [row for row in rows if row["topic"] == topic and key in keys_of(row) and _inside(row, window)]
+
+
+def _hits(index: IndexFile, key_hash: int) -> set[int]:
+    """Physical offsets of all entries with a hash."""
+    steps = walk(index, key_hash, *_LONG, past_stop=True)
+    return {step.phy_offset for step in steps if step.key_hash == key_hash}
 
 
 def scan(store: OpenStore, topic: str | None, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:

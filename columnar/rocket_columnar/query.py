@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -15,7 +16,7 @@ from rocket_spec.errors import InvalidError, UsageError
 
 from rocket_columnar._query_indexes import IndexSet, open_indexes, require_store
 from rocket_columnar._query_log import CommitLog, Row, keys_of
-from rocket_columnar._query_walk import walk
+from rocket_columnar._query_walk import Step, settled, walk
 from rocket_columnar.hashing import hash_key, index_key
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ MAX_BATCH: Final = 64
 
 _ROUNDS: Final = 3
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
-_LOOKS: Final = 5  # at a slot that a broker keeps putting into
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,7 @@ class OpenStore:
         Source: `IndexService.queryOffset` 166-187.
         """
         for _, index in reversed(self.indexes.files):
+            index.load()
             if index.time_matched(begin, end):
                 yield index
             if index.header().begin_timestamp < begin:
@@ -113,7 +114,8 @@ class OpenStore:
     def _search(self, key: str, limit: int, begin: int, end: int) -> list[int]:
         offsets: list[int] = []
         for index in self._searched(begin, end):
-            offsets = _select(index, key, limit, (begin, end), offsets)
+            select = partial(index.select, key, limit, begin, end, offsets)
+            offsets = settled(index, hash_key(key), select)
             if len(offsets) >= limit:
                 break
         return offsets
@@ -217,25 +219,14 @@ class OpenStore:
     def _distinct_hits(self, key_hash: int, begin: int, end: int) -> Iterator[int]:
         seen: set[int] = set()
         for index in self._searched(begin, end):
-            for step in walk(index, key_hash, begin, end):
+            for step in settled(index, key_hash, partial(_walked, index, key_hash, begin, end)):
                 if step.verdict == "hit" and step.phy_offset not in seen:
                     seen.add(step.phy_offset)
                     yield step.phy_offset
 
 
-def _select(index: IndexFile, key: str, limit: int, window: tuple[int, int], initial: list[int]) -> list[int]:
-    """As `IndexFile.select`; again where a broker has put into the slot meanwhile.
-
-    A slot that leads to an entry behind the count that was read before it would count as empty (IDX-SEL-1).
-    """
-    key_hash = hash_key(key)
-    for _ in range(_LOOKS):
-        slot = index.slot(key_hash)
-        index.load()
-        offsets = index.select(key, limit, *window, initial)
-        if index.slot(key_hash) == slot:
-            break
-    return offsets
+def _walked(index: IndexFile, key_hash: int, begin: int, end: int) -> list[Step]:
+    return list(walk(index, key_hash, begin, end))
 
 
 def _limit(max_num: int) -> int:
