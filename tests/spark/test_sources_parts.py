@@ -118,10 +118,9 @@ def test_damaged_stores_in_every_mode(name: str, tmp_path: Path) -> None:
             Read(table, store, mode="DROPMALFORMED").rows()
             continue
         rows, gaps = engine(store, table)
-        for most in (3_000_000, 100):
-            permissive = Read(table, store, mode="PERMISSIVE", maxPartitionRows=most).rows()
-            assert split(permissive) == (rows, [str(gap) for gap in gaps])
-            assert Read(table, store, mode="dropmalformed", maxPartitionRows=most).rows() == rows
+        permissive = Read(table, store, mode="PERMISSIVE", maxPartitionRows=100).rows()
+        assert split(permissive) == (rows, [str(gap) for gap in gaps])
+        assert Read(table, store, mode="dropmalformed").rows() == rows
         if gaps:
             with pytest.raises(MalformedError, match="gap in the log"):
                 Read(table, store, mode="FAILFAST").rows()
