@@ -24,7 +24,7 @@ each release that Maven resolves from {first} to {last}, {count} in all. Made by
 
     python -m rocket_conformance.versions
 
-which takes about ten minutes on two cores with a JDK 17 and Maven, from `versions.json` beside it; `--render` makes
+which takes about five minutes on two idle cores with a JDK 17 and Maven, from `versions.json` beside it; `--render` makes
 this page alone. The command `rocketspec conform --rocketmq VERSION --report out` shows every difference of one release
 with its input.
 
