@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rocket_columnar.audit_restart import Restart, restart
 from rocket_columnar.hashing import hash_key, index_key
 from rocket_columnar.rebuild import rebuild
+from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,9 +156,12 @@ def _recovered_from(broker: RealBroker, logged: int) -> int:
 
 
 def put_in_place(broker: RealBroker, target: Path, *parts: str) -> None:
-    """Rebuilds, and replaces these directories of the store; the broker is down."""
-    done = rebuild(broker.store, target)
-    assert not done.findings
+    """Deletes these directories of the store, rebuilds, and puts what came out in their place; the broker is down."""
     broker.drop(*parts)
+    config = broker.config
+    geometry = Geometry(int(config["maxHashSlotNum"]), int(config["maxIndexNum"]))
+    size = int(config["mappedFileSizeConsumeQueue"])
+    done = rebuild(broker.store, target, geometry=geometry, queue_file_size=size)
+    assert not done.findings
     for part in parts:
         (target / part).rename(broker.store / part)

@@ -70,14 +70,14 @@ class RealBroker:
     Args:
         folder: where configuration and logs go; made where it is missing.
         java: path of `java`.
-        config: settings of the broker.
+        config: settings of every start of the broker.
     """
 
     def __init__(self, folder: Path, java: str, config: Mapping[str, str]) -> None:
         self.folder = folder
         self.store = folder / "store"
         self.log = folder / "home" / "rocketmq.log"
-        self._config = dict(config)
+        self.config = dict(config)
         class_path, flags = generator_jars()
         folder.mkdir(parents=True, exist_ok=True)
         self._java = ["nice", "-n", "10", java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
@@ -141,7 +141,7 @@ class RealBroker:
                 "diskMaxUsedSpaceRatio": "95",
                 "storePathRootDir": str(self.store),
                 "storePathCommitLog": str(self.store / "commitlog"),
-                **self._config,
+                **self.config,
                 **config,
             },
         )
