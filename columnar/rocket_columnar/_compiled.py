@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocket_columnar._numba import jit, long, signed
+from rocket_columnar._numba import jit, long, prefetch, signed, slot_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,24 +70,17 @@ def put_entries(
     empty; the header is the caller's.
     """
     used = 0
-    size = len(slots)
-    inverse = 1.0 / size
-    ahead = np.empty(_AHEAD, np.uint64)
-    held = np.empty(_AHEAD, np.uint32)  # only so that the words are read; a put in between changes them
+    inverse = 1.0 / len(slots)
+    ahead = np.empty(_AHEAD, np.uint64)  # the slots of the puts to come, which are being fetched meanwhile
+    for i in range(min(_AHEAD, len(hashes))):
+        ahead[i] = slot_of(long(hashes[i]), len(slots), inverse)
+        prefetch(slots, ahead[i])
     for i in range(len(hashes)):
-        j = i % _AHEAD
-        if j == 0:
-            # The slots of some puts at once, none waiting for the memory of another.
-            for k in range(min(_AHEAD, len(hashes) - i)):
-                key_hash = long(hashes[i + k])
-                slot = key_hash - long(key_hash * inverse) * size  # one too far at most, on either side
-                if slot < 0:
-                    slot += size
-                elif slot >= size:
-                    slot -= size
-                ahead[k] = slot
-                held[k] = slots[np.uint64(slot)]
+        j = np.uint64(i) % np.uint64(_AHEAD)
         slot = ahead[j]
+        if i + _AHEAD < len(hashes):
+            ahead[j] = slot_of(long(hashes[i + _AHEAD]), len(slots), inverse)
+            prefetch(slots, ahead[j])
         previous = long(signed(slots[slot]))
         if previous <= 0 or previous > count:
             previous = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocket_columnar._numba import jit, long, signed
+from rocket_columnar._numba import jit, long, signed, slot_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,17 +27,6 @@ ODD = -1
 def _read(word: Any) -> Any:
     """A word of the file as a wide number."""
     return long(signed(word))
-
-
-@jit
-def _slot(key_hash: int, slots: int, inverse: float) -> Any:
-    """The slot of a hash that is not negative: its remainder."""
-    slot = key_hash - long(key_hash * inverse) * slots  # one too far at most, on either side
-    if slot < 0:
-        slot += slots
-    elif slot >= slots:
-        slot -= slots
-    return np.uint64(slot)
 
 
 @jit
@@ -58,7 +47,7 @@ def count_entries(
         if key_hash < 0 or time_diff < 0:
             return -1, most
         least, most = min(least, time_diff), max(most, time_diff)
-        counts[_slot(key_hash, slots, inverse) >> np.uint64(shift)] += 1
+        counts[slot_of(key_hash, slots, inverse) >> np.uint64(shift)] += 1
     return least, most
 
 
@@ -78,7 +67,7 @@ def part_entries(
     inverse = 1.0 / slots
     for i in range(len(entries) // 5):
         at = np.uint64(5 * i)
-        part = _slot(_read(entries[at]), slots, inverse) >> np.uint64(shift)
+        part = slot_of(_read(entries[at]), slots, inverse) >> np.uint64(shift)
         to = np.uint64(5 * places[part])
         places[part] += 1
         rows[to] = entries[at]
@@ -95,7 +84,7 @@ def count_keys(hashes: NDArray[np.int32], slots: int, shift: int, counts: NDArra
     for i in range(len(hashes)):
         if hashes[i] < 0:
             return False
-        counts[_slot(long(hashes[i]), slots, inverse) >> np.uint64(shift)] += 1
+        counts[slot_of(long(hashes[i]), slots, inverse) >> np.uint64(shift)] += 1
     return True
 
 
@@ -112,7 +101,7 @@ def part_keys(
     inverse = 1.0 / slots
     for i in range(len(hashes)):
         key_hash = long(hashes[i])
-        part = _slot(key_hash, slots, inverse) >> np.uint64(shift)
+        part = slot_of(key_hash, slots, inverse) >> np.uint64(shift)
         keys[np.uint64(places[part])] = key_hash << 32 | (first + i)
         places[part] += 1
 
@@ -170,7 +159,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
         begin, end = row_bounds[part], row_bounds[part + 1]
         for i in range(begin, end):
             at = np.uint64(5 * i)
-            slot = _slot(_read(rows[at]), slots, inverse) & mask
+            slot = slot_of(_read(rows[at]), slots, inverse) & mask
             number = np.int32(rows[at + np.uint64(3)])
             previous = _read(rows[at + np.uint64(4)])
             known = last[slot]
@@ -192,7 +181,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
             offsets[to, 1] = rows[at + np.uint64(2)]
         room = long(0)
         for i in range(key_bounds[part], key_bounds[part + 1]):
-            slot = _slot(keys[i] >> 32, slots, inverse) & mask
+            slot = slot_of(keys[i] >> 32, slots, inverse) & mask
             low = ends[slot - np.uint64(1)] if slot > np.uint64(0) else long(0)
             most_hits = rooms[keys[i] & 0xFFFFFFFF] if many_rooms else rooms[0]
             room += max(min(ends[slot] - low, most_hits), 0)
@@ -202,7 +191,7 @@ def join(  # noqa: C901, PLR0915 - one pass, part by part
             key = keys[i]
             number = key & 0xFFFFFFFF
             key_hash = key >> 32
-            slot = _slot(key_hash, slots, inverse) & mask
+            slot = slot_of(key_hash, slots, inverse) & mask
             if last[slot] < 0:
                 counts[number] = ODD
                 keys[i] = number

@@ -6,15 +6,17 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
-from numba import njit
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
 from numba.core import event
+from numba.extending import intrinsic
 
 from rocket_columnar import compiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SWAP", "jit", "long", "signed"]
+__all__ = ["SWAP", "jit", "long", "prefetch", "signed", "slot_of"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -55,3 +57,31 @@ def signed(word: Any) -> Any:
             | value >> np.uint32(24)
         )
     return np.int32(value)
+
+
+@jit
+def slot_of(key_hash: int, slots: int, inverse: float) -> Any:
+    """The slot of a hash that is not negative: its remainder; `inverse` is 1 / `slots`."""
+    slot = key_hash - long(key_hash * inverse) * slots  # one too far at most, on either side
+    if slot < 0:
+        slot += slots
+    elif slot >= slots:
+        slot -= slots
+    return np.uint64(slot)
+
+
+@cast("Callable[..., Any]", intrinsic)
+def prefetch(_: Any, words: Any, at: Any) -> Any:
+    """`prefetch(words, at)`: has the processor fetch that word, to be written soon, without waiting for it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [place, number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(words, at), code
