@@ -115,6 +115,13 @@ def test_a_local_file_is_its_own_copy(store: Path, tmp_path: Path) -> None:
     assert local_copy(file, tmp_path) is file
 
 
+def test_a_range_of_a_local_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"0123456789")
+    storage, path = storage_for((tmp_path / "file").as_uri())
+    read = storage.opened(path, storage.stat(path).size)
+    assert (read(2, 3), read(8, 5), read(20, 1)) == (b"234", b"89", b"")
+
+
 def test_local_globs_take_an_existing_name_as_it_is(tmp_path: Path) -> None:
     for name in ("a[1]", "a1", "b"):
         (tmp_path / name).mkdir()

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rocket_spark.sources._filters import Wanted
     from rocket_spark.sources._options import Request
 
-__all__ = ["LOG_BYTES", "WHOLE", "Piece", "RowsPartition", "find", "grouped", "log_pieces", "plan", "size_of"]
+__all__ = ["LOG_BYTES", "Piece", "RowsPartition", "find", "grouped", "log_pieces", "plan"]
 
-WHOLE: Final = (0, 1 << 62)
+_WHOLE: Final = (0, 1 << 62)
 LOG_BYTES: Final = 128 << 20
 """Bytes of a commit log that a partition takes at most."""
 
@@ -50,7 +50,7 @@ class Piece:
     """
 
     file: StoreFile
-    span: tuple[int, int] = WHOLE
+    span: tuple[int, int] = _WHOLE
     following: tuple[StoreFile, ...] = ()
     guess: GeometryGuess | None = None
     problem: str | None = None
@@ -227,7 +227,7 @@ def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
             for span in _spans(0, -(-written // QUEUE_UNIT.size), request.max_partition_rows):
                 yield Piece(file, span)
         else:
-            yield Piece(file, (0, 1 << 62))
+            yield Piece(file)
 
 
 def _written(file: StoreFile) -> int:

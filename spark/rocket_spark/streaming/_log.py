@@ -10,7 +10,8 @@ from zlib import crc32
 from rocket_columnar.decode import decode
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_spark.sources._plan import LOG_BYTES, Piece, log_pieces, size_of
+from rocket_spark.sources._geometry import size_of
+from rocket_spark.sources._plan import LOG_BYTES, Piece, log_pieces
 from rocket_spark.streaming._loss import lost
 
 if TYPE_CHECKING:

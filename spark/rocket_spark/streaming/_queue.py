@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_spark.sources._plan import Piece, size_of
+from rocket_spark.sources._geometry import size_of
+from rocket_spark.sources._plan import Piece
 from rocket_spark.streaming._loss import lost
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ from pyspark.sql.streaming.datasource import (
 from rocket_spec.errors import UsageError
 
 from rocket_spark.sources._filters import Wanted
+from rocket_spark.sources._geometry import size_of
 from rocket_spark.sources._options import flag, positive
-from rocket_spark.sources._plan import RowsPartition, find, grouped, size_of
+from rocket_spark.sources._plan import RowsPartition, find, grouped
 from rocket_spark.sources._rows import rows
 from rocket_spark.streaming._log import LogTail
 from rocket_spark.streaming._queue import QueueTail
