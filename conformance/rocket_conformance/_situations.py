@@ -61,6 +61,11 @@ class Situations:
         """The reference to run the case with."""
         return self._library
 
+    @property
+    def clauses(self) -> frozenset[str]:
+        """The clauses that the operations on queue and service turn on."""
+        return frozenset((*self._queue.clauses.values(), *self._service.clauses.values()))
+
     def before(self, place: int, op: Op, _index: object) -> None:
         """Looks at queue and service before an operation."""
         self._queue.before(place, op, self._library.queue)

@@ -1,8 +1,9 @@
-"""Wrong queues, services, logs and checkpoints: the drawn list shrinks, names its clause, and replays."""
+"""Lists on queues, services, logs and checkpoints: what they reach, and what becomes of a wrong implementation."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import Any, cast
 
 import pytest
 import rocket_reference
+from rocket_conformance._situations import gather_situations
+from rocket_conformance.cases import Case
+from rocket_conformance.expect import specified
 from rocket_conformance.plan import Planned
+from rocket_conformance.properties import PROPERTIES, examples
 from rocket_conformance.reference_adapter import Library, ReferenceAdapter
 from rocket_conformance.replays import read_replay
 from rocket_conformance.runner import Options, run, run_planned
@@ -128,8 +133,61 @@ def python_text(data: bytes, *, check_crc: bool) -> Iterator[DispatchRequest]:
         yield replace(request, keys=keys.replace("\ufffd", "\ufffd\ufffd") if keys else keys)
 
 
-Case = tuple[str, str, Mapping[str, object]]
-WRONG: tuple[Case, ...] = (
+def drawn(prefixes: tuple[str, ...], count: int) -> Iterator[Case]:
+    for item in PROPERTIES:
+        if item.id.startswith(prefixes):
+            yield from examples(item, seed=0, count=count)
+
+
+def numbered(family: str, *numbers: int) -> set[str]:
+    return {f"{family}-{number}" for number in numbers}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "clauses"),
+    [
+        (
+            "CQ-",
+            numbered("CQ-PUT", 1, 2, 3, 4, 5, 6, 7, 8)
+            | numbered("CQ-REC", 1, 2, 3, 4)
+            | numbered("CQ-TRUNC", 1, 2, 3, 4, 5)
+            | numbered("CQ-MIN", 1, 2)
+            | numbered("CQ-LAST", 1, 2)
+            | {"CQ-GET-1", "CQ-DEL-1", "CQ-LOAD-1", "CQ-TAGS-1"},
+        ),
+        ("IDX-SVC-", numbered("IDX-SVC", 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18)),
+    ],
+)
+def test_lists_reach_each_turn_that_4_9_3_takes(prefix: str, clauses: set[str], tmp_path: Path) -> None:
+    """And none holds an operation that is never sent."""
+    seen: Counter[str] = Counter()
+    for case in drawn((prefix,), 12):
+        sent, _ = specified(case, tmp_path / "reference")
+        assert sent.ops == case.ops, f"{case.id}, {case.producer}"
+        seen.update(gather_situations(case, tmp_path / "situations").clauses)
+    assert {clause: seen[clause] for clause in clauses if seen[clause] < 3} == {}
+
+
+def outcome(request: Mapping[str, Any]) -> str:
+    sizes = {0: "blank", -1: "unreadable"}
+    return sizes.get(request["msg_size"], "record" if request["success"] else "lengths do not add up")
+
+
+def test_logs_give_each_kind_of_request(tmp_path: Path) -> None:
+    seen: Counter[str] = Counter()
+    for case in drawn(("LOG-", "UTF8-"), 25):
+        sent, expected = specified(case, tmp_path / "reference")
+        assert sent.ops == case.ops
+        for request in (request for result in expected.results for request in result["requests"]):
+            seen[outcome(request)] += 1
+            seen["replaced"] += "\ufffd" in (request["keys"] or "") + request["topic"]
+            seen["delayed"] += request["topic"] == "SCHEDULE_TOPIC_XXXX" and len(request["tags_code"]) > 12
+    assert {kind: count for kind, count in seen.items() if count < 5} == {}
+    assert len(seen) == 6
+
+
+Wrongly = tuple[str, str, Mapping[str, object]]
+WRONG: tuple[Wrongly, ...] = (
     ("CQ-PUT-1/prop-repeats", "CQ-PUT-1", {"ConsumeQueue": PutsAtTheEnd}),
     ("CQ-PUT-2/prop-logical-offsets", "CQ-PUT-3", {"ConsumeQueue": RefusesGaps}),
     ("CQ-TRUNC-2/prop-truncations", "CQ-TRUNC-", {"ConsumeQueue": TruncatesBehind}),
