@@ -70,15 +70,6 @@ class Copies:
         """The copies of the record at an offset, in the order of their puts."""
         return self._read().get(phy_offset, [])
 
-    def has(self, phy_offset: int, queue: str, logical_offset: int) -> bool:
-        """Whether the record at an offset is copied to that queue.
-
-        The logical offset is not held against the record's: 4.9.3 appends at the place where it is (a restart
-        begins at 0 again).
-        """
-        del logical_offset
-        return any(name == queue for name, _ in self.of(phy_offset))
-
     def _read(self) -> dict[int, list[Copy]]:
         if self._known is None:
             self._known = {}

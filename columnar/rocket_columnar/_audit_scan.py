@@ -47,7 +47,6 @@ ROLLBACK: Final = 12
 
 _MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
 _ROWS: Final = 1 << 13
-_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 
 
 @dataclass(slots=True)

@@ -148,8 +148,8 @@ class Judge:
         addresses = tagged & (tags <= _LAST_ADDRESS)
         known = np.ones(rows.size, np.bool_)
         if addresses.any():
-            units = _ext(self.plan.exts, file.topic or "", file.queue_id or 0)
-            known[addresses], found = units(tags[addresses])
+            ext = ExtUnits(self.plan.exts)
+            known[addresses], found = ext.tags_codes(file.topic or "", file.queue_id or 0, tags[addresses])
             tagged[addresses] = ~known[addresses] | (found != expected[addresses])
         recovered = np.zeros(rows.size, np.bool_)
         if file.topic == _SCHEDULE:
@@ -157,21 +157,6 @@ class Judge:
         mark("unit.tags", tagged & known & ~recovered)
         mark("unit.address", tagged & ~known)
         mark("unit.recovered", recovered)
-
-
-def _ext(files: tuple[StoreFile, ...], topic: str, queue_id: int) -> Any:
-    """Of a queue: tells of addresses whether a unit lies there, and its tags code."""
-    known, tags, _ = ExtUnits(files).of(topic, queue_id)
-
-    def lookup(addresses: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        if not known.size:
-            return np.zeros(addresses.shape, np.bool_), np.zeros(addresses.shape, np.int64)
-        at = np.searchsorted(known, addresses)
-        at[at == known.size] = 0
-        found = known[at] == addresses
-        return found, np.where(found, tags[at], 0)
-
-    return lookup
 
 
 def _copies(plan: Plan, phy_offset: int, size: int) -> list[tuple[str, int]]:

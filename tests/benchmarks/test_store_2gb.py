@@ -1,0 +1,84 @@
+"""The store that the audit's benchmark is run on: healthy, and an audit of it stays in bounds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from rocket_columnar.audit import audit
+from rocket_columnar.audit_ranges import Looks, check_range, findings, look, plan_audit
+from rocket_columnar.decode import decode
+from rocket_columnar.store import find_files
+
+ROOT = Path(__file__).parents[2]
+
+
+def make_store(root: Path, size: int, *, file_size: int, body_size: int) -> int:
+    """As the benchmark makes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT))
+        benchmark = import_module("benchmarks.store_2gb")
+    return int(benchmark.make_store(root, size, file_size=file_size, body_size=body_size))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("large") / "store"
+    assert make_store(root, 2 << 20, file_size=1 << 20, body_size=300) > 3000
+    return root
+
+
+def test_it_is_healthy(store: Path) -> None:
+    assert list(audit(store, "deep")) == []
+
+
+def test_its_records_have_offsets_times_and_keys_of_their_own(store: Path) -> None:
+    logs = [file for file in find_files(store) if file.kind == "log"]
+    columns = ["phy_offset", "store_timestamp", "uniq_key", "crc_ok"]
+    rows = [
+        row for _, batch in decode(logs, tables=["commit_log"], columns=columns) for row in batch.to_pylist()
+    ]
+    keys = [row["uniq_key"] for row in rows]
+    times = [row["store_timestamp"] for row in rows]
+    assert len(logs) > 1
+    assert len(set(keys)) == len(keys)
+    assert times == sorted(times)
+    assert all(row["crc_ok"] for row in rows)
+
+
+def test_large_and_small_stores_are_looked_at_by_other_loops_with_the_same_outcome(store: Path) -> None:
+    """One bit of an entry, by compiled loops over ranges of 100,000 bytes and by plain Python over the whole."""
+    index = next((store / "index").iterdir())
+    place = 40 + 4 * 5_000_000 + 20 * 1234
+    with index.open("r+b") as opened:
+        opened.seek(place + 5)
+        held = opened.read(1)
+        opened.seek(place + 5)
+        opened.write(bytes([held[0] ^ 1]))
+    try:
+        whole = list(audit(store))
+        plan = replace(plan_audit(store, range_size=100_000), large=True)
+        looks = Looks.of(look(plan, file) for file in [*plan.queues, *plan.content_indexes])
+        parts = list(findings(plan, looks, (check_range(plan, looks, part) for part in plan.ranges)))
+    finally:
+        with index.open("r+b") as opened:
+            opened.seek(place + 5)
+            opened.write(held)
+    assert parts == whole
+    assert [one.code for one in whole] == ["index.entry_dangling", "index.missing_key"]
+
+
+@pytest.mark.soak
+def test_two_gigabytes_take_less_than_one_of_memory(tmp_path: Path) -> None:
+    """Resident memory of the audit's process, mapped pages counted."""
+    make_store(tmp_path / "store", 2 << 30, file_size=1 << 30, body_size=0)
+    command = [sys.executable, "-m", "benchmarks.store_2gb", "--child", "audit", str(tmp_path / "store")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    told = json.loads(done.stdout)
+    assert told["value"]["findings"] == []
+    assert told["peak"] < 1 << 30
