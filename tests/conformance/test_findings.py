@@ -1,0 +1,30 @@
+"""The replay files of the findings in docs: each a divergence, and a pass on a right implementation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rocket_columnar.adapter import Adapter
+from rocket_conformance.plan import Planned
+from rocket_conformance.replays import read_replay
+from rocket_conformance.runner import Options, run_planned
+from rocket_conformance.schemas import problems
+from rocket_conformance.session import open_handler
+
+REPLAYS = sorted((Path(__file__).parents[2] / "docs").glob("findings-*/*.json"))
+
+
+def test_there_are_some() -> None:
+    assert len(REPLAYS) == 5
+
+
+@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
+def test_a_replay_file_passes_on_a_right_implementation(path: Path) -> None:
+    document = json.loads(path.read_bytes())
+    assert problems("case", document) == []
+    assert document["divergence"]
+    with open_handler(Adapter()) as transport:
+        line, _ = run_planned(transport, Planned(read_replay(path)), Options())
+    assert line.verdict == "pass"
