@@ -170,6 +170,18 @@ def test_a_trigger_takes_one_record_that_is_longer_than_its_limit(tmp_path: Path
     assert ends == [(len(made[0]), 1), (len(made[0]) + len(made[1]), 1)]
 
 
+def test_a_gap_longer_than_the_limit_is_passed(tmp_path: Path) -> None:
+    made = records(b"one", b"x" * 900, b"three")
+    path = tmp_path / "commitlog" / f"{0:020}"
+    log(path, made[0] + b"\7" * len(made[1]) + made[2])
+    start, found = {"phy_offset": 0}, []
+    for _ in range(3):
+        reader = stream("commit_log", tmp_path, maxBytesPerTrigger="200", mode="DROPMALFORMED")
+        start, rows = trigger(reader, start)
+        found += [row["body"] for row in rows]
+    assert found == [b"one", b"three"]
+
+
 @pytest.mark.parametrize(("table", "kind"), [("commit_log", "log"), ("consume_queue", "queue")])
 def test_a_batch_that_is_planned_again_is_the_same(tmp_path: Path, table: str, kind: str) -> None:
     broker = Broker(open_store("small-roll", tmp_path / "golden"), tmp_path / "live", kind)

@@ -17,7 +17,6 @@ from rocket_spark.streaming._loss import lost
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rocket_columnar.decode import Gap
     from rocket_columnar.store import StoreFile
 
     from rocket_spark.sources._options import Request
@@ -64,7 +63,10 @@ class LogTail:
             room = None if max_bytes is None else max_bytes - (found - start)
             if (room is not None and room <= 0) or max_rows == 0:
                 break
-            count, end = self._end(file, max(start, file.base_offset), max_rows, room)
+            first = max(start, file.base_offset)
+            count, end = self._end(file, first, max_rows, room)
+            if end is None and room is not None and found == start:
+                count, end = self._end(file, first, 1, None)  # behind a gap that is longer than the limit
             if end is None:
                 continue
             if room is not None and end - start > (max_bytes or 0) and found > start:
@@ -78,14 +80,13 @@ class LogTail:
     ) -> tuple[int, int | None]:
         """Records of one file from `begin` on that keep to the limits: how many, and where the last of them ends."""
         stop = 1 << 62 if max_bytes is None else begin + max_bytes
-        gaps: list[Gap] = []
         batches = decode(
             [file],
             tables=["commit_log"],
             columns=["phy_offset", "size"],
             log_range=(begin, stop),
             limit=max_rows,
-            on_gap=gaps.append,
+            on_gap=lambda _: None,  # the rows of this part will tell of it
         )
         count, end, last = 0, None, begin
         for _, batch in batches:
