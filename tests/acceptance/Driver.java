@@ -68,7 +68,7 @@ public final class Driver {
         producer.setClientIP("127.0.0.1");
         producer.setVipChannelEnabled(false);
         producer.setRetryTimesWhenSendFailed(0);
-        producer.setSendMsgTimeout(3_000);
+        producer.setSendMsgTimeout(10_000);
         producer.start();
         admin.setNamesrvAddr(namesrv);
         admin.setClientIP("127.0.0.1");

@@ -80,7 +80,8 @@ class RealBroker:
         self.config = dict(config)
         class_path, flags = generator_jars()
         folder.mkdir(parents=True, exist_ok=True)
-        self._java = ["nice", "-n", "10", java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
+        nice = ["nice", "-n", "10"] if shutil.which("nice") else []
+        self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
         self._class_path = ["-cp", os.pathsep.join(class_path)]
         self._port = _free_port()
         self._namesrv = f"{_LOOPBACK}:{_free_port()}"
@@ -139,6 +140,8 @@ class RealBroker:
                 "listenPort": str(self._port),
                 "autoCreateTopicEnable": "false",
                 "diskMaxUsedSpaceRatio": "95",
+                "waitTimeMillsInSendQueue": "10000",  # a busy machine is no reason to refuse a message
+                "osPageCacheBusyTimeOutMills": "10000",
                 "storePathRootDir": str(self.store),
                 "storePathCommitLog": str(self.store / "commitlog"),
                 **self.config,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_columnar.explain import explain as explain_walk
 from rocket_columnar.lookup import find_by_offset_id, find_by_unique_key, scan, topics_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "answer", "explained"]
 
-_LIMIT = 32
+_LIMIT: Final = 32  # messages that a broker's client asks for
 
 
 @dataclass(frozen=True, slots=True)
