@@ -287,3 +287,8 @@ def test_an_offset_id_of_another_broker_is_told(run: Run, many: Path) -> None:
     code, out, _ = run(many, "--offset-id", "7F000001000008AE0000000000000000")
     assert code == 0
     assert "stored by 10.0.0.2:2222: the id names 127.0.0.1:2222" in out
+
+
+def test_hosts_of_both_families_are_shown_whole(run: Run, many: Path) -> None:
+    _, out, _ = run(many, "--offset-id", "FE800000000000000000000000000001000008AE0000000000000001")
+    assert out.endswith("(the id is of broker [fe80::1]:2222)\n")

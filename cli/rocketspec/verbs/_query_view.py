@@ -78,9 +78,9 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
         if len(answer.messages) <= _WITH_IDS:
             for line in _id_lines(answer.messages):
                 console.print(escape(line), soft_wrap=True)
-        console.print(_summary(answer, asked), soft_wrap=True)
+        console.print(escape(_summary(answer, asked)), soft_wrap=True)
     elif explanation is None:
-        console.print(_nothing(answer, asked), soft_wrap=True)
+        console.print(escape(_nothing(answer, asked)), soft_wrap=True)
     if explanation is not None:
         _show_walk(console, explanation)
 
@@ -109,7 +109,8 @@ def _id_lines(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         if row["topic"] is None:
             continue
-        yield f"{row['phy_offset']}: offset id {make_offset_id(row['store_host'], row['phy_offset'])}, topic {row['topic']}"
+        offset_id = make_offset_id(row["store_host"], row["phy_offset"])
+        yield f"{row['phy_offset']}: offset id {offset_id}, topic {_text(row['topic'])}"
         if row["uniq_key"] is not None:
             told = _made(_client(row["uniq_key"], row["born_timestamp"]))
             yield f"  unique key {_text(row['uniq_key'])}{f', {told}' if told else ''}"
