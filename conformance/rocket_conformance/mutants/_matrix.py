@@ -1,6 +1,6 @@
-"""The mutant matrix, MUTANTS.md: which case notices each mutant, and at how many seeds properties alone do.
+"""The mutant matrix, MUTANTS.md: which case notices each mutant, and which property alone does.
 
-It is made in minutes and committed with a digest of what it was made from.
+It is made in a minute and committed with a digest of what it was made from.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from rocket_conformance.mutants._misbehaving import Misbehaving
     from rocket_conformance.plan import Planned
 
-__all__ = ["SEEDS", "Row", "inputs_digest", "read_digest", "read_score", "render", "row_of"]
+__all__ = ["Row", "inputs_digest", "read_digest", "read_score", "render", "row_of"]
 
-SEEDS: Final = range(5)
-_LISTS: Final = 25
-"""Of a property that is to notice a mutant alone; a default run draws four times as many."""
+_LISTS: Final = 10
+"""Of a property that is to notice a mutant alone; a default run draws ten times as many."""
 
 _DIGEST: Final = re.compile(r"^Inputs: `([0-9a-f]{64})`$", re.MULTILINE)
 _SCORE: Final = re.compile(r"^Mutant score: (\d+) of (\d+)\.$", re.MULTILINE)
@@ -52,25 +51,19 @@ class Row:
 
     Attributes:
         suite: what a default run of the suite makes of it.
-        seeds: at how many of the seeds a property notices it without any directed case; None where it
-            misreads no clause.
-        property: the property that does at the first of these seeds.
+        property: the first property that notices it without any directed case, if one does.
     """
 
     suite: Outcome
-    seeds: int | None
     property: str | None
 
 
 def row_of(mutant: Mutant | Impostor | Misbehaving) -> Row:
-    """Hunts a mutant with the whole suite, then with properties alone for each seed."""
+    """Hunts a mutant with the whole suite, then with the properties of its clause's operations alone."""
     suite = hunt(mutant)
     if not isinstance(mutant, Mutant):
-        return Row(suite, None, None)
-    near = _near(mutant.clause)
-    found = [hunt(mutant, seed=seed, examples=_LISTS, among=near).killed_by for seed in SEEDS]
-    killers = [name for name in found if name is not None]
-    return Row(suite, len(killers), killers[0] if killers else None)
+        return Row(suite, None)
+    return Row(suite, hunt(mutant, examples=_LISTS, among=_near(mutant.clause)).killed_by)
 
 
 def _near(clause: str) -> Sequence[Planned]:
@@ -102,7 +95,7 @@ def inputs_digest() -> str:
 def render(rows: Sequence[Row], digest: str) -> str:
     """The document."""
     killed = sum(row.suite.killed for row in rows)
-    steady = sum(row.seeds == len(SEEDS) for row in rows)
+    alone = sum(row.property is not None for row in rows)
     lines = [
         "# Wrong implementations, and what notices them",
         "",
@@ -111,15 +104,15 @@ def render(rows: Sequence[Row], digest: str) -> str:
         f"Mutant score: {killed} of {len(rows)}.",
         "",
         "A mutant is the reference with one clause misread. *Noticed by* is the first case of a default run that it fails,",
-        "the directed cases of its clause first. *Properties alone* says at how many of five seeds a property of",
-        f"{_LISTS} lists notices it, without any directed case, and which one: {steady} of {len(MUTANTS)} at all five.",
+        "the directed cases of its clause first. *Properties alone* is the first property that notices it in",
+        f"its first {_LISTS} lists of seed 0, without any directed case: one does for {alone} of {len(MUTANTS)}.",
         "`rocketspec mutants` runs them, and `python -m rocket_conformance.mutants NAME` is each as an adapter.",
         "",
         f"Inputs: `{digest}`",
         "",
         "| mutant | misreads | noticed by | properties alone |",
         "|---|---|---|---|",
-        *(_line(row) for row in rows if row.seeds is not None),
+        *(_line(row) for row in rows if row.suite.clause != "none"),
         "",
         "Null implementations, and adapters that break the protocol:",
         "",
@@ -128,7 +121,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
         *(
             f"| {row.suite.name} | {row.suite.killed_by or 'no case applies to it'} | {row.suite.verdict.replace('_', ' ')} |"
             for row in rows
-            if row.seeds is None
+            if row.suite.clause == "none"
         ),
         "",
         "Readings that come to the same, and therefore are no mutants:",
@@ -142,8 +135,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
 
 def _line(row: Row) -> str:
     suite = row.suite
-    alone = f"{row.seeds} of {len(SEEDS)}" + (f", {row.property}" if row.property else "")
-    return f"| {suite.name} | {suite.clause} | {suite.killed_by or '**survives**'} | {alone} |"
+    return f"| {suite.name} | {suite.clause} | {suite.killed_by or '**survives**'} | {row.property or ''} |"
 
 
 def read_digest(document: str) -> str | None:

@@ -130,8 +130,8 @@ QUEUE_RESTARTS: Final = (
         "one-unit-too-few-kept",
         "CQ-TRUNC-2",
         _STORE,
-        "mapped_file.wrote_position = (number + 1) * UNIT_SIZE",
-        "mapped_file.wrote_position = number * UNIT_SIZE",
+        _RETURNS,
+        f"                    mapped_file.wrote_position -= UNIT_SIZE\n{_RETURNS}",
     ),
     Mutant(
         "end-stays-at-the-offset",

@@ -1,0 +1,74 @@
+"""MUTANTS.md and the README's figures are those of the mutants, cases and properties that are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rocket_conformance.mutants import CATALOGUE, MUTANTS, Outcome, figures, hunt
+from rocket_conformance.mutants._matrix import (
+    Row,
+    inputs_digest,
+    read_digest,
+    read_score,
+    render,
+    row_of,
+)
+from rocket_conformance.mutants.make_matrix import with_figures
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MATRIX = (ROOT / "conformance" / "MUTANTS.md").read_text(encoding="utf-8")
+AGAIN = "make it again: python -m rocket_conformance.mutants.make_matrix"
+
+
+def test_matrix_is_of_these_mutants_cases_and_properties() -> None:
+    assert read_digest(MATRIX) == inputs_digest(), AGAIN
+
+
+def test_matrix_has_a_line_for_each_and_no_survivor() -> None:
+    tables = MATRIX.partition("Readings that come to the same")[0]
+    named = [line.split(" | ")[0].removeprefix("| ") for line in tables.splitlines() if line.startswith("| ")]
+    assert named == [
+        "mutant",
+        *(item.name for item in MUTANTS),
+        "implementation",
+        *(item.name for item in CATALOGUE[len(MUTANTS) :]),
+    ]
+    assert read_score(MATRIX) == (len(CATALOGUE), len(CATALOGUE))
+    assert "survives" not in MATRIX
+
+
+def test_readme_has_the_figures() -> None:
+    assert with_figures(README, MATRIX) == README, f"{AGAIN} --figures"
+
+
+def test_figures_in_words() -> None:
+    coverage, score = figures(3, 4).splitlines()
+    assert coverage.startswith("Clause coverage ")
+    assert score == "Mutant score 3 of 4 (75%): wrong implementations that the suite notices."
+
+
+def test_a_survivor_shows() -> None:
+    mutant = MUTANTS[0]
+    outcome = Outcome(mutant.name, mutant.clause, None, "pass", None, False, 7, 12)
+    document = render([Row(outcome, None)], "0" * 64)
+    assert f"| {mutant.name} | {mutant.clause} | **survives** |  |" in document
+    assert (read_score(document), read_digest(document)) == ((0, 1), "0" * 64)
+
+
+@pytest.mark.parametrize("text", ["", "<!-- figures -->\n"])
+def test_a_readme_without_markers_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"README\.md has no lines"):
+        with_figures(text, MATRIX)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(5))
+def test_every_mutant_dies_under_the_default_settings(seed: int) -> None:
+    assert [item.name for item in CATALOGUE if not hunt(item, seed=seed).killed] == []
+
+
+@pytest.mark.soak
+def test_matrix_is_as_it_would_be_made() -> None:
+    assert render([row_of(item) for item in CATALOGUE], inputs_digest()) == MATRIX, AGAIN
