@@ -43,6 +43,7 @@ ENTRIES: Final = 19_000_000
 STORE_BYTES: Final = 2 << 30
 QUICK: Final = (200_000, 16 << 20)
 _EMPTY_TASKS: Final = 200
+_PLANNED: Final = 2_000
 _COMMITTED: Final = 2_000
 
 _BARS: Final = """\
@@ -138,8 +139,14 @@ def _driver(scratch: Path) -> dict[str, float]:
     """What the driver does for each file and each part, alone."""
     store, out = scratch / "store", scratch / "out"
     shutil.rmtree(out, ignore_errors=True)
+    many = scratch / "many"
+    for number in range(_PLANNED):
+        queue = many / "consumequeue" / "T" / str(number)
+        queue.mkdir(parents=True)
+        (queue / f"{0:020}").write_bytes(bytes(20))
+    plan_decode(many, out)
     begin = time.perf_counter()
-    plan = plan_decode(store, out)
+    plan = plan_decode(many, out)
     figures = {"plan_file": (time.perf_counter() - begin) / plan.files}
     with Output(out) as output:
         for number in range(_COMMITTED):
@@ -182,7 +189,7 @@ def _child(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
 
             logs = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             count = int(what.removeprefix("workers-"))
-            master = stack.enter_context(cluster(logs, workers=count, memory="3g")).master
+            master = stack.enter_context(cluster(logs, workers=count, memory="3g", java_options="")).master
         return _spark(scratch, rounds, master)
 
 

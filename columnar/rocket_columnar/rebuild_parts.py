@@ -379,18 +379,17 @@ def name_indexes(
 
 
 def write_queues(
-    bucket: int,
     directory: Path,
-    parts: Sequence[tuple[Path, tuple[int, ...]]],
+    parts: Sequence[tuple[Path, int, int]],
     files: Sequence[StoreFile],
     queue_file_size: int,
 ) -> list[str]:
     """Writes the queues of one bucket, and copies their ext files.
 
     Args:
-        bucket: its number.
         directory: gets `consumequeue/` and `consumequeue_ext/`; made.
-        parts: of each log file, in order, the directory that `dispatch_log` wrote, and its `bucket_units`.
+        parts: of each log file, in order, the directory that `dispatch_log` wrote, the number of units that it has for
+            the buckets before, and for this one.
         files: the store's.
         queue_file_size: bytes.
 
@@ -403,12 +402,11 @@ def write_queues(
     directory.mkdir()
     ext = ExtUnits(files)
     writers: dict[tuple[str, int], tuple[QueueWriter, Addresses]] = {}
-    for part, counts in parts:
-        if not counts[bucket]:
+    for part, before, count in parts:
+        if not count:
             continue
         names = json.loads((part / "topics.json").read_text("utf-8"))
-        first = sum(counts[:bucket])
-        units = np.fromfile(part / "units", _UNIT, counts[bucket], offset=first * _UNIT.itemsize)
+        units = np.fromfile(part / "units", _UNIT, count, offset=before * _UNIT.itemsize)
         changes = [np.diff(units[name]) != 0 for name in ("topic", "queue_id", "is_copy")]
         for run in np.split(units, np.flatnonzero(np.logical_or.reduce(changes)) + 1):
             key = names[run["topic"][0]], int(run["queue_id"][0])

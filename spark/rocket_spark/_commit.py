@@ -97,8 +97,10 @@ def attempt(directory: str | Path, name: str) -> Iterator[Path]:
 class Output:
     """The folder of one job while it runs; use it in a `with` block. `attempts` is where tasks write."""
 
-    def __init__(self, out: Path) -> None:
+    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
+        """Takes the folder, and whether what is in it may be replaced."""
         self.out = out
+        self._overwrite = overwrite
         self._temporary = out / _TEMPORARY
         self.attempts = self._temporary / "attempts"
         self._made: list[Path] = []
@@ -127,7 +129,7 @@ class Output:
             facts: for the manifest, beside `files`: path and bytes of each file.
 
         Raises:
-            JobError: an attempt is gone.
+            JobError: an attempt is gone, or something else came into the folder meanwhile.
             OSError: a rename fails.
         """
         ready = self._temporary / "ready"
@@ -156,6 +158,8 @@ class Output:
         old = self._temporary / "old"
         old.mkdir()
         before = [path for path in self.out.iterdir() if path != self._temporary]
+        if before and not self._overwrite:
+            raise JobError(f"{before[0]}: came there while the job ran; nothing is replaced")
         for path in sorted(before, key=lambda path: path.name != SUCCESS):
             path.rename(old / path.name)
         moved: list[Path] = []

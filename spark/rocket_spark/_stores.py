@@ -31,8 +31,7 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
     given = [stores] if isinstance(stores, str | Path) else list(stores)
     if not given:
         raise UsageError("no store to read")
-    # Symbolic links stay: they may name the place.
-    paths = [str(one).rstrip("/") if is_remote(str(one)) else os.path.abspath(one) for one in given]  # noqa: PTH100
+    paths = [_absolute(one) for one in given]
     if len(paths) == 1:
         return {"": paths[0]}
     parts = [path.split("/") for path in paths]
@@ -44,6 +43,13 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
                 raise UsageError(f"{paths[number]}: overlaps {'/'.join(other)}")
     common = next(number for number, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1)
     return {"/".join(mine[common:]): path for mine, path in zip(parts, paths, strict=True)}
+
+
+def _absolute(store: StorePath) -> str:
+    """Symbolic links stay: they may name the place."""
+    if is_remote(str(store)):
+        return str(store).rstrip("/")
+    return Path(os.path.abspath(store)).as_posix()  # noqa: PTH100
 
 
 def local_paths(stores: Mapping[str, str]) -> list[Path]:

@@ -35,6 +35,9 @@ __all__ = ["audit_stores", "cross_check_stores"]
 _TASK_BYTES: Final = 128 << 20
 """Bytes of queue files, or of log, that one task takes."""
 
+_NEIGHBOURS: Final = 64
+"""Tasks whose blocks are picked together."""
+
 _GROUP_BYTES: Final = 64 << 30
 """Bytes of queue and index files of the stores that are audited together: what is known of them lies in the driver."""
 
@@ -194,11 +197,7 @@ def _audit(spark: SparkSession, plans: dict[str, Plan], progress: Progress) -> I
         files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
         found = _looks(spark, plans, files, "queues and index files", progress)
     known = {name: engine.Looks.of(found[name]) for name in plans}
-    tasks = [
-        _RangeTask(name, ranges, _narrowed(known[name], ranges))
-        for name, plan in plans.items()
-        for ranges in _joined(plan.ranges)
-    ]
+    tasks = [task for name, plan in plans.items() for task in _range_tasks(name, plan, known[name])]
     results = run_tasks(spark, range_task, tasks, what="ranges of the log", progress=progress, common=plans)
     for name, plan in plans.items():
         mine = (
@@ -237,6 +236,15 @@ def _looks(
 def look_task(task: _LookTask, plan: Plan) -> list[Any]:
     """In a task: what some queue or index files hold."""
     return [engine.look(plan, file) for file in task.files]
+
+
+def _range_tasks(store: str, plan: Plan, looks: Looks) -> Iterator[_RangeTask]:
+    """The ranges of a log as tasks; their blocks are picked from those of many neighbours, not each time from all."""
+    every = list(_joined(plan.ranges))
+    for start in range(0, len(every), _NEIGHBOURS):
+        near = every[start : start + _NEIGHBOURS]
+        around = _narrowed(looks, (near[0][0], near[-1][-1]))
+        yield from (_RangeTask(store, ranges, _narrowed(around, ranges)) for ranges in near)
 
 
 def _joined(ranges: Sequence[Range]) -> Iterator[tuple[Range, ...]]:

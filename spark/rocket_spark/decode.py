@@ -102,6 +102,7 @@ class DecodePlan:
     """What a decode job will do: all that can be wrong with the request has been checked, nothing is written."""
 
     out: Path
+    overwrite: bool
     stores: dict[str, str]
     files: int
     size: int
@@ -168,12 +169,12 @@ def plan_decode(
         for task in _tasks(files, tables, geometry):
             tasks.append(replace(task, number=len(tasks), store=name))
     every = [file for files in chosen.values() for file in files]
-    return DecodePlan(out, named, len(every), sum(map(_size, every)), tuple(tasks))
+    return DecodePlan(out, overwrite, named, len(every), sum(map(_size, every)), tuple(tasks))
 
 
 def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
     """The second half of `decode_stores`; arguments and errors as there."""
-    with Output(plan.out) as output:
+    with Output(plan.out, overwrite=plan.overwrite) as output:
         directory, work = str(output.attempts), run_part
 
         def run(task: PartTask) -> dict[str, Any]:

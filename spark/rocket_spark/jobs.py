@@ -33,6 +33,8 @@ _WAVE_BYTES: Final = 32 << 20
 
 _POLL_SECONDS: Final = 0.2
 
+_GROUP: Final = "spark.jobGroup.id"
+
 _FORMAT_ERRORS: Final = {error.__name__: error for error in (FormatError, InvalidError, MalformedError)}
 
 _LAST_WORDS: Final = re.compile(r"^\s*(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
@@ -216,7 +218,8 @@ def _watched(spark: SparkSession, told: Callable[[int], None]) -> Iterator[None]
         return
     context = spark.sparkContext
     group = f"rocketspec-{uuid4().hex}"
-    context.setJobGroup(group, "rocketspec", interruptOnCancel=True)
+    before = context.getLocalProperty(_GROUP)
+    context.setLocalProperty(_GROUP, group)
     stop = threading.Event()
 
     def watch() -> None:
@@ -233,5 +236,6 @@ def _watched(spark: SparkSession, told: Callable[[int], None]) -> Iterator[None]
     try:
         yield
     finally:
+        context.setLocalProperty(_GROUP, before)  # type: ignore[arg-type]  # None takes it away
         stop.set()
         watcher.join()

@@ -41,6 +41,7 @@ class RebuildJob:
     """What a rebuild job will do: all that can be wrong with the request has been checked, nothing is written."""
 
     out: Path
+    overwrite: bool
     stores: dict[str, str]
     plans: dict[str, RebuildPlan]
 
@@ -64,8 +65,7 @@ class _IndexTask:
 @dataclass(frozen=True, slots=True)
 class _QueueTask:
     store: str
-    bucket: int
-    parts: tuple[tuple[str, tuple[int, ...]], ...]
+    parts: tuple[tuple[str, int, int], ...]
     ext: tuple[StoreFile, ...]
     queue_file_size: int
 
@@ -122,12 +122,12 @@ def plan_rebuilds(
     plans = {name: plan_rebuild(path, geometry, queue_file_size) for name, path in named.items()}
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
     check_out(out, local_paths(named), owned, overwrite=overwrite)
-    return RebuildJob(out, named, plans)
+    return RebuildJob(out, overwrite, named, plans)
 
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    with Output(job.out) as output:
+    with Output(job.out, overwrite=job.overwrite) as output:
         attempts = str(output.attempts)
         logs, dispatched = _dispatch(spark, job, attempts, progress)
         parts: dict[str, str] = {}
@@ -233,13 +233,16 @@ def _queues(
     """The third phase, bucket of queues by bucket; `parts` gets the queues' folders."""
     tasks: list[_QueueTask] = []
     for name, plan in job.plans.items():
-        units = tuple(zip(logs[name], (part.bucket_units for part in dispatched[name]), strict=True))
         ext = tuple(file for file in plan.files if file.kind == "ext")
-        tasks += (
-            _QueueTask(name, bucket, units, ext, plan.queue_file_size)
-            for bucket in range(plan.buckets)
-            if any(counts[bucket] for _, counts in units)
-        )
+        for bucket in range(plan.buckets):
+            counts = [part.bucket_units for part in dispatched[name]]
+            units = tuple(
+                (log, sum(each[:bucket]), each[bucket])
+                for log, each in zip(logs[name], counts, strict=True)
+                if each[bucket]
+            )
+            if units:
+                tasks.append(_QueueTask(name, units, ext, plan.queue_file_size))
     work = queue_task
     outcomes = run_tasks(
         spark, lambda task: work(task, attempts), tasks, what="consume queues", progress=progress
@@ -252,8 +255,8 @@ def _queues(
 def queue_task(task: _QueueTask, attempts: str) -> tuple[str, list[str]]:
     """In a task: the queues of one bucket."""
     with attempt(attempts, "queues") as folder:
-        parts = [(Path(attempts) / log, counts) for log, counts in task.parts]
-        places = write_queues(task.bucket, folder, parts, task.ext, task.queue_file_size)
+        parts = [(Path(attempts) / log, first, count) for log, first, count in task.parts]
+        places = write_queues(folder, parts, task.ext, task.queue_file_size)
     return folder.name, places
 
 

@@ -42,8 +42,11 @@ def in_steps(plan: RebuildPlan, scratch: Path) -> tuple[Path, list[Dispatched]]:
         (scratch / str(number)).rename(out / "index" / name)
     for bucket in range(plan.buckets):
         made = scratch / f"bucket-{bucket}"
-        units = [(folder, part.bucket_units) for folder, part in zip(folders, done, strict=True)]
-        for place in write_queues(bucket, made, units, plan.files, plan.queue_file_size):
+        units = [
+            (folder, sum(part.bucket_units[:bucket]), part.bucket_units[bucket])
+            for folder, part in zip(folders, done, strict=True)
+        ]
+        for place in write_queues(made, units, plan.files, plan.queue_file_size):
             (out / place).parent.mkdir(parents=True, exist_ok=True)
             (made / place).rename(out / place)
     return out, done

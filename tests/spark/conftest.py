@@ -23,10 +23,13 @@ BEGIN = 1_700_000_000_000
 def spark(java: str) -> Iterator[SparkSession]:
     """A session on two cores with every source registered; starting it takes seconds."""
     from rocket_spark import open_session, register
+    from spark_servers import SHORT_LIVED
 
-    # A few rows each: compiled stages and many partitions cost more than they save.
+    # A few rows each: compiled stages and many partitions cost more than they save, and so does a thorough JIT.
     small = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}
-    session = open_session("local[2]", app_name="rocketspec tests", conf=small)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", SHORT_LIVED)
+        session = open_session("local[2]", app_name="rocketspec tests", conf=small)
     register(session)
     yield session
     session.stop()

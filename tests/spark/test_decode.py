@@ -47,7 +47,7 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
         env={**os.environ, **environment},
     )
 

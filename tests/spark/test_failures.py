@@ -163,7 +163,7 @@ def test_a_commit_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: 
     out = tmp_path / "out"
 
     def job(text: str) -> None:
-        with Output(out) as output:
+        with Output(out, overwrite=True) as output:
             with attempt(output.attempts, "part") as path:
                 path.write_text(text)
             output.commit({"table/part": path.name}, {})
@@ -187,3 +187,17 @@ def test_an_attempt_that_is_gone_fails_the_commit(tmp_path: Path) -> None:
     with pytest.raises(JobError, match="written by a task, and gone"), Output(tmp_path / "out") as output:
         output.commit({"table/part": "part.0"}, {})
     assert not (tmp_path / "out").exists()
+
+
+def test_what_came_into_the_folder_meanwhile_is_kept(tmp_path: Path) -> None:
+    from rocket_spark import JobError
+    from rocket_spark._commit import Output, attempt
+
+    out = tmp_path / "out"
+    with Output(out) as output:
+        with attempt(output.attempts, "part") as path:
+            path.write_text("new")
+        (out / "notes.txt").write_text("mine")
+        with pytest.raises(JobError, match="came there while the job ran"):
+            output.commit({"table/part": path.name}, {})
+    assert {path.name for path in out.iterdir()} == {"notes.txt"}

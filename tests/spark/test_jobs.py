@@ -126,14 +126,13 @@ def test_names_of_stores() -> None:
 
 def test_stores_on_s3(
     spark: SparkSession,
-    golden: dict[str, Path],
     hand_made: Path,
     s3: Far,  # noqa: F811
     tmp_path: Path,
 ) -> None:
     from rocket_spark import audit_stores, decode_stores, plan_rebuilds
 
-    stores = {"a/store": golden["transactions"], "b/store": hand_made}
+    stores = {"a/store": hand_made, "b/store": hand_made}
     uris = [s3.upload(store, f"jobs/{name}") for name, store in stores.items()]
     decode_stores(spark, uris, tmp_path / "out", storage=s3.options)
     for name, store in stores.items():

@@ -50,6 +50,8 @@ def faulty(kind: str, marks: Path) -> Callable[[PartTask, str], dict[str, Any]]:
             until(marks / "never")
         done = run_part(task, directory)
         (marks / f"{kind}-{'again' if number else 'first'}").touch()
+        if number and kind != "killed":
+            until(marks / f"{kind}-first")
         if kind == "retried" and number == 0:
             raise OSError(errno.EIO, "a fault that a test put here")
         if kind == "speculative" and number == 0:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BIN = Path(pyspark.__file__).parent / "bin"
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For JVMs that end before a thorough JIT pays."""
+
 _PATIENCE = 180
-_SMALL = {"SPARK_DAEMON_MEMORY": "256m"}
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,17 @@ def _process(log: Path, *command: str, **environment: str) -> Iterator[subproces
 
 
 @contextmanager
-def cluster(directory: Path, *, workers: int = 2, memory: str = "1g") -> Iterator[Cluster]:
+def cluster(
+    directory: Path, *, workers: int = 2, memory: str = "1g", java_options: str = SHORT_LIVED
+) -> Iterator[Cluster]:
     """Starts a cluster; the workers have addresses of their own, or Spark would not speculate between them."""
+    small = {"SPARK_DAEMON_MEMORY": "256m", "JAVA_TOOL_OPTIONS": java_options}
     deploy = "org.apache.spark.deploy"
     with ExitStack() as stack:
         log = directory / "master.log"
         ports = ("--port", "0", "--webui-port", "0")
         master = stack.enter_context(
-            _process(log, "spark-class", f"{deploy}.master.Master", "--host", "127.0.0.1", *ports, **_SMALL)
+            _process(log, "spark-class", f"{deploy}.master.Master", "--host", "127.0.0.1", *ports, **small)
         )
         url = wait_for(log, r"Starting Spark master at (spark://[\d.:]+)", master)
         started = []
@@ -98,7 +103,7 @@ def cluster(directory: Path, *, workers: int = 2, memory: str = "1g") -> Iterato
                 "--work-dir",
                 str(directory / "work"),
             )
-            environment = {"TEST_WORKER": str(number), "SPARK_LOCAL_IP": address, **_SMALL}
+            environment = {"TEST_WORKER": str(number), "SPARK_LOCAL_IP": address, **small}
             worker = stack.enter_context(
                 _process(log, "spark-class", f"{deploy}.worker.Worker", *options, *ports, url, **environment)
             )
@@ -122,6 +127,6 @@ def connect_server(directory: Path) -> Iterator[str]:
     settings = [part for name, value in options.items() for part in ("--conf", f"{name}={value}")]
     server = "org.apache.spark.sql.connect.service.SparkConnectServer"
     command = ("spark-submit", "--class", server, "--master", "local[2]", *settings, "spark-internal")
-    with _process(log, *command) as process:
+    with _process(log, *command, JAVA_TOOL_OPTIONS=SHORT_LIVED) as process:
         port = wait_for(log, r"Spark Connect server started at: \S*?:(\d+)", process)
         yield f"sc://127.0.0.1:{port}"
