@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
-from rocket_conformance.cases import Case, case_from_json, case_to_json, directed_cases
+from rocket_conformance.cases import Case, case_from_json, case_to_json, directed_cases, families_of
 from rocket_conformance.expect import expect, specified
 from rocket_conformance.judge import disagreement
 from rocket_conformance.properties import MOST_OPERATIONS, PROPERTIES, Property, examples
