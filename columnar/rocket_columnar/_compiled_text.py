@@ -25,6 +25,8 @@ _DELAY: Final = np.frombuffer(b"DELAY", np.uint8)
 
 
 _EIGHT: Final = np.uint64(8)
+_ONES: Final = np.uint64(0x0101010101010101)
+_TWOS: Final = np.uint64(0x0202020202020202)
 _HIGH: Final = np.uint64(0x8080808080808080)
 _BYTES: Final = np.uint64(0x00FF00FF00FF00FF)
 _PAIRS: Final = np.uint64(0x0000FFFF0000FFFF)
@@ -158,7 +160,7 @@ def hash_utf8(
 
 
 @jit
-def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
+def dispatch_texts(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
     window: NDArray[np.uint8],
     starts: NDArray[np.int32],
     lengths: NDArray[np.int32],
@@ -180,14 +182,23 @@ def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
         begin, end = at, at + long(lengths[i])
         sizes[0, i] = sizes[1, i] = sizes[2, i] = -1
         delay, delay_end = long(0), long(0)
-        high = np.uint8(0)
+        high = np.uint64(0)
         while at < end:
             name = at
-            separator = long(-1)
-            while at < end and window[at] != 2:
-                high |= window[at]
-                if separator < 0 and window[at] == 1:
-                    separator = at
+            while at < end and not 1 <= window[np.uint64(at)] <= 2:
+                high |= np.uint64(window[np.uint64(at)])
+                at += 1
+            separator = at
+            # To the end of the value, eight bytes at a time while none of them is a 2.
+            while at + 8 <= end:
+                word = _word(window, np.uint64(at))
+                other = word ^ _TWOS
+                if (other - _ONES) & ~other & _HIGH:
+                    break
+                high |= word
+                at += 8
+            while at < end and window[np.uint64(at)] != 2:
+                high |= np.uint64(window[np.uint64(at)])
                 at += 1
             length = separator - name
             if length > 0 and separator + 1 < at:
@@ -204,7 +215,7 @@ def dispatch_texts(  # noqa: C901, PLR0912 - one pass over the bytes
                     places[which, i] = separator + 1
                     sizes[which, i] = at - separator - 1
             at += 1
-        if high & 0x80 and not _well_formed(window, begin, end):
+        if high & _HIGH and not _well_formed(window, begin, end):
             return i
         level = long(0)
         if scheduled[i] and delay_end > delay:
