@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from dataclasses import replace
-from fnmatch import fnmatchcase, translate
+from fnmatch import translate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,7 @@ from rocket_spark.files._copy import source
 from rocket_spark.files._storage import FileInfo, LocalStorage, storage_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from rocket_spark.files._storage import Storage
 
@@ -146,9 +146,8 @@ def _below(storage: Storage, top: FileInfo, kind: str | None) -> Iterator[FileIn
     yield from children
     in_store = any(child.name in _PLACES for child in children)
     for child in children:
-        if child.is_directory and (not in_store or kind in (None, _PLACES.get(child.name))):
-            if in_store and child.name not in _PLACES:
-                continue
+        wanted = kind in (None, _PLACES[child.name]) if child.name in _PLACES else not in_store
+        if child.is_directory and wanted:
             yield from storage.walk(child.uri)
 
 
@@ -212,8 +211,3 @@ class _Skeleton:
     def _far(self, file: StoreFile) -> StoreFile:
         info = self.infos[file.path]
         return replace(file, path=Path(info.uri), source=source(self.storage, info))
-
-
-def filtered(files: Iterable[StoreFile], glob: str | None) -> list[StoreFile]:
-    """The files whose own names match `glob`; all for None."""
-    return [file for file in files if glob is None or fnmatchcase(file.path.name, glob)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,6 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_spark.files import expand, find_files, find_roots, storage_for
-from rocket_spark.files._find import filtered
 from rocket_spark.sources._geometry import geometries, size_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def find(request: Request, table: str) -> list[StoreFile]:
         if not files:
             raise UsageError(f"{path}: holds no file of table {table}")
         found += [replace(file, name=_below(file, top)) for file in files]
-    return filtered(found, request.glob)
+    return [file for file in found if request.glob is None or fnmatchcase(file.path.name, request.glob)]
 
 
 def _some(path: str, kind: str, options: dict[str, str]) -> list[StoreFile]:
