@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from rocket_spec.layout import QUEUE_UNIT
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from rocket_columnar._audit_plan import Plan, Range
 
 __all__ = ["combined", "quick_findings"]
+
+_ON_THE_WAY: Final = 60_000
+"""ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are
+read, or were copied, one after the other."""
 
 
 class _Report:
@@ -163,13 +167,6 @@ def _unsafe(plan: Plan, parts: Sequence[RangeResult], report: _Report) -> None:
                 report(finding("store.unsafe_name", *plan.at(phy_offset), text))
 
 
-class _Missing(NamedTuple):
-    """Of the ranges together: which place is the last that anything was dispatched at."""
-
-    dispatched: int
-    queued: int
-
-
 def _missing(
     plan: Plan, parts: Sequence[RangeResult], report: _Report
 ) -> tuple[dict[tuple[str, int], list[UnitRun]], list[KeyRun]]:
@@ -177,28 +174,35 @@ def _missing(
 
     Where nothing is dispatched at all, nothing is late: the queues and the index are gone.
     """
-    places = _Missing(
-        max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1),
-        max((number for number, part in enumerate(parts) if part.queued is not None), default=-1),
-    )
+    dispatched = max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1)
+    indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
+    since = max((part.newest for part in parts if part.newest is not None), default=0) - _ON_THE_WAY
     units: dict[tuple[str, int], list[UnitRun]] = {}
     keys: list[KeyRun] = []
+    on_the_way: list[KeyRun] = []
     before, due, due_at = 0, 0, None
     for number, part in enumerate(parts):
-        behind = number >= places.dispatched >= 0
+        behind = number >= dispatched >= 0
         if behind and part.due[0]:
             due, due_at = due + part.due[0], part.due[1] if due_at is None else due_at
         for unit in part.units:
             if not (behind and unit.where == AFTER):
                 _glue_unit(units.setdefault((unit.topic, unit.queue_id), []), unit)
         for key in part.key_runs:
-            excused = plan.live and number == places.queued and key.where == NEWEST
-            if not (behind and key.where == AFTER) and not excused:
+            if behind and key.where == AFTER:
+                continue
+            if plan.live and number >= indexed and key.where == NEWEST and key.time >= since:
+                on_the_way.append(key)
+            else:
                 _glue_key(keys, replace(key, first=key.first + before))
         before += part.keys
     if due_at is not None:
         text = f"{due:,} records at the log's end are in no queue and no index yet"
         report(finding("store.lag", *plan.at(due_at), text))
+    if on_the_way:
+        count = sum(run.count for run in on_the_way)
+        text = f"{count:,} keys of the newest records are in no index file yet, though their units are in the queues"
+        report(finding("store.lag", *plan.at(on_the_way[0].begin), text))
     return units, keys
 
 

@@ -59,7 +59,7 @@ _CELL: Final = 6  # log2 of the bytes that hold the beginning of one record at m
 _HASHES: Final = 1 << 16
 
 BEFORE, NEWEST, AFTER = range(3)
-"""Where a record lies: before the range's last dispatched one, it is the last queued one without an entry, behind."""
+"""Where a record lies: up to the range's last indexed one, behind it up to the last one that is in its queue, behind that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ class KeyRun:
         count: how many.
         begin: physical offset of the first one's record.
         end: physical offset of the last one's record.
+        time: store timestamp of the first one's record, ms.
         where: BEFORE, NEWEST or AFTER.
     """
 
@@ -101,6 +102,7 @@ class KeyRun:
     count: int
     begin: int
     end: int
+    time: int
     where: int
 
 
@@ -123,7 +125,7 @@ class RangeResult:
         marks: units and entries that are wrong.
         times: store timestamps of the records at the offsets that headers name.
         dispatched: physical offset of the last record that is in a queue or the index; None where none is.
-        queued: physical offset of the last record that is in its queue.
+        indexed: whether any record is in the index.
         due: how many records behind `dispatched` ought to be in a queue or the index, and the first one's offset.
         units: missing units.
         key_runs: missing keys.
@@ -145,7 +147,7 @@ class RangeResult:
     marks: Marks = field(default_factory=Marks)
     times: dict[int, int] = field(default_factory=dict)
     dispatched: int | None = None
-    queued: int | None = None
+    indexed: bool = False
     due: tuple[int, int] = (0, 0)
     units: list[UnitRun] = field(default_factory=list)
     key_runs: list[KeyRun] = field(default_factory=list)
@@ -475,11 +477,9 @@ def _check_missing(
     has_entry = np.zeros(every.phy_offset.size, np.bool_)
     has_entry[key_frame[seen != 0]] = True
     where = np.zeros(every.phy_offset.size, np.int8)
-    last_queued = np.flatnonzero(has_unit)[-1:]
-    if last_queued.size:
-        result.queued = int(every.phy_offset[last_queued[0]])
-        if not has_entry[last_queued[0]]:
-            where[last_queued[0]] = NEWEST
+    indexed = np.flatnonzero(has_entry)[-1:]
+    result.indexed = bool(indexed.size)
+    where[int(indexed[0]) + 1 if indexed.size else 0 :] = NEWEST
     dispatched = np.flatnonzero(has_unit | has_entry)[-1:]
     behind = int(dispatched[0]) + 1 if dispatched.size else 0
     if dispatched.size:
@@ -513,7 +513,12 @@ def _missing_keys(
     offsets = every.phy_offset[key_frame[absent]]
     result.key_runs = [
         KeyRun(
-            int(absent[start]), stop - start, int(offsets[start]), int(offsets[stop - 1]), int(kinds[start])
+            int(absent[start]),
+            stop - start,
+            int(offsets[start]),
+            int(offsets[stop - 1]),
+            int(every.store_timestamp[key_frame[absent[start]]]),
+            int(kinds[start]),
         )
         for start, stop in zip(starts[:MOST].tolist(), stops[:MOST].tolist(), strict=True)
     ]

@@ -10,7 +10,7 @@ import pytest
 from rocket_columnar._audit_scan import LogStretch, Requests, TopicNames
 from rocket_columnar._gap import Gap
 from rocket_columnar.store import StoreFile, find_files
-from rocket_golden import open_store, stores, truth
+from rocket_golden import manifest, open_store, truth
 from store_bytes import put, record
 
 Read = tuple[list[str], Requests, list[Gap], int, int]
@@ -35,7 +35,7 @@ def same(one: Read, other: Read) -> bool:
     )
 
 
-@pytest.fixture(scope="module", params=stores())
+@pytest.fixture(scope="module", params=sorted(manifest().stores))
 def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[StoreFile]:
     store = open_store(request.param, tmp_path_factory.mktemp("golden"))
     return [file for file in find_files(store) if file.kind == "log"]

@@ -57,21 +57,28 @@ def test_nothing_else_is_left_in_the_directory(rebuilt: Path) -> None:
     assert {path.name for path in rebuilt.iterdir()} <= {"index", "consumequeue", "consumequeue_ext"}
 
 
+@pytest.mark.parametrize(
+    "golden",
+    [
+        name
+        for name in stores()
+        if not name.startswith(BROKEN) and manifest().stores[name].geometry[1] < 1_000_000
+    ],  # the default geometry is what a rebuild takes anyway
+    indirect=True,
+)
 def test_index_and_queues_are_not_needed_but_for_their_sizes(golden: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     shutil.copytree(golden / "commitlog", store / "commitlog")
     known = manifest().stores[golden.name]
     geometry = Geometry(*known.geometry)
-    if geometry.index_num > 1_000_000:
-        pytest.skip("the default geometry is what a rebuild takes anyway")
     done = rebuild(store, tmp_path / "new", geometry=geometry, queue_file_size=known.consume_queue_file_size)
     assert done.geometry == geometry
     there, made = files(golden / "index"), files(tmp_path / "new/index")
     assert all(equal(*pair) for pair in zip(there, made, strict=True))
 
 
-@pytest.mark.parametrize("name", [name for name in stores() if name.startswith(BROKEN)])
+@pytest.mark.parametrize("name", [name for name in manifest().stores if name.startswith(BROKEN)])
 def test_the_rebuilt_index_of_a_killed_broker_has_no_findings(name: str, tmp_path: Path) -> None:
     store = open_store(name, tmp_path / "golden")
     rebuild(store, tmp_path / "new")
@@ -79,7 +86,9 @@ def test_the_rebuilt_index_of_a_killed_broker_has_no_findings(name: str, tmp_pat
     shutil.rmtree(store / "consumequeue")
     for part in ("index", "consumequeue"):
         shutil.copytree(tmp_path / "new" / part, store / part)
-    assert [one.code for one in audit(store, "deep") if one.code != "store.abort"] == []
+    # The checkpoint knows nothing of the files: a start after a kill deletes them again.
+    known = {"store.abort", "checkpoint.behind"} if (store / "abort").exists() else set()
+    assert {one.code for one in audit(store, "deep")} == known
 
 
 def small(root: Path, count: int = 3, **fields: object) -> list[bytes]:
