@@ -58,14 +58,14 @@ def query(
         str | None, typer.Option(metavar="ID", help="The id that the broker made (offsetMsgId).")
     ] = None,
     begin: Annotated[
-        str | None, typer.Option(metavar="TIME", help="First ms, or ISO 8601 with zone. [0]")
+        str | None, typer.Option(metavar="TIME", help="First ms, or ISO 8601 with zone; else 0.")
     ] = None,
     end: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Last ms, or ISO 8601 with zone. [now]")
+        str | None, typer.Option(metavar="TIME", help="Last ms, or ISO 8601 with zone; else the present.")
     ] = None,
     max_num: Annotated[
         int | None,
-        typer.Option("--max", metavar="N", help="At most N messages; a broker never sends over 64. [32]"),
+        typer.Option("--max", metavar="N", help="At most N messages; else 32; a broker never sends over 64."),
     ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Drop other keys with the same hash; count a message once.")
@@ -84,7 +84,7 @@ def query(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]")
+        str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files; else inferred.")
     ] = None,
 ) -> None:
     """Find messages by key or id, through the index files, as a broker would.
