@@ -11,8 +11,17 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rocket_conformance._line_faults import (
+    Broken,
+    about_answer,
+    about_end,
+    about_hello,
+    fault_of,
+    text_of,
+    token_of,
+)
 from rocket_conformance.attribution import attribute
 from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.expect import specified
@@ -29,7 +38,7 @@ from rocket_conformance.protocol import (
     parse_hello,
 )
 from rocket_conformance.report import describe_divergence, suite_version
-from rocket_conformance.transport import Answered, Job
+from rocket_conformance.transport import AdapterError, Answered, Job
 from rocket_conformance.transport._process import Event, Process
 
 if TYPE_CHECKING:
@@ -47,30 +56,6 @@ _UNASKED_SECONDS: Final = 0.02
 _MOST_DEATHS: Final = 5
 _DEFAULT_SIZE: Final = 1 << 26
 """Files over so many bytes are left to the suite itself."""
-
-_PLACES: Final = (
-    ("64-bit integers", "rule 2"),
-    ("decimal integer", "rule 2"),
-    ("64 bits", "rule 2"),
-    ("32-bit", "rule 2"),
-    ("geometry", "rule 9"),
-    ("max_in_flight", "rule 10"),
-    ("hello", "rule 3"),
-    ("results for", "rule 4"),
-    ("results of the answer", "rule 4"),
-    ("files of the answer", "rule 7"),
-    ("line", "rule 1"),
-    ("result", "Operations"),
-)
-"""What an error of the protocol's readers speaks of, and where PROTOCOL.md says how it should be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """What is wrong with a line: the place in PROTOCOL.md that says so (`rule 2`, `Operations`), and how."""
-
-    place: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +87,6 @@ class Summary:
     broken: int
     cases: int
     passed: int
-    unknown: tuple[str, ...] = ()
 
     @property
     def good(self) -> bool:
@@ -127,7 +111,7 @@ def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Iter
     A process that dies is started again, five times.
 
     Raises:
-        AdapterError: when the command cannot be started.
+        AdapterError: when the command cannot be started, or not again.
     """
     with _scratch() as root:
         check = _Check(command, case_timeout, root)
@@ -190,17 +174,17 @@ class _Check:
         self._process.send(sent)
         line = self._process.receive(HELLO_SECONDS)
         if isinstance(line, Event):
-            return Exchange("hello", _text(sent), *self._instead(line, HELLO_SECONDS)), None
+            return Exchange("hello", text_of(sent), *self._instead(line, HELLO_SECONDS)), None
         broken: list[Broken] = []
         hello: Hello | None = None
         try:
             answer = decode_line(line)
             hello = parse_hello(answer)
         except ProtocolError as error:
-            broken.append(_broken(str(error)))
+            broken.append(fault_of(str(error)))
         else:
-            broken += _about_hello(hello)
-        return Exchange("hello", _text(sent), _text(line), (*broken, *self._unasked())), hello
+            broken += about_hello(hello)
+        return Exchange("hello", text_of(sent), text_of(line), (*broken, *self._unasked())), hello
 
     def _case(self, case: Case) -> Exchange:
         tried = self._try(case)
@@ -209,7 +193,7 @@ class _Check:
             assert self._process is not None  # noqa: S101 - it was started to send
             line = self._process.receive(self._case_timeout)
             if isinstance(line, Event):
-                return Exchange(case.id, _text(sent), *self._instead(line, self._case_timeout))
+                return Exchange(case.id, text_of(sent), *self._instead(line, self._case_timeout))
             exchange = self._judged(tried, sent, line)
             return replace(exchange, broken=(*exchange.broken, *self._unasked()))
         finally:
@@ -228,10 +212,10 @@ class _Check:
             line = self._process.receive(self._case_timeout)
             if isinstance(line, Event):
                 yield Exchange(
-                    about, _text(b"".join(lines.values())), *self._instead(line, self._case_timeout)
+                    about, text_of(b"".join(lines.values())), *self._instead(line, self._case_timeout)
                 )
                 return
-            token = _token(line)
+            token = token_of(line)
             tried = waiting.pop(token if token in waiting else next(iter(waiting)))
             yield replace(self._judged(tried, lines[tried.job.token], line), about=about)
             shutil.rmtree(tried.job.directory, ignore_errors=True)
@@ -244,20 +228,21 @@ class _Check:
         fate = self._process.end(patience=_END_SECONDS if line is Event.END else 0.5)
         self._process = None
         if isinstance(line, bytes):
-            return Exchange("bye", _text(sent), _text(line), (Broken("rule 12", "bye has no answer"),))
+            return Exchange("bye", text_of(sent), text_of(line), (Broken("rule 12", "bye has no answer"),))
         if line is not Event.END:
             return Exchange(
-                "bye", _text(sent), "", (Broken("rule 13", f"after 5 s it had not ended: {fate}"),)
+                "bye", text_of(sent), "", (Broken("rule 13", f"after 5 s it had not ended: {fate}"),)
             )
-        return Exchange("bye", _text(sent), f"it {fate}", _ended_well(fate))
+        return Exchange("bye", text_of(sent), f"it {fate}", about_end(fate))
 
     def _end_of_stdin(self) -> Exchange:
         """A suite that is interrupted says no bye."""
-        self._hello()
-        assert self._process is not None  # noqa: S101 - it was started
+        exchange, _ = self._hello()
+        if self._process is None:
+            return replace(exchange, about="end of stdin")
         fate = self._process.end(patience=_END_SECONDS)
         self._process = None
-        return Exchange("end of stdin", "", f"it {fate}", _ended_well(fate))
+        return Exchange("end of stdin", "", f"it {fate}", about_end(fate))
 
     # --- around them -------------------------------------------------------------------------------------
 
@@ -270,23 +255,24 @@ class _Check:
     def _send(self, job: Job) -> bytes:
         if self._process is None:
             self._hello()
+        if self._process is None:
+            raise AdapterError(f"{self._command[0]}: did not answer hello when it was started again")
         sent = encode_line(job.prepare())
-        assert self._process is not None  # noqa: S101 - it was just started
         self._process.send(sent)
         return sent
 
     def _judged(self, tried: _Tried, sent: bytes, line: bytes) -> Exchange:
         """An answer to a case: its form first; only when that is right, what it says."""
         job, case, expected = tried
-        broken = _about_answer(line, job)
+        broken = about_answer(line, job)
         if broken:
-            return Exchange(case.id, _text(sent), _text(line), broken)
+            return Exchange(case.id, text_of(sent), text_of(line), broken)
         judgement = judge(case, expected, job, Answered(parse_answer(decode_line(line), job.ops)))
         told = [judgement.detail] if judgement.detail else []
         if judgement.found:
             found = attribute(case, judgement.found[:3], self._root / "attribution", directed=True)
             told += describe_divergence([item.to_json() for item in found])
-        return Exchange(case.id, _text(sent), _text(line), (), judgement.verdict, tuple(told))
+        return Exchange(case.id, text_of(sent), text_of(line), (), judgement.verdict, tuple(told))
 
     def _instead(self, event: Event, seconds: float) -> tuple[str, tuple[Broken, ...]]:
         """What came instead of a line, and the rule that asks for one; the process is ended."""
@@ -307,75 +293,13 @@ class _Check:
         line = self._process.receive(_UNASKED_SECONDS)
         if isinstance(line, Event):
             return ()
-        return (Broken("rule 12", f"one more line that nothing asked for: {_text(line)[:200]}"),)
+        return (Broken("rule 12", f"one more line that nothing asked for: {text_of(line)[:200]}"),)
 
     def drop(self) -> None:
         """Ends what is still there."""
         if self._process is not None:
             self._process.end()
             self._process = None
-
-
-# --- what is wrong with a line ---------------------------------------------------------------------------
-
-
-def _broken(text: str) -> Broken:
-    return Broken(next(place for word, place in (*_PLACES, ("", "rule 1")) if word in text), text)
-
-
-def _about_hello(hello: Hello) -> Iterator[Broken]:
-    unknown = sorted(hello.ops - OPERATIONS.keys())
-    if unknown:
-        yield Broken("Operations", f"ops holds names that are no operation: {', '.join(unknown)}")
-    if not hello.ops & OPERATIONS.keys():
-        yield Broken("rule 3", "ops names no operation: nothing can be tested")
-    for family in ("index", "service", "queue"):
-        names = sorted(name for name in hello.ops & OPERATIONS.keys() if name.startswith(f"{family}."))
-        if names and f"{family}.open" not in hello.ops:
-            yield Broken("Operations", f"{', '.join(names)} without {family}.open can never be sent")
-
-
-def _about_answer(line: bytes, job: Job) -> tuple[Broken, ...]:
-    """All that is wrong with the form of an answer, operation by operation."""
-    try:
-        answer = decode_line(line)
-    except ProtocolError as error:
-        return (_broken(str(error)),)
-    found: list[Broken] = []
-    if answer.get("id") != job.token or not isinstance(answer["id"], str):
-        found.append(Broken("rule 4", f"id is {answer.get('id')!r}, not {job.token!r} as it was sent"))
-    given: object = answer.get("results")
-    results = cast("list[object]", given) if isinstance(given, list) else []
-    if len(results) == len(job.ops):
-        for place, (op, result) in enumerate(zip(job.ops, results, strict=True)):
-            found += _about({"results": [result]}, [op], place)
-        found += _about({"results": [], "files": answer.get("files", [])}, [], 0)
-    else:
-        found += _about(answer, job.ops, 0)
-    return tuple(found)
-
-
-def _about(answer: dict[str, Any], ops: Sequence[Op], place: int) -> Iterator[Broken]:
-    try:
-        parse_answer(answer, ops)
-    except ProtocolError as error:
-        yield _broken(str(error).replace("result 0 (", f"result {place} (", 1))
-
-
-def _ended_well(fate: str) -> tuple[Broken, ...]:
-    return () if fate.startswith("exited with code 0") else (Broken("rule 13", f"it {fate}"),)
-
-
-def _token(line: bytes) -> str | None:
-    try:
-        token = decode_line(line).get("id")
-    except ProtocolError:
-        return None
-    return token if isinstance(token, str) else None
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace").rstrip("\r\n")
 
 
 # --- what is sent ----------------------------------------------------------------------------------------

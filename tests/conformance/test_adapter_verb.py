@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rocket_conformance import _line_faults, adapter_check
 from rocket_conformance.adapter_check import Exchange, check_adapter
 from rocket_spec.data import find_data
 from verb_run import Run, runner
@@ -156,8 +157,8 @@ def test_every_place_that_is_named_is_in_the_protocol() -> None:
     text = find_data("conformance/PROTOCOL.md").read_text("utf-8")
     rules = text.partition("## Rules")[2].partition("## Results")[0]
     numbers = {f"rule {number}" for number in re.findall(r"^(\d+)\. ", rules, re.MULTILINE)}
-    source = Path(str(sys.modules[check_adapter.__module__].__file__)).read_text("utf-8")
-    named = set(re.findall(r'"(rule \d+)"', source))
+    sources = [Path(str(module.__file__)) for module in (adapter_check, _line_faults)]
+    named = {rule for path in sources for rule in re.findall(r'"(rule \d+)"', path.read_text("utf-8"))}
     assert named
     assert named <= numbers
     assert "## Operations" in text

@@ -1,0 +1,104 @@
+"""What is wrong with a line of an adapter, and the place in PROTOCOL.md that says how it should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rocket_conformance.protocol import OPERATIONS, ProtocolError, decode_line, parse_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rocket_conformance.protocol import Hello, Op
+    from rocket_conformance.transport import Job
+
+__all__ = ["Broken", "about_answer", "about_end", "about_hello", "fault_of", "text_of", "token_of"]
+
+_PLACES: Final = (
+    ("64-bit integers", "rule 2"),
+    ("decimal integer", "rule 2"),
+    ("64 bits", "rule 2"),
+    ("32-bit", "rule 2"),
+    ("geometry", "rule 9"),
+    ("max_in_flight", "rule 10"),
+    ("hello", "rule 3"),
+    ("results for", "rule 4"),
+    ("results of the answer", "rule 4"),
+    ("files of the answer", "rule 7"),
+    ("line", "rule 1"),
+    ("result", "Operations"),
+)
+"""What an error of the protocol's readers speaks of, and where PROTOCOL.md says how it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What is wrong with a line: the place in PROTOCOL.md that says so (`rule 2`, `Operations`), and how."""
+
+    place: str
+    text: str
+
+
+def fault_of(text: str) -> Broken:
+    """An error of the protocol's readers, with the place in PROTOCOL.md."""
+    return Broken(next(place for word, place in (*_PLACES, ("", "rule 1")) if word in text), text)
+
+
+def about_hello(hello: Hello) -> Iterator[Broken]:
+    """What a hello that can be read declares in vain."""
+    unknown = sorted(hello.ops - OPERATIONS.keys())
+    if unknown:
+        yield Broken("Operations", f"ops holds names that are no operation: {', '.join(unknown)}")
+    if not hello.ops & OPERATIONS.keys():
+        yield Broken("rule 3", "ops names no operation: nothing can be tested")
+    for family in ("index", "service", "queue"):
+        names = sorted(name for name in hello.ops & OPERATIONS.keys() if name.startswith(f"{family}."))
+        if names and f"{family}.open" not in hello.ops:
+            yield Broken("Operations", f"{', '.join(names)} without {family}.open can never be sent")
+
+
+def about_answer(line: bytes, job: Job) -> tuple[Broken, ...]:
+    """All that is wrong with the form of an answer, operation by operation."""
+    try:
+        answer = decode_line(line)
+    except ProtocolError as error:
+        return (fault_of(str(error)),)
+    found: list[Broken] = []
+    if answer.get("id") != job.token or not isinstance(answer["id"], str):
+        found.append(Broken("rule 4", f"id is {answer.get('id')!r}, not {job.token!r} as it was sent"))
+    given: object = answer.get("results")
+    results = cast("list[object]", given) if isinstance(given, list) else []
+    if len(results) == len(job.ops):
+        for place, (op, result) in enumerate(zip(job.ops, results, strict=True)):
+            found += _about({"results": [result]}, [op], place)
+        found += _about({"results": [], "files": answer.get("files", [])}, [], 0)
+    else:
+        found += _about(answer, job.ops, 0)
+    return tuple(found)
+
+
+def _about(answer: dict[str, Any], ops: Sequence[Op], place: int) -> Iterator[Broken]:
+    try:
+        parse_answer(answer, ops)
+    except ProtocolError as error:
+        yield fault_of(str(error).replace("result 0 (", f"result {place} (", 1))
+
+
+def about_end(fate: str) -> tuple[Broken, ...]:
+    """What is wrong with how a process ended."""
+    return () if fate.startswith("exited with code 0") else (Broken("rule 13", f"it {fate}"),)
+
+
+def token_of(line: bytes) -> str | None:
+    """The id of an answer, if it has one."""
+    try:
+        token = decode_line(line).get("id")
+    except ProtocolError:
+        return None
+    return token if isinstance(token, str) else None
+
+
+def text_of(line: bytes) -> str:
+    """A line as it is shown."""
+    return line.decode("utf-8", "replace").rstrip("\r\n")
