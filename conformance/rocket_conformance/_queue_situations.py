@@ -25,6 +25,7 @@ __all__ = ["QueueWatch"]
 _UNIT: Final = 20
 _LAST_FILES: Final = 3
 _READS: Final = frozenset({"queue.get", "queue.bounds", "queue.last_offset"})
+_MINIMA: Final = frozenset({"queue.correct_min", "queue.delete_expired"})
 _REMOVES: Final = {
     "queue.recover": "CQ-REC-3",
     "queue.truncate": "CQ-TRUNC-1",
@@ -113,10 +114,24 @@ class QueueWatch:
                     return self._of_file(case, other, ())
         if name == "queue.delete_expired" and difference.field == "min":
             return "CQ-MIN-1"
-        if name == "queue.bounds":
-            before = [place for place in range(difference.op) if self._moves(case, place)]
-            return self.clauses.get(before[-1]) if before else "CQ-BND-1"
+        if name == "queue.bounds" or (name in _MINIMA and difference.field in {"max", "max_physic_offset"}):
+            return self._of_state(case, difference)
         return self.clauses.get(difference.op)
+
+    def _of_state(self, case: Case, difference: Difference) -> str | None:
+        """By the last operation before that moved what the answer shows."""
+        assert difference.op is not None  # noqa: S101 - the difference of a result
+        minima = _MINIMA if difference.field != "min" else frozenset[str]()
+        before = [
+            place
+            for place in range(difference.op)
+            if self._moves(case, place) and case.ops[place]["op"] not in minima
+        ]
+        if not before:
+            return "CQ-BND-1"
+        clause = self.clauses.get(before[-1])
+        appended = case.ops[before[-1]]["op"] == "queue.put" and clause not in {"CQ-PUT-1", "CQ-PUT-2"}
+        return "CQ-PUT-7" if appended and difference.field == "max_physic_offset" else clause
 
     @staticmethod
     def _moves(case: Case, place: int) -> bool:

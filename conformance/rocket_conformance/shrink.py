@@ -26,6 +26,12 @@ _MOST_TRIES: Final = 4_000
 _SIMPLE_I64: Final = ("0", "1", "1000", "1700000000000")
 _SIMPLE_I32: Final = (0, 1, 2, 32)
 _SIMPLE_KEYS: Final = ("a", "b")
+_SIMPLE_SIZES: Final = {
+    "hash_slot_num": (1, 2),
+    "index_num": (2, 4, 12),
+    "file_size": (40, 60, 100),
+}
+"""Smaller ones make a file another case altogether: no slots, no room, files of one unit."""
 
 
 class _Enough(BaseException):
@@ -59,6 +65,8 @@ def _choices(op: Op) -> list[tuple[str, list[Any]]]:
     for name, kind in {**operation.fields, **operation.optional}.items():
         if name in op:
             values = _simpler(kind, op[name])
+            if name in _SIMPLE_SIZES:
+                values = [*(size for size in _SIMPLE_SIZES[name] if size < op[name]), op[name]]
             if len(values) > 1:
                 found.append((name, values))
     return found

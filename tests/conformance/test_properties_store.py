@@ -56,6 +56,17 @@ class RefusesGaps(ConsumeQueue):
         return super().put(offset, size, tags_code, cq_offset)
 
 
+class EndsAtTheOffset(ConsumeQueue):
+    """The end is the unit's offset, as before 4.5.0."""
+
+    def put(self, offset: int, size: int, tags_code: int, cq_offset: int) -> bool:
+        before = self.max_physic_offset
+        put = super().put(offset, size, tags_code, cq_offset)
+        if self.max_physic_offset != before:
+            self.max_physic_offset = offset
+        return put
+
+
 class TruncatesBehind(ConsumeQueue):
     """The unit at the offset stays."""
 
@@ -189,6 +200,7 @@ def test_logs_give_each_kind_of_request(tmp_path: Path) -> None:
 Wrongly = tuple[str, str, Mapping[str, object]]
 WRONG: tuple[Wrongly, ...] = (
     ("CQ-PUT-1/prop-repeats", "CQ-PUT-1", {"ConsumeQueue": PutsAtTheEnd}),
+    ("CQ-PUT-6/prop-first-offsets", "CQ-PUT-", {"ConsumeQueue": EndsAtTheOffset}),
     ("CQ-PUT-2/prop-logical-offsets", "CQ-PUT-3", {"ConsumeQueue": RefusesGaps}),
     ("CQ-TRUNC-2/prop-truncations", "CQ-TRUNC-", {"ConsumeQueue": TruncatesBehind}),
     ("CQ-DEL-1/prop-expiry", "CQ-DEL-1", {"ConsumeQueue": ExpiresEarly}),
