@@ -36,7 +36,7 @@ COMPILED_FROM: Final = 100_000
 _WINDOW: Final = 4 << 20
 _PAGE: Final = 4 << 10
 _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
-_SAMPLE: Final = 1 << 10  # records that tell how many there may be
+_SAMPLE: Final = 1 << 8  # records that tell how many there may be
 _TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and properties with their lengths
 LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""
