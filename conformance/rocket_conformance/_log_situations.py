@@ -7,8 +7,7 @@ from struct import unpack_from
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_reference import body_checksum, dispatch_requests
-from rocket_reference.errors import JavaError
-from rocket_reference.java import decode_utf8
+from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["likely_of_log"]
 
-_MAGIC: Final = 0xDAA320A7
-_BLANK: Final = 0xCBD43194
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 _FIXED: Final = 91
 _V6: Final = 12
@@ -30,12 +27,12 @@ _NAMES: Final = {"keys": b"KEYS", "uniq_key": b"UNIQ_KEY", "tags_code": b"TAGS"}
 
 
 class _Record:
-    """The parts of the record at a byte position that the clauses are about; None-like where it is cut off."""
+    """The parts of the record at a byte position that the clauses are about; empty where it is cut off."""
 
     def __init__(self, data: bytes, position: int) -> None:
         self.data = data[position:]
         head = self.data[:40].ljust(40, b"\0")
-        self.total_size, self.magic = unpack_from(">iI", head)
+        self.total_size, self.magic = unpack_from(">ii", head)
         self.crc: int = unpack_from(">I", head, 8)[0]
         self.sys_flag: int = unpack_from(">i", head, 36)[0]
         self.hosts = _V6 * (bool(self.sys_flag & 16) + bool(self.sys_flag & 32))
@@ -97,9 +94,9 @@ def _position(data: bytes, op: Op, number: int) -> int:
 
 
 def _of_outcome(record: _Record, op: Op) -> str:
-    if record.magic == _BLANK:
+    if record.magic == BLANK_MAGIC:
         return "LOG-BLANK-2"
-    if record.magic != _MAGIC or len(record.data) < _FIXED:
+    if record.magic != MESSAGE_MAGIC or len(record.data) < _FIXED:
         return "LOG-DSP-6"
     if _has_delay(record):
         return "LOG-DSP-5"
@@ -141,9 +138,5 @@ def _malformed(data: bytes) -> bool:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
-        return True
-    try:
-        decode_utf8(data)
-    except JavaError:
         return True
     return False
