@@ -15,7 +15,7 @@ from rocket_columnar._audit_files import check_index_files, check_queue_files, e
 from rocket_columnar._audit_finding import Finding, Severity, finding
 from rocket_columnar._audit_log import check_log, check_log_files
 from rocket_columnar._audit_marks import MOST, Mark, Marks
-from rocket_columnar._audit_range import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
+from rocket_columnar._audit_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
 from rocket_columnar._audit_say import say_entry, say_missing_keys, say_missing_units, say_unit
 from rocket_columnar._audit_tail import log_tail
 from rocket_columnar.store import find_files

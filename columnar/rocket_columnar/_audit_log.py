@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rocket_columnar._audit_plan import Plan
-    from rocket_columnar._audit_range import RangeResult
+    from rocket_columnar._audit_result import RangeResult
     from rocket_columnar._gap import Gap
     from rocket_columnar.store import StoreFile
 

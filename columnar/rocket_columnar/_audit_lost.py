@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rocket_columnar._audit_look import look_at_index
-from rocket_columnar._audit_range import Blocks, RangeResult, entries_of, read_frames
+from rocket_columnar._audit_range import entries_of, read_frames
+from rocket_columnar._audit_result import Blocks, RangeResult
 from rocket_columnar._audit_walk import Walk
 from rocket_columnar._record import Record, clean_utf8, parse_properties
 from rocket_columnar.hashing import hash_key, index_key

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar._audit_marks import Mark
     from rocket_columnar._audit_plan import Plan
-    from rocket_columnar._audit_range import KeyRun, UnitRun
+    from rocket_columnar._audit_result import KeyRun, UnitRun
 
 __all__ = ["say_entry", "say_missing_keys", "say_missing_units", "say_unit"]
 

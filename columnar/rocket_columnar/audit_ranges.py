@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING
 from rocket_columnar._audit_combine import combined
 from rocket_columnar._audit_look import IndexLook, QueueLook, look_at_index, look_at_queue
 from rocket_columnar._audit_plan import LEVELS, Level, Plan, Range, make_plan, plan_files, relisted
-from rocket_columnar._audit_range import Blocks, RangeResult
 from rocket_columnar._audit_range import check_range as _check_range
+from rocket_columnar._audit_result import Blocks, RangeResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -127,7 +127,7 @@ def test_a_store_that_grows(
         (_audit_range, "read_frames"),
         (_audit_range, "_check_units"),
         (_audit_range, "entries_of"),
-        (_audit_range, "_check_missing"),
+        (_audit_range, "check_missing"),
     ):
         monkeypatch.setattr(module, name, stepping(writer, getattr(module, name)))
     found = list(audit(tmp_path, level))

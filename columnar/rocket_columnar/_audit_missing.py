@@ -1,0 +1,153 @@
+"""Records of a range without a unit, and keys without an entry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_columnar._audit_look import UNIT
+from rocket_columnar._audit_marks import MOST, stretches
+from rocket_columnar._audit_names import is_safe
+from rocket_columnar._audit_result import AFTER, BEFORE, NEWEST, KeyRun, RangeResult, UnitRun
+from rocket_columnar._audit_scan import COMMIT, NOT, Requests
+from rocket_columnar.store import find_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar._audit_plan import Plan
+    from rocket_columnar._audit_range import Frames
+
+__all__ = ["check_missing"]
+
+_HASHES: Final = 1 << 16
+
+
+def check_missing(
+    plan: Plan, frames: Frames, queued: NDArray[np.uint8], seen: NDArray[np.uint8], result: RangeResult
+) -> None:
+    """Records without a unit and keys without an entry, and which of them dispatch may not have come to yet."""
+    every = frames.all
+    kinds = every.transaction
+    to_queue = ((kinds == NOT) | (kinds == COMMIT)) & every.dispatched
+    has_unit = queued != 0
+    key_frame = np.repeat(np.arange(every.phy_offset.size), every.key_count)
+    has_entry = np.zeros(every.phy_offset.size, np.bool_)
+    has_entry[key_frame[seen != 0]] = True
+    where = np.zeros(every.phy_offset.size, np.int8)
+    indexed = np.flatnonzero(has_entry)[-1:]
+    result.indexed = bool(indexed.size)
+    where[int(indexed[0]) + 1 if indexed.size else 0 :] = NEWEST
+    dispatched = np.flatnonzero(has_unit | has_entry)[-1:]
+    behind = int(dispatched[0]) + 1 if dispatched.size else 0
+    if dispatched.size:
+        result.dispatched = int(every.phy_offset[dispatched[0]])
+    where[behind:] = AFTER
+    due = np.flatnonzero((to_queue | (every.key_count > 0))[behind:])
+    if due.size:
+        result.due = int(due.size), int(every.phy_offset[behind + due[0]])
+    lacking = np.flatnonzero(to_queue & ~has_unit)
+    if lacking.size:
+        _missing_units(plan, frames, lacking, where, result)
+    absent = np.flatnonzero(seen == 0)
+    if absent.size:
+        _missing_keys(every, key_frame, absent, where, result)
+
+
+def _missing_keys(
+    every: Requests,
+    key_frame: NDArray[np.int64],
+    absent: NDArray[np.int64],
+    where: NDArray[np.int8],
+    result: RangeResult,
+) -> None:
+    result.hashes = frozenset(np.unique(every.key_hash[absent])[:_HASHES].tolist())
+    kinds = where[key_frame[absent]]
+    starts = np.flatnonzero(
+        (np.diff(absent, prepend=absent[0] - 2) != 1) | (np.diff(kinds, prepend=kinds[0]) != 0)
+    )
+    stops = np.append(starts[1:], absent.size)
+    result.dropped += max(starts.size - MOST, 0)
+    offsets = every.phy_offset[key_frame[absent]]
+    result.key_runs = [
+        KeyRun(
+            int(absent[start]),
+            stop - start,
+            int(offsets[start]),
+            int(offsets[stop - 1]),
+            int(every.store_timestamp[key_frame[absent[start]]]),
+            int(kinds[start]),
+        )
+        for start, stop in zip(starts[:MOST].tolist(), stops[:MOST].tolist(), strict=True)
+    ]
+
+
+def _missing_units(
+    plan: Plan, frames: Frames, lacking: NDArray[np.int64], where: NDArray[np.int8], result: RangeResult
+) -> None:
+    """Runs of logical offsets of one queue, less those at which a unit lies, sound or not."""
+    every = frames.all
+    topic, queue_id, offset = every.topic[lacking], every.queue_id[lacking], every.queue_offset[lacking]
+    order = np.lexsort((offset, queue_id, topic))
+    lacking, topic, queue_id, offset = lacking[order], topic[order], queue_id[order], offset[order]
+    changes = np.flatnonzero((np.diff(topic) != 0) | (np.diff(queue_id) != 0)) + 1
+    files = _by_queue(plan)
+    for part in np.split(np.arange(lacking.size), changes):
+        name, number = frames.names.names[topic[part[0]]], int(queue_id[part[0]])
+        taken = _taken(plan, files.get((name, number), ()), name, number, offset[part])
+        chosen = part[~taken]
+        for kind in (BEFORE, NEWEST, AFTER):
+            some = chosen[where[lacking[chosen]] == kind]
+            found = stretches(offset[some])
+            result.dropped += max(len(found) - MOST, 0)
+            for first, length in found[:MOST]:
+                begin, last = int(some[first]), int(some[first + length - 1])
+                phy_offset = int(every.phy_offset[lacking[begin]])
+                result.units.append(
+                    UnitRun(name, number, int(offset[begin]), int(offset[last]), length, phy_offset, kind)
+                )
+
+
+def _by_queue(plan: Plan) -> dict[tuple[str, int], list[Any]]:
+    files: dict[tuple[str, int], list[Any]] = {}
+    for file in plan.queues:
+        if file.topic is not None and file.queue_id is not None:
+            files.setdefault((file.topic, file.queue_id), []).append(file)
+    return files
+
+
+def _taken(
+    plan: Plan, files: Sequence[Any], topic: str, queue_id: int, logical: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """At which logical offsets, which ascend, a unit lies now, sound or not; expired ones and pre-blanks aside."""
+    taken = np.zeros(logical.size, np.bool_)
+    if plan.live and plan.store is not None:  # a broker may have rolled since
+        directory = plan.store / "consumequeue" / topic / str(queue_id)
+        files = find_files(directory) if is_safe(topic) and directory.is_dir() else []
+    for file in files:
+        try:
+            with file.open() as reader:
+                first = file.base_offset // QUEUE_UNIT.size
+                inside = np.flatnonzero(
+                    (logical >= first) & (logical < first + reader.size // QUEUE_UNIT.size)
+                )
+                for start, length in stretches(logical[inside]):
+                    places = inside[start : start + length]
+                    begin, end = int(logical[places[0]]), int(logical[places[-1]]) + 1
+                    size = QUEUE_UNIT.size
+                    raw = reader.read((begin - first) * size, (end - begin) * size).view(UNIT)
+                    offset = raw["phy_offset"].astype(np.int64)
+                    empty = (
+                        (offset == 0)
+                        & ((raw["size"] == 0) | (raw["size"] == 0x7FFFFFFF))
+                        & (raw["tags_code"] == 0)
+                    )
+                    expired = (offset >= 0) & (raw["size"] > 0) & (offset < plan.begin)
+                    taken[places] = ~(empty | expired)[logical[places] - begin]
+        except FileNotFoundError:
+            continue
+    return taken
