@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RebuildJob", "plan_rebuilds", "rebuild_stores", "run_rebuild"]
 
+_NUMBER: Final = "0"
+"""What an index file is called until all names are known."""
+
 
 @dataclass(frozen=True, slots=True)
 class RebuildJob:
@@ -216,9 +219,6 @@ def index_task(task: _IndexTask, attempts: str) -> tuple[str, int | None]:
         parts = [(Path(attempts) / log, count) for log, count in task.parts]
         cause = write_index(task.plan, made, parts, task.geometry)
     return f"{folder.name}/{_NUMBER}", cause
-
-
-_NUMBER: Final = "0"
 
 
 def _queues(

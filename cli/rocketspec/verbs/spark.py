@@ -32,9 +32,7 @@ _FINDINGS: Final = 1
 
 Stores = Annotated[
     list[str],
-    typer.Argument(
-        metavar="STORE...", help="One or several, as the workers see them: paths, s3:// or hdfs://."
-    ),
+    typer.Argument(metavar="STORE", help="One or several, as the workers see them: paths, s3:// or hdfs://."),
 ]
 Master = Annotated[
     str | None,
@@ -56,7 +54,7 @@ Conf = Annotated[
 ]
 GeometryText = Annotated[
     str | None,
-    typer.Option(metavar="S,N", help="Hash slots and entries of the index files [default: inferred]."),
+    typer.Option(metavar="S,N", help="Hash slots and entries of the index files; else inferred."),
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace what an earlier job wrote there, once all is written.")
