@@ -63,7 +63,8 @@ def test_what_is_missing_far_away_is_named(
 def scanned(frame: DataFrame) -> tuple[list[dict[str, Any]], int]:
     """The rows, and how many the source handed over for them."""
     rows = frame.collect()
-    plan = frame._jdf.queryExecution().executedPlan()
+    java: Any = frame._jdf
+    plan = java.queryExecution().executedPlan()
     (scan,) = [leaf for leaf in seq(plan.collectLeaves()) if "Scan" in leaf.nodeName()]
     return [row.asDict() for row in rows], scan.metrics().apply("numOutputRows").value()
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -51,7 +51,7 @@ class Far:
         from fsspec.implementations.webhdfs import WebHDFS
 
         host, _, port = self.options["hdfs.webhdfs"].partition(":")
-        hdfs = WebHDFS(host, int(port), user="tester")
+        hdfs: Any = WebHDFS(host, int(port), user="tester")
         path = "/" + uri.partition("://")[2].partition("/")[2]
         hdfs.makedirs(path.rpartition("/")[0], exist_ok=True)
         with hdfs.open(path, "wb") as file:
