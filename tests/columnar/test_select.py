@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from rocket_columnar._join_index import join_keys
 from rocket_columnar._query_indexes import open_indexes
 from rocket_columnar.decode import decode
 from rocket_columnar.hashing import hash_key, hash_keys, index_key
@@ -118,6 +119,28 @@ def test_every_way_gives_the_same_on_damaged_files(
     with IndexFile.open_for_reading(path, geometry) as file:
         for room in (1, 7, 64):
             every_way(monkeypatch, file, hashes, room, dice.choice([0, T + 20_000]), FOREVER)
+
+
+def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rocket_columnar._join_index._ROOM", 1)  # hits go beyond it, part after part
+    monkeypatch.setattr("rocket_columnar._join_index._PART", 50)
+    path, geometry = tmp_path / NAME, Geometry(40, 2000)
+    filled(path, geometry, 1500, random.Random(3))  # noqa: S311
+    words = np.fromfile(path, np.uint32)
+    hashes = hash_keys([f"T#{number % 35}" for number in range(70)])
+    rooms = np.array([100], np.int64)
+    for threads in (1, 2):
+        joined = join_keys(words, 40, 1501, (0, 1 << 31), hashes, rooms, threads)
+        assert joined is not None
+        counts, offsets = joined
+        with IndexFile.open_for_reading(path, geometry) as file:
+            singles = [file.select(f"T#{number % 35}", 100, 0, FOREVER) for number in range(70)]
+        assert counts.tolist() == [len(found) for found in singles]
+        assert offsets.tolist() == [offset for found in singles for offset in found]
+        assert len(offsets) > 70 * 20
+    assert join_keys(words, 40, 1501, (1, 1 << 31), hashes, rooms, 1) is None  # an entry before the window
 
 
 def test_a_cycle_without_a_hit_is_told_by_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
