@@ -102,9 +102,10 @@ def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[in
         )
     else:
         code, field, clause = "index.header_bounds", "time_diff", "IDX-PUT-2"
-        expected = f"{mark.values[1]:,}" if len(mark.values) > 1 else "0 or more"
+        found, *others = mark.values
+        expected = f"{others[0]:,}" if others else "0 or more"
         text = (
-            f"{entry}: found a time diff of {mark.values[0]:,} s, expected {expected}, from the header's begin to its "
+            f"{entry}: found a time diff of {found:,} s, expected {expected}, from the header's begin to its "
             "record: queries place it at another time"
         )
     assert plan.geometry is not None  # noqa: S101 - entries were read

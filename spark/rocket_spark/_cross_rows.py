@@ -157,7 +157,7 @@ def ext_rows(task: FileTask) -> Iterator[dict[str, Any]]:
     try:
         for _, batch in decode([task.file], tables=["consume_queue_ext"], columns=columns):
             yield {
-                name: batch.column(name).cast("string") if name == "topic" else batch.column(name)
+                name: batch.column(name).cast(pa.string()) if name == "topic" else batch.column(name)
                 for name in columns
             }
     except MalformedError:

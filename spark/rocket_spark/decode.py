@@ -283,7 +283,7 @@ def _together(
 
 def _divided(task: PartTask) -> Iterator[PartTask]:
     """The task, or of a single large index file one for each `_TASK_ENTRIES`; the first has the header too."""
-    if len(task.files) > 1 or task.files[0].kind != "index" or "index_entries" not in task.tables:
+    if [file.kind for file in task.files] != ["index"] or "index_entries" not in task.tables:
         yield task
         return
     count = _entries(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from rocket_reference.diagrams import DIAGRAMS, refreshed
@@ -26,9 +27,8 @@ def test_a_diagram_without_a_place_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("draw", DIAGRAMS.values(), ids=DIAGRAMS)
-def test_a_label_has_one_colon_before_it_and_none_in_it(draw: object) -> None:
+def test_a_label_has_one_colon_before_it_and_none_in_it(draw: Callable[[], str]) -> None:
     """Mermaid ends a transition at its first colon."""
-    assert callable(draw)
     turns = [line for line in draw().splitlines() if "-->" in line]
     assert turns
     assert all(re.fullmatch(r" +[\w\[\]*]+ --> [\w\[\]*]+( : [^:;]+)?", line) for line in turns)
