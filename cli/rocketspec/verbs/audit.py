@@ -63,7 +63,7 @@ def audit(
         bool, typer.Option("--restart", help="Tell what a start of 4.9.3 would delete, cut off and lose.")
     ] = False,
     geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]")
+        str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. \\[inferred]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each finding.")] = False,
 ) -> None:

@@ -155,7 +155,7 @@ def decode(
     fmt: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help="jsonl, csv, parquet or arrow. [jsonl; with -o parquet]"
+            "--format", metavar="FORMAT", help="jsonl, csv, parquet or arrow. \\[jsonl; with -o parquet]"
         ),
     ] = None,
     table: Annotated[
@@ -163,11 +163,11 @@ def decode(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. [from path and content]"),
+        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. \\[from path and content]"),
     ] = None,
     geometry: Annotated[
         str | None,
-        typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]"),
+        typer.Option(metavar="S,N", help="Slots and entries of the index files. \\[inferred]"),
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeat for several.")

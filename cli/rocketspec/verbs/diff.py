@@ -37,10 +37,10 @@ def diff(
     *,
     kind: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. [from path and content]"),
+        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. \\[from path and content]"),
     ] = None,
     geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of two index files. [inferred]")
+        str | None, typer.Option(metavar="S,N", help="Slots and entries of two index files. \\[inferred]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a difference.")] = False,
 ) -> None:

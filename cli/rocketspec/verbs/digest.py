@@ -24,7 +24,7 @@ def digest(
     ],
     *,
     geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. [inferred]")
+        str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. \\[inferred]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each line.")] = False,
 ) -> None:

@@ -35,10 +35,10 @@ def inspect(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. [from path and content]"),
+        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. \\[from path and content]"),
     ] = None,
     geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of an index file. [inferred]")
+        str | None, typer.Option(metavar="S,N", help="Slots and entries of an index file. \\[inferred]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     plot: Annotated[

@@ -28,13 +28,13 @@ def rebuild(
     geometry: Annotated[
         str | None,
         typer.Option(
-            metavar="S,N", help="Slots and entries of the index files. [the store's, else the default]"
+            metavar="S,N", help="Slots and entries of the index files. \\[the store's, else the default]"
         ),
     ] = None,
     queue_file_size: Annotated[
         int | None,
         typer.Option(
-            metavar="BYTES", min=1, help="Length of a consume-queue file. [the store's, else 6000000]"
+            metavar="BYTES", min=1, help="Length of a consume-queue file. \\[the store's, else 6000000]"
         ),
     ] = None,
     only_missing: Annotated[

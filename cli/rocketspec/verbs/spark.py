@@ -36,7 +36,7 @@ Stores = Annotated[
 ]
 Master = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Spark master. [default: that of spark-submit, else local[*]]"),
+    typer.Option(metavar="URL", help="Spark master. \\[default: that of spark-submit, else local[*]]"),
 ]
 Remote = Annotated[
     str | None,
@@ -221,13 +221,13 @@ def _rebuild(
     geometry: Annotated[
         str | None,
         typer.Option(
-            metavar="S,N", help="Slots and entries of the index files. [each store's, else the default]"
+            metavar="S,N", help="Slots and entries of the index files. \\[each store's, else the default]"
         ),
     ] = None,
     queue_file_size: Annotated[
         int | None,
         typer.Option(
-            metavar="BYTES", min=1, help="Length of a consume-queue file. [each store's, else 6000000]"
+            metavar="BYTES", min=1, help="Length of a consume-queue file. \\[each store's, else 6000000]"
         ),
     ] = None,
     overwrite: Overwrite = False,
