@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from one_at_a_time import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,11 +93,12 @@ def hdfs(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """HDFS with one data node."""
     folder = tmp_path_factory.mktemp("hdfs")
     listing = folder / "classpath"
-    subprocess.run(
-        [maven, "-q", "-B", "-f", str(HDFS / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={listing}"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    with one_at_a_time():
+        subprocess.run(
+            [maven, "-q", "-B", "-f", str(HDFS / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={listing}"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
     classpath = os.pathsep.join([str(folder), listing.read_text().strip()])
     subprocess.run(["javac", "-cp", classpath, "-d", str(folder), str(HDFS / "MiniHdfs.java")], check=True)
     log = (folder / "log").open("wb")

@@ -12,6 +12,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from one_at_a_time import one_at_a_time
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
@@ -55,9 +57,11 @@ def generator_jars() -> tuple[list[str], list[str]]:
     make = runpy.run_path(str(MAKE))
     jars: Path = make["BUILD"] / "jars"
     pom = MAKE.with_name("pom.xml")
-    tools = jars / "rocketmq-tools-4.9.3.jar"
-    if not tools.exists() or tools.stat().st_ctime < pom.stat().st_mtime:
-        make["build"]()
+    fetched = make["BUILD"] / "fetched"
+    with one_at_a_time():
+        if not fetched.exists() or fetched.stat().st_mtime < pom.stat().st_mtime:
+            make["build"]()
+            fetched.touch()
     flags = [flag for flag in make["JVM_FLAGS"] if not flag.startswith("-Duser.home")]
     return [str(jars / "*")], flags
 

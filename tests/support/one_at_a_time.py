@@ -1,0 +1,24 @@
+"""A lock between the workers of a test run: Maven must not fetch into one folder twice at once."""
+
+from __future__ import annotations
+
+import fcntl
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["one_at_a_time"]
+
+_BUILD: Final = Path(__file__).parents[2] / "build"
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Waits until no other worker of this checkout is inside; the lock goes with its holder's process."""
+    _BUILD.mkdir(exist_ok=True)
+    with (_BUILD / "fetching.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
