@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -177,6 +178,14 @@ def test_lists_reach_each_turn_that_4_9_3_takes(prefix: str, clauses: set[str], 
         assert sent.ops == case.ops, f"{case.id}, {case.producer}"
         seen.update(gather_situations(case, tmp_path / "situations").clauses)
     assert {clause: seen[clause] for clause in clauses if seen[clause] < 3} == {}
+
+
+def test_laid_index_files_come_before_those_that_are_made() -> None:
+    """A file named `7` would be the last one at the next load, by name; a made one is of this century."""
+    names = {path.removeprefix("index/") for case in drawn(("IDX-SVC",), 100) for path in case.files}
+    numbers = {name for name in names if re.fullmatch(r"[-+]?\d{1,18}", name)}
+    assert {"07", "-5"} < numbers
+    assert max(numbers) < "2026"
 
 
 def outcome(request: Mapping[str, Any]) -> str:

@@ -26,7 +26,8 @@ _TOPICS: Final = ("T", "AaTopic", "BBTopic", "%RETRY%g", "\u4e3b\u9898", "t\U000
 _WORDS: Final = ("Aa", "BB", "k", "a", "b", "\u8ba2\u5355", "\U0001f680", "TagA,TagB", "x\ty")
 _FLAGS: Final = (0, 0, 4, 8, 12, 12, 13, 28, 60, 1, 2, 3, 16, 48, -1, -13, -5, I32_MAX, _I32_MIN)
 _LIMITS: Final = (-1, 0, 1, 2, 3, 63, 64, 65, 1_000, 1_000_000, _I32_MIN)
-_ODD_NAMES: Final = ("x", "-5", "7", "+20200101000000000", "20200101000000001.bak", "99999999999999999999")
+# Names that are numbers lie before those of the present, as text: a new file is to be the last one again.
+_ODD_NAMES: Final = ("x", "-5", "07", "+20200101000000000", "20200101000000001.bak", "99999999999999999999")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,198 @@
+"""One log file dispatched to columns on disk: what each of its records asks of index and queues.
+
+The columns of keys and records lie side by side, in the order of the log; the units bucket by bucket, and in each
+queue by queue in the order of their puts.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
+
+import numpy as np
+
+from rocket_columnar._audit_dispatch import COMMIT, NOT, Requests, TopicNames, requests
+from rocket_columnar._audit_finding import Finding, finding
+from rocket_columnar._audit_lmq import Copies, may_hold_copies
+from rocket_columnar._audit_log import gap_finding
+from rocket_columnar._audit_names import is_safe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.decode import Gap
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["KEYS", "RECORDS", "UNIT", "Dispatched", "dispatch_log"]
+
+_LMQ: Final = "%LMQ%"
+_AT_ONCE: Final = 1 << 20
+
+UNIT: Final = np.dtype(
+    [
+        ("topic", "<i4"),
+        ("queue_id", "<i4"),
+        ("phy_offset", "<i8"),
+        ("size", "<i4"),
+        ("tags_code", "<i8"),
+        ("logical_offset", "<i8"),
+        ("store_timestamp", "<i8"),
+        ("is_copy", "?"),
+    ]
+)
+KEYS: Final = {"key_hash": "<i4", "key_offset": "<i8", "key_time": "<i8"}
+RECORDS: Final = {"record_offset": "<i8", "record_time": "<i8"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """What dispatching one log file gave, beside the columns on disk.
+
+    Attributes:
+        records: how many were dispatched.
+        keys: how many entries they get in the index.
+        first_time: store timestamp of the first record, ms; None without records.
+        tail_time: that of the first record behind the last one with keys; None where none is.
+        bucket_units: how many units each bucket gets.
+        findings: gaps, and topics that no directory can have.
+    """
+
+    records: int
+    keys: int
+    first_time: int | None
+    tail_time: int | None
+    bucket_units: tuple[int, ...]
+    findings: tuple[Finding, ...]
+
+
+def dispatch_log(file: StoreFile, directory: Path, *, last: bool, buckets: int) -> Dispatched:
+    """Dispatches one log file into `directory`, which is made.
+
+    Args:
+        file: of the log.
+        directory: gets columns of keys, records and units.
+        last: whether no other file follows: a gap at its end is then a torn write.
+        buckets: as `plan_rebuild` says.
+
+    Raises:
+        OSError: reading or writing fails.
+    """
+    directory.mkdir()
+    size = file.path.stat().st_size
+    findings: list[Finding] = []
+
+    def note(gap: Gap) -> None:
+        tail = last and gap.end >= file.base_offset + size
+        findings.append(gap_finding(file, size, gap, tail=tail, live=False))
+
+    topics = TopicNames()
+    copies = Copies([file]) if may_hold_copies([file]) else None
+    units: list[NDArray[np.void]] = []
+    records = keys = 0
+    first_time: int | None = None
+    tail_time: int | None = None
+    with _Columns(directory, {**KEYS, **RECORDS}) as columns:
+        for batch in requests(file, topics, note):
+            chosen = np.flatnonzero(batch.dispatched)
+            if not chosen.size:
+                continue
+            times = batch.store_timestamp[chosen]
+            if first_time is None:
+                first_time = int(times[0])
+            owner = np.repeat(np.arange(batch.phy_offset.size), batch.key_count)
+            later = chosen[chosen > owner[-1]] if owner.size else chosen
+            if owner.size or tail_time is None:
+                tail_time = int(batch.store_timestamp[later[0]]) if later.size else None
+            records += chosen.size
+            keys += owner.size
+            columns.add("key_hash", batch.key_hash)
+            columns.add("key_offset", batch.phy_offset[owner])
+            columns.add("key_time", batch.store_timestamp[owner])
+            columns.add("record_offset", batch.phy_offset[chosen])
+            columns.add("record_time", times)
+            units += _units_of(batch, topics, copies)
+    counts = _write_units(directory, units, topics, buckets, file, findings)
+    return Dispatched(records, keys, first_time, tail_time, counts, tuple(findings))
+
+
+class _Columns:
+    """Arrays that grow on disk."""
+
+    def __init__(self, directory: Path, names: dict[str, str]) -> None:
+        self._types = names
+        self._files = {name: (directory / name).open("wb") for name in names}
+
+    def __enter__(self) -> _Columns:  # noqa: PYI034 - one class, no heirs
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def add(self, name: str, values: NDArray[Any]) -> None:
+        self._files[name].write(np.ascontiguousarray(values, self._types[name]).data)
+
+
+def _units_of(batch: Requests, topics: TopicNames, copies: Copies | None) -> Iterator[NDArray[np.void]]:
+    """Units of a batch in the order of their puts: of each record its own, then its copies'."""
+    kinds = batch.transaction
+    chosen = np.flatnonzero(((kinds == NOT) | (kinds == COMMIT)) & batch.dispatched)
+    own = np.zeros(chosen.size, UNIT)
+    for name in ("topic", "queue_id", "phy_offset", "size", "tags_code", "store_timestamp"):
+        own[name] = getattr(batch, name)[chosen]
+    own["logical_offset"] = batch.queue_offset[chosen]
+    if copies is None:
+        yield own
+        return
+    done = 0
+    for number, place in enumerate(chosen.tolist()):
+        for name, logical in copies.of(int(batch.phy_offset[place])):
+            yield own[done : number + 1]
+            done = number + 1
+            copy = own[number : number + 1].copy()
+            copy["topic"], copy["logical_offset"], copy["is_copy"] = topics.number(name), logical, True
+            if name.startswith(_LMQ):
+                copy["queue_id"] = 0
+            yield copy
+    yield own[done:]
+
+
+def _write_units(
+    directory: Path,
+    units: list[NDArray[np.void]],
+    topics: TopicNames,
+    buckets: int,
+    file: StoreFile,
+    findings: list[Finding],
+) -> tuple[int, ...]:
+    """Writes the units bucket by bucket, in each queue by queue in the order of their puts; how many each got."""
+    every = np.concatenate([np.zeros(0, UNIT), *units])
+    queues, first, queue = np.unique(every[["topic", "queue_id"]], return_index=True, return_inverse=True)
+    named = [(topics.names[topic], int(queue_id)) for topic, queue_id in queues.tolist()]
+    safe = np.array([is_safe(topic) for topic, _ in named], np.bool_)
+    for number in sorted(np.flatnonzero(~safe).tolist(), key=lambda number: int(first[number])):
+        at = int(every["phy_offset"][first[number]]) - file.base_offset
+        findings.append(finding("store.unsafe_name", file.name, at, _unsafe_text(named[number][0])))
+    bucket_of = np.array([_bucket(topic, number, buckets) for topic, number in named], np.int64)
+    kept = np.flatnonzero(safe[queue])
+    bucket = bucket_of[queue[kept]]
+    order = kept[np.lexsort((kept, queue[kept], bucket))]
+    with (directory / "units").open("wb") as opened:
+        for start in range(0, order.size, _AT_ONCE):
+            opened.write(every[order[start : start + _AT_ONCE]].data)
+    (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
+    return tuple(np.bincount(bucket, minlength=buckets).tolist())
+
+
+def _unsafe_text(topic: str) -> str:
+    """What is said of a topic that cannot be a directory."""
+    return f"the topic {topic!r} of this record cannot be the name of a directory; its queue is left out"
+
+
+def _bucket(topic: str, queue_id: int, buckets: int) -> int:
+    return crc32(f"{topic}/{queue_id}".encode("utf-8", "surrogatepass")) % buckets
