@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -30,6 +29,7 @@ from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
 from rocket_golden import open_store
 
 from benchmarks import machine
+from benchmarks.memory import peak
 from benchmarks.real_jar import FLAGS
 
 if TYPE_CHECKING:
@@ -223,8 +223,7 @@ def _child(what: str, root: Path, rounds: int) -> None:
         first = time.perf_counter() - begin
         seconds, _ = _timed(lambda: list(audit(root)), rounds)
         value = {"findings": [one.code for one in found][:10], "first": first}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"seconds": seconds, "value": value, "peak": peak}))
+    print(json.dumps({"seconds": seconds, "value": value, "peak": peak()}))
 
 
 def _measured(what: str, root: Path, rounds: int) -> dict[str, Any]:
