@@ -7,17 +7,15 @@ than plain digits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numba import njit
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar._compiled_text import _text_hash, _well_formed
+from rocket_columnar._numba import jit, long
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 __all__ = ["DONE", "FULL", "LEFT", "TOPIC", "scan"]
@@ -27,16 +25,9 @@ DONE, TOPIC, LEFT, FULL = range(4)
 `info[0]`, `info[1]` bytes long, is new; the row is there but for its keys and tags code, its properties at `info[2]`,
 `info[3]` bytes long, the record `info[4]` bytes long, its topic's place `info[5]`; there is no room."""
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
-_long: Any = np.int64  # a wide local of a compiled loop; its place in Python's types does not matter
 _FIXED: Final = RECORD_FIXED_V4
 _MAGIC: Final = MESSAGE_MAGIC
 _SPACE: Final = 32
-
-
-def _jit(function: _Function) -> _Function:
-    """Numba's compilation, cached on disk, free of the interpreter lock, with the type kept."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
 
 
 # Places in a window are unsigned here: a signed one may count from the end, which each access would have to ask.
@@ -44,10 +35,10 @@ _place: Any = np.uint64
 _ONE, _TWO, _THREE, _FOUR, _FIVE, _SIX, _SEVEN, _EIGHT = (np.uint64(number) for number in range(1, 9))
 
 
-@_jit
+@jit
 def _i32(window: NDArray[np.uint8], at: int) -> Any:
     i = _place(at)
-    return _long(
+    return long(
         np.int32(
             np.uint32(window[i]) << np.uint32(24)
             | np.uint32(window[i + _ONE]) << np.uint32(16)
@@ -57,21 +48,21 @@ def _i32(window: NDArray[np.uint8], at: int) -> Any:
     )
 
 
-@_jit
+@jit
 def _i64(window: NDArray[np.uint8], at: int) -> Any:
     return _i32(window, at) << 32 | (_i32(window, at + 4) & 0xFFFFFFFF)
 
 
-@_jit
+@jit
 def _pair_end(window: NDArray[np.uint8], at: int, end: int, separator: int) -> Any:
     """The next place from `at` on that holds the separator, or the end."""
     i, stop = _place(at), _place(end)
     while i < stop and window[i] != separator:
         i += _ONE
-    return _long(i)
+    return long(i)
 
 
-@_jit
+@jit
 def _all_bits(window: NDArray[np.uint8], at: int, end: int) -> Any:
     high = np.uint8(0)
     for i in range(_place(at), _place(end)):
@@ -79,35 +70,35 @@ def _all_bits(window: NDArray[np.uint8], at: int, end: int) -> Any:
     return high
 
 
-@_jit
+@jit
 def _ascii_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
     """`String.hashCode` of ASCII behind a text whose hash is `code`, as an unsigned number."""
     i, stop = _place(at), _place(end)
     while i + _EIGHT <= stop:
         code = (
             code * 0x94446F01  # 31^8
-            + _long(window[i]) * 27512614111
-            + _long(window[i + _ONE]) * 887503681
-            + _long(window[i + _TWO]) * 28629151
-            + _long(window[i + _THREE]) * 923521
-            + _long(window[i + _FOUR]) * 29791
-            + _long(window[i + _FIVE]) * 961
-            + _long(window[i + _SIX]) * 31
-            + _long(window[i + _SEVEN])
+            + long(window[i]) * 27512614111
+            + long(window[i + _ONE]) * 887503681
+            + long(window[i + _TWO]) * 28629151
+            + long(window[i + _THREE]) * 923521
+            + long(window[i + _FOUR]) * 29791
+            + long(window[i + _FIVE]) * 961
+            + long(window[i + _SIX]) * 31
+            + long(window[i + _SEVEN])
         ) & 0xFFFFFFFF
         i += _EIGHT
     while i < stop:
-        code = (code * 31 + _long(window[i])) & 0xFFFFFFFF
+        code = (code * 31 + long(window[i])) & 0xFFFFFFFF
         i += _ONE
     return code
 
 
-@_jit
+@jit
 def _hash(window: NDArray[np.uint8], at: int, end: int, code: int, plain: Any) -> Any:
     return _ascii_hash(window, at, end, code) if plain else _text_hash(window, at, end, code)
 
 
-@_jit
+@jit
 def _key_hash(window: NDArray[np.uint8], at: int, end: int, code: int, plain: Any) -> Any:
     """The key hash of a text behind one whose `String.hashCode` is `code` (IDX-HASH-1, IDX-HASH-2)."""
     code = _hash(window, at, end, code, plain)
@@ -116,7 +107,7 @@ def _key_hash(window: NDArray[np.uint8], at: int, end: int, code: int, plain: An
     return code
 
 
-@_jit
+@jit
 def _is(window: NDArray[np.uint8], at: int, end: int, name: NDArray[np.uint8]) -> Any:
     """Whether a pair begins with this name and its separator, and has a value."""
     if at + len(name) >= end:
@@ -135,7 +126,7 @@ _TAGS: Final = np.frombuffer(b"TAGS\1", np.uint8)
 _DELAY: Final = np.frombuffer(b"DELAY\1", np.uint8)
 
 
-@_jit
+@jit
 def _topic_place(
     window: NDArray[np.uint8],
     at: int,
@@ -145,7 +136,7 @@ def _topic_place(
     bounds: NDArray[np.int64],
 ) -> Any:
     """The place of a topic among those that are known, or -1; `table` is a power of two long, -1 where free."""
-    code = _ascii_hash(window, at, at + length, _long(length))
+    code = _ascii_hash(window, at, at + length, long(length))
     mask = len(table) - 1
     probe = code & mask
     while table[probe] >= 0:
@@ -161,7 +152,7 @@ def _topic_place(
     return -1
 
 
-@_jit
+@jit
 def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
     window: NDArray[np.uint8],
     size: int,
@@ -221,13 +212,13 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         topic = body + body_length + 1
         if topic + 2 > end:
             break
-        topic_length = _long(window[topic - 1])
+        topic_length = long(window[topic - 1])
         properties = topic + topic_length + 2
         if topic_length > 127 or properties > end:
             break
-        length = _long(window[properties - 2]) << 8 | _long(window[properties - 1])
+        length = long(window[properties - 2]) << 8 | long(window[properties - 1])
         if length > 0x7FFF:
-            length = _long(0)
+            length = long(0)
         if properties + length != end:
             break
         if row >= longs.shape[1] or used + length // 2 + 2 > len(hashes):
@@ -252,8 +243,8 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                 _i32(window, at + 8) & 0xFFFFFFFF,
             )
         plain = _all_bits(window, properties, end) < 0x80
-        keys, keys_end, unique, unique_end = _long(0), _long(0), _long(0), _long(0)
-        tags, tags_end, delay, delay_end = _long(0), _long(0), _long(0), _long(0)
+        keys, keys_end, unique, unique_end = long(0), long(0), long(0), long(0)
+        tags, tags_end, delay, delay_end = long(0), long(0), long(0), long(0)
         next_at = properties
         while next_at < end:
             letter = window[_place(next_at)]
@@ -277,14 +268,14 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                 else:
                     delay, delay_end = value, next_at
             next_at += 1
-        level = _long(0)
+        level = long(0)
         left = not plain and not _well_formed(window, properties, end)
         if scheduled[place] and delay_end > delay:
             if delay_end - delay > 9:
                 left = True
             else:
                 for j in range(delay, delay_end):
-                    digit = _long(window[j]) - 48
+                    digit = long(window[j]) - 48
                     if not 0 <= digit <= 9:
                         left = True
                     level = level * 10 + digit
@@ -294,13 +285,13 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         if level > 0:
             longs[3, row] = timestamp + 1000 * seconds[min(level, len(seconds)) - 1]
         elif tags_end > tags:
-            code = _hash(window, tags, tags_end, _long(0), plain)
+            code = _hash(window, tags, tags_end, long(0), plain)
             longs[3, row] = ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
         else:
             longs[3, row] = 0
         before = used
         if sys_flag & 12 != 12:
-            first = _long(codes[place])
+            first = long(codes[place])
             if unique_end > unique:
                 hashes[used] = _key_hash(window, unique, unique_end, first, plain)
                 used += 1

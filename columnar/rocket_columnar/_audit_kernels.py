@@ -47,9 +47,9 @@ _INT_MAX: Final = 0x7FFFFFFF
 
 @cache
 def _compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    from numba import njit
+    from rocket_columnar._numba import jit
 
-    made: Callable[..., Any] = njit(cache=True, nogil=True)(kernel)
+    made: Callable[..., Any] = jit(kernel)
     return made
 
 
