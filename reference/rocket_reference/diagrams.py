@@ -7,11 +7,10 @@ reference itself follows: `dispatch_steps` and `start_steps`.
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING, Final
 
-from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
+from rocket_spec.make_tables import rewrite
 
 from rocket_reference.dispatch_steps import MASTER, SLAVE, Reading
 from rocket_reference.start_steps import START, STOPS, Step
@@ -103,13 +102,8 @@ def refreshed(text: str) -> str:
 
 
 def main() -> None:
-    """Rewrites SPEC.md in place and says on stderr whether anything changed."""
-    path = find_data("spec/SPEC.md")
-    old = path.read_text(encoding="utf-8")
-    new = refreshed(old)
-    if new != old:
-        path.write_text(new, encoding="utf-8", newline="\n")
-    sys.stderr.write(f"{path}: {'rewritten' if new != old else 'fresh'}\n")
+    """Writes the diagrams."""
+    rewrite(refreshed)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,11 @@ from rocket_spec.errors import MalformedError
 from rocket_spec.layout import LAYOUTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rocket_spec.layout import Field, Layout
 
-__all__ = ["diagram", "main", "refreshed", "table"]
+__all__ = ["diagram", "main", "refreshed", "rewrite", "table"]
 
 _BLOCK: Final = re.compile(r"<!-- layout: (?P<name>[^>]+) -->\n.*?<!-- end layout -->", re.DOTALL)
 _COLUMNS_PER_BYTE: Final = 4
@@ -95,14 +97,23 @@ def refreshed(text: str) -> str:
     return _BLOCK.sub(_block, text)
 
 
-def main() -> None:
-    """Rewrites SPEC.md in place and says on stderr whether anything changed."""
+def rewrite(fresh: Callable[[str], str]) -> None:
+    """Rewrites SPEC.md in place and says on stderr whether anything changed.
+
+    Args:
+        fresh: gives the document with what it makes made anew.
+    """
     path = find_data("spec/SPEC.md")
     old = path.read_text(encoding="utf-8")
-    new = refreshed(old)
+    new = fresh(old)
     if new != old:
         path.write_text(new, encoding="utf-8", newline="\n")
     sys.stderr.write(f"{path}: {'rewritten' if new != old else 'fresh'}\n")
+
+
+def main() -> None:
+    """Writes the tables and byte diagrams."""
+    rewrite(refreshed)
 
 
 if __name__ == "__main__":
