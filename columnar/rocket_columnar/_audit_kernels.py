@@ -49,8 +49,7 @@ _INT_MAX: Final = 0x7FFFFFFF
 def _compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
     from rocket_columnar._numba import jit
 
-    made: Callable[..., Any] = jit(kernel)
-    return made
+    return jit(kernel)
 
 
 def call(kernel: Callable[..., Any], *values: Any, compiled: bool) -> Any:

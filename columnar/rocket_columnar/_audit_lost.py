@@ -10,7 +10,7 @@ import numpy as np
 from rocket_columnar._audit_look import look_at_index
 from rocket_columnar._audit_range import entries_of, read_frames
 from rocket_columnar._audit_result import Blocks, RangeResult
-from rocket_columnar._audit_walk import Walk
+from rocket_columnar._log_walk import NARROW, Walk
 from rocket_columnar._record import Record, clean_utf8, parse_properties
 from rocket_columnar.hashing import hash_key, index_key
 
@@ -88,7 +88,7 @@ def _keys_of(logs: Iterable[StoreFile], phy_offset: int) -> tuple[str, list[str]
     """Topic and keys of a record."""
     file = max((file for file in logs if file.base_offset <= phy_offset), key=lambda one: one.base_offset)
     with file.open() as reader:
-        walk = Walk(reader, file.base_offset)
+        walk = Walk(reader, file.base_offset, window=NARROW)
         record = walk.record(phy_offset - file.base_offset)
         if not isinstance(record, Record):
             return "", []

@@ -14,9 +14,9 @@ from zlib import crc32
 
 import numpy as np
 
-from rocket_columnar._audit_walk import Walk
 from rocket_columnar._gap import Gap
 from rocket_columnar._java import string_hash
+from rocket_columnar._log_walk import NARROW, Walk
 from rocket_columnar._record import Bad, Record, clean_utf8, parse_properties, tags_code
 from rocket_columnar.hashing import hash_keys, index_key
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocket_columnar._read import Reader
+    from rocket_columnar._record import Buffer
 
 __all__ = [
     "COMMIT",
@@ -121,7 +122,7 @@ class _Rows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, window: bytes, record: Record) -> None:
+    def add(self, window: Buffer, record: Record) -> None:
         """One more record, from the window that holds it."""
         fixed = record.fixed
         raw = window[record.topic : record.topic + record.topic_length]
@@ -212,7 +213,7 @@ class LogStretch:
                 one that verifies, and what lies before it belongs to the range before.
             on_gap: gets what is passed over; zeros to the file's end are the room that is still to be written.
         """
-        walk = Walk(self._reader, self._base)
+        walk = Walk(self._reader, self._base, window=NARROW)
         position = begin if exact else walk.next_frame(begin)
         self.first = position
         rows = _Rows(self._names, check_crc=self._check_crc)
@@ -259,7 +260,7 @@ class LogStretch:
         """Whether a frame verifies here by now: a broker may have written it since its bytes were read."""
         for pause in (0.0, _MOMENT) if last else (0.0,):
             time.sleep(pause)
-            walk = Walk(self._reader, self._base)
+            walk = Walk(self._reader, self._base, window=NARROW)
             if isinstance(walk.record(position), Record) or walk.is_blank(position):
                 return True
         return False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_spec.layout import MESSAGE_MAGIC
 
-from rocket_columnar._audit_walk import Walk
+from rocket_columnar._log_walk import NARROW, Walk
 from rocket_columnar._record import Record
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _end(file: StoreFile) -> tuple[int, int] | None:
         last = reader.last_nonzero(0, reader.size)
         if last is None:
             return None
-        walk = Walk(reader, file.base_offset)
+        walk = Walk(reader, file.base_offset, window=NARROW)
         back = _BACK
         while True:
             position = walk.next_frame(max(last - back, 0)) if back < last else 0

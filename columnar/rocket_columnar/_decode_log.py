@@ -8,23 +8,21 @@ from __future__ import annotations
 import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
-from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar._gap import Gap
 from rocket_columnar._log_rows import LogRows, Topics
-from rocket_columnar._record import HEAD_SIZE, Bad, Record, body_end, check, check_head
+from rocket_columnar._log_walk import LARGE, Walk
+from rocket_columnar._record import Bad, Record, check, check_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rocket_columnar._arrow import Columns
     from rocket_columnar._read import Reader
-    from rocket_columnar._record import Buffer
     from rocket_columnar._scan_log import LogScan
     from rocket_columnar.filters import Where
 
@@ -33,99 +31,12 @@ __all__ = ["COMPILED_FROM", "LARGE", "LogState", "log_columns"]
 COMPILED_FROM: Final = 100_000
 """Records of a log from which compiled loops serve; below, their start-up would cost more than they save."""
 
-_WINDOW: Final = 4 << 20
-_PAGE: Final = 4 << 10
 _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
 _SAMPLE: Final = 1 << 8  # records that tell how many there may be
-_TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and properties with their lengths
-LARGE: Final = 1 << 18
-"""Bytes of a record from which on its body is not read unless it is asked for."""
 
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
 _MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
-_MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGIC))
-
-
-class _Walk:
-    """A window that moves over one file, and the frames in it."""
-
-    def __init__(self, reader: Reader, base_offset: int, *, bodies: bool = True) -> None:
-        self.reader = reader
-        self.base_offset = base_offset
-        self.window: Buffer = b""
-        self.begin = 0
-        self._bodies = bodies
-        self._thin: mmap | None = None
-        self._next = _WINDOW
-
-    def load(self, position: int, length: int) -> int:
-        """Makes the window hold `length` bytes from `position`; their place in it."""
-        thin = self.window is self._thin
-        if thin or position < self.begin or position + length > self.begin + len(self.window):
-            size = min(max(length, self._next), self.reader.size - position)
-            self._next = min(2 * self._next, _WINDOW)
-            self.window = self.reader.read(position, size).tobytes()
-            self.begin = position
-        return position - self.begin
-
-    def is_blank(self, position: int) -> bool:
-        """Whether a blank lies here that fills the file to its end (LOG-BLANK-1)."""
-        if position + _BLANK > self.reader.size:
-            return False
-        at = self.load(position, _BLANK)
-        total_size, magic = _PAIR.unpack_from(self.window, at)
-        return bool(magic == BLANK_MAGIC and total_size == self.reader.size - position)
-
-    def record(self, position: int) -> Record | Bad:
-        """The record at `position`, whose bytes are then in the window, or why there is none."""
-        room = self.reader.size - position
-        if room < RECORD_FIXED_V4:
-            return Bad(f"{room} bytes", f"a record of at least {RECORD_FIXED_V4}, or a blank")
-        at = self.load(position, RECORD_FIXED_V4)
-        bad = check_head(self.window, at, room, self.base_offset + position)
-        if bad is not None:
-            return bad
-        total_size, _ = _PAIR.unpack_from(self.window, at)
-        if total_size >= LARGE and not self._bodies and self._load_thin(position, total_size):
-            return check(self.window, 0)
-        at = self.load(position, total_size)
-        return check(self.window, at)
-
-    def _load_thin(self, position: int, total_size: int) -> bool:
-        """Makes the window hold a record without its body, unless so much lies behind it that it is none."""
-        head = self.reader.read(position, HEAD_SIZE)
-        end = body_end(head.tobytes())
-        if not 0 <= total_size - end <= _TAIL:
-            return False
-        if self._thin is None or len(self._thin) < total_size:
-            self._thin = mmap(-1, total_size)
-        room = np.frombuffer(self._thin, np.uint8)
-        room[:HEAD_SIZE] = head
-        self.reader.read_into(position + end, room[end:total_size])
-        self.window, self.begin = self._thin, position
-        self._next = _PAGE  # behind a large body another one may begin, of which little is wanted
-        return True
-
-    def next_frame(self, position: int, stop: int | None = None) -> int:
-        """The next place from `position` on at which a record verifies or a blank ends the file, else its size.
-
-        What begins at `stop` or behind it is not looked for.
-        """
-        size = self.reader.size
-        while position + _BLANK <= size and (stop is None or position < stop):
-            at = self.load(position, _BLANK)
-            hits = [self.window.find(magic, at + 4) for magic in _MAGICS]
-            hits = [hit for hit in hits if hit >= 0]
-            if not hits:
-                # A magic may lie across the window's end.
-                position = max(position + 1, self.begin + len(self.window) - 7)
-                continue
-            candidate = self.begin + min(hits) - 4
-            if self.is_blank(candidate) or isinstance(self.record(candidate), Record):
-                return candidate
-            position = candidate + 1
-        return size
 
 
 def _zeros(reader: Reader, position: int) -> bool:
@@ -222,7 +133,7 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
         )
     batch_rows = min(state.batch_rows, _ROWS)
     state.room += reader.allocated
-    walk = _Walk(reader, base_offset, bodies=state.bodies)
+    walk = Walk(reader, base_offset, bodies=state.bodies)
     rows = LogRows(state.names, state.topics)
     position = max(log_range[0] - base_offset, 0)
     stop = end = min(log_range[1] - base_offset, reader.size)
@@ -269,7 +180,7 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
         yield rows.count, rows.take()
 
 
-def _gap(walk: _Walk, position: int, record: Record | Bad, goes_on: Callable[[], bool]) -> Gap | None:
+def _gap(walk: Walk, position: int, record: Record | Bad, goes_on: Callable[[], bool]) -> Gap | None:
     """The gap at a frame that was found to be `record`; None for a record, the blank, or the end of the log."""
     if isinstance(record, Record) or walk.is_blank(position):
         return None
@@ -282,7 +193,7 @@ def _gap(walk: _Walk, position: int, record: Record | Bad, goes_on: Callable[[],
     return Gap(reader.name, walk.base_offset + position, walk.base_offset + end, *record)
 
 
-def _is_written(walk: _Walk, gap: Gap) -> bool:
+def _is_written(walk: Walk, gap: Gap) -> bool:
     """Whether a frame verifies at a gap by now: a broker may have written it since the window was read."""
     reader, position = walk.reader, gap.begin - walk.base_offset
     walk.window = b""
@@ -294,7 +205,7 @@ def _is_written(walk: _Walk, gap: Gap) -> bool:
     return _verifies(walk, position)
 
 
-def _verifies(walk: _Walk, position: int) -> bool:
+def _verifies(walk: Walk, position: int) -> bool:
     reader = walk.reader
     room = reader.size - position
     if room < _BLANK:
