@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -58,7 +59,7 @@ class Source:
         return cls(name, len(view), lambda offset, length: view[offset : offset + length])
 
 
-class Reader:
+class Reader(ABC):
     """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
 
     `allocated` is how many bytes of it the disk holds at most, holes left out; `reached` is where the farthest read
@@ -94,9 +95,9 @@ class Reader:
                 )
             done += count
 
+    @abstractmethod
     def _read_some(self, offset: int, view: memoryview) -> int:
         """One read; how many bytes it gave."""
-        raise NotImplementedError
 
     def extents(self, begin: int = 0) -> Iterator[tuple[int, int]]:
         """The ranges (begin, end) from `begin` on that may hold data; the holes between them read as zeros."""

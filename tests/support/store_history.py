@@ -6,6 +6,7 @@ import itertools
 import os
 import random
 import zlib
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from rocket_reference import JavaError, UnspecifiedError
@@ -21,7 +22,7 @@ __all__ = ["T0", "History", "first_differences", "hexed", "positions"]
 T0 = 1700000000000
 
 
-class History:
+class History(ABC):
     """Operations by a seed, run on the reference while they are made, each as a line and its answer."""
 
     def __init__(self, seed: int, directory: Path) -> None:
@@ -97,13 +98,13 @@ class History:
                     parts.append(f"{name}={len(data)}:{zlib.crc32(data):x};")
         return "".join(parts)
 
+    @abstractmethod
     def state(self) -> str:
         """What is in memory."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drop(self) -> None:
         """Ends what is open."""
-        raise NotImplementedError
 
 
 def positions(files: MappedFileQueue) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -57,8 +58,9 @@ def _file_system(settings: Settings) -> Any:
 class ArrowStorage(Storage):
     """Anything that pyarrow has a file system for."""
 
+    @abstractmethod
     def _arrow(self) -> Any:
-        raise NotImplementedError
+        """The file system."""
 
     def _path(self, uri: str) -> str:
         return uri.partition("://")[2].rstrip("/")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
+from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,20 +47,20 @@ class FileInfo:
         return self.uri.rstrip("/").rpartition("/")[2]
 
 
-class Storage:
+class Storage(ABC):
     """What each kind of storage can do. Errors are OSErrors that carry the URI."""
 
+    @abstractmethod
     def stat(self, uri: str) -> FileInfo:
         """What lies at `uri`; FileNotFoundError where nothing does."""
-        raise NotImplementedError
 
+    @abstractmethod
     def list(self, uri: str) -> list[FileInfo]:
         """What lies in the directory `uri`, in name order; what is neither file nor directory is left out."""
-        raise NotImplementedError
 
+    @abstractmethod
     def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
         """A file as a function of offset and length, which gives fewer bytes only behind its end."""
-        raise NotImplementedError
 
     def walk(self, uri: str) -> Iterator[FileInfo]:
         """Everything below `uri`, directories before what they hold."""
