@@ -50,12 +50,14 @@ def may_hold_copies(files: Sequence[StoreFile]) -> bool:
     for file in files:
         if file.kind != "log":
             continue
-        with file.path.open("rb") as opened:
+        with file.open() as reader:
             tail = b""
-            while chunk := opened.read(_CHUNK):
-                if needle in tail + chunk:
-                    return True
-                tail = chunk[-len(needle) :]
+            for begin, end in reader.extents():
+                for start in range(begin, end, _CHUNK):
+                    chunk = reader.read(start, min(_CHUNK, end - start)).tobytes()
+                    if needle in tail + chunk:
+                        return True
+                    tail = chunk[-len(needle) :]
     return False
 
 

@@ -83,7 +83,7 @@ def dispatch_log(file: StoreFile, directory: Path, *, last: bool, buckets: int) 
         OSError: reading or writing fails.
     """
     directory.mkdir()
-    size = file.path.stat().st_size
+    size = file.size()
     findings: list[Finding] = []
 
     def note(gap: Gap) -> None:

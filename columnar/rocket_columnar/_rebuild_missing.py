@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_columnar._audit_index_read import read_headers
 from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["drop_unchanged"]
+__all__ = ["Twin", "drop_unchanged", "index_begins", "settled_names", "twin_of"]
 
 _CHUNK: Final = 1 << 22
 
 
-def _equal(one: Path, other: Path) -> bool:
-    if one.stat().st_size != other.stat().st_size:
+class Twin(NamedTuple):
+    """The store's own index file that a rebuilt one stands for: its name, and whether it has the same bytes."""
+
+    name: str
+    same: bool
+
+
+def _equal(path: Path, other: StoreFile) -> bool:
+    size = path.stat().st_size
+    if size != other.size():
         return False
-    with one.open("rb") as first, other.open("rb") as second:
-        while part := first.read(_CHUNK):
-            if part != second.read(_CHUNK):
-                return False
-    return True
+    with path.open("rb") as first, other.open() as second:
+        return all(
+            first.read(_CHUNK) == second.read(start, min(_CHUNK, size - start)).data
+            for start in range(0, size, _CHUNK)
+        )
 
 
 def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
@@ -34,29 +42,47 @@ def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
     own = {file.name: file for file in files}
     for path in sorted(path for path in staging.rglob("*") if path.is_file()):
         name = path.relative_to(staging).as_posix()
-        if not name.startswith("index/") and name in own and _equal(path, own[name].path):
+        if not name.startswith("index/") and name in own and _equal(path, own[name]):
             path.unlink()
-    _drop_indexes(staging / "index", [file for file in files if file.kind == "index"])
+    begins = index_begins(files)
+    paths = sorted((staging / "index").glob("*"))
+    names = settled_names([path.name for path in paths], [twin_of(path, begins) for path in paths])
+    for path, settled in zip(paths, names, strict=True):
+        if settled is None:
+            path.unlink()
+        else:
+            path.rename(path.with_name(settled))
     for directory in sorted((path for path in staging.rglob("*") if path.is_dir()), reverse=True):
         if not any(directory.iterdir()):
             directory.rmdir()
 
 
-def _drop_indexes(directory: Path, indexes: Sequence[StoreFile]) -> None:
-    paths = sorted(directory.iterdir()) if directory.exists() else []
-    made = [StoreFile("index", path, path.name) for path in paths]
-    by_begin = {
-        (header.begin_phy_offset, header.begin_timestamp): file for file, header in read_headers(indexes)
-    }
-    renamed: list[tuple[Path, str]] = []
-    for file, header in read_headers(made):
-        same = by_begin.get((header.begin_phy_offset, header.begin_timestamp))
-        if same is None:
-            continue
-        if _equal(file.path, same.path):
-            file.path.unlink()
+def index_begins(files: Sequence[StoreFile]) -> dict[tuple[int, int], StoreFile]:
+    """The store's index files by what tells them apart: offset and store timestamp of their first put."""
+    headers = read_headers(file for file in files if file.kind == "index")
+    return {(header.begin_phy_offset, header.begin_timestamp): file for file, header in headers}
+
+
+def twin_of(path: Path, begins: Mapping[tuple[int, int], StoreFile]) -> Twin | None:
+    """The file among those that `index_begins` gives that the rebuilt one at `path` stands for."""
+    for _, header in read_headers([StoreFile("index", path, path.name)]):
+        same = begins.get((header.begin_phy_offset, header.begin_timestamp))
+        if same is not None:
+            return Twin(same.path.name, _equal(path, same))
+    return None
+
+
+def settled_names(names: Sequence[str], twins: Sequence[Twin | None]) -> list[str | None]:
+    """What rebuilt index files of these names are called in the end; None for those that are left out."""
+    pairs = list(zip(names, twins, strict=True))
+    taken = {name for name, twin in pairs if twin is None or not twin.same}
+    settled: list[str | None] = []
+    for name, twin in pairs:
+        if twin is not None and twin.same:
+            settled.append(None)
+        elif twin is None or twin.name in taken:
+            settled.append(name)
         else:
-            renamed.append((file.path, same.path.name))
-    for path, name in renamed:
-        if not (directory / name).exists():
-            path.rename(directory / name)
+            taken ^= {name, twin.name}
+            settled.append(twin.name)
+    return settled

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocket_columnar._audit_combine import combined
+from rocket_columnar._audit_combine import combined, quick_findings
 from rocket_columnar._audit_look import IndexLook, QueueLook, look_at_index, look_at_queue
 from rocket_columnar._audit_plan import LEVELS, Level, Plan, Range, make_plan, plan_files, relisted
 from rocket_columnar._audit_range import check_range as _check_range
@@ -50,6 +50,7 @@ __all__ = [
     "look",
     "plan_audit",
     "plan_files",
+    "quick_findings",
     "relisted",
 ]
 

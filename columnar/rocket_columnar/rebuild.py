@@ -128,7 +128,7 @@ def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:
     indexes = [file for file in files if file.kind == "index"]
     if not indexes:
         return DEFAULT_GEOMETRY
-    sizes = [file.path.stat().st_size for file in indexes]
+    sizes = [file.size() for file in indexes]
     usual = usual_size(sizes)
     whole = [file for file, size in zip(indexes, sizes, strict=True) if size == usual]
     try:
@@ -143,7 +143,7 @@ def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:
 
 
 def _queue_size(files: Sequence[StoreFile]) -> int:
-    sizes = [file.path.stat().st_size for file in files if file.kind == "queue"]
+    sizes = [file.size() for file in files if file.kind == "queue"]
     return (usual_size(sizes, unit=QUEUE_UNIT.size) if sizes else 0) or _QUEUE_FILE_SIZE
 
 

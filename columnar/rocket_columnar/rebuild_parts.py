@@ -10,7 +10,6 @@ queues are written from the units that every log file has for it, in the order o
 from __future__ import annotations
 
 import json
-import shutil
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
@@ -27,6 +26,7 @@ from rocket_columnar._put_many import plain
 from rocket_columnar._rebuild_dispatch import KEYS, RECORDS, UNIT, Dispatched, dispatch_log
 from rocket_columnar._rebuild_ext import Addresses
 from rocket_columnar._rebuild_index import IndexWriter, zone_of
+from rocket_columnar._rebuild_missing import Twin, drop_unchanged, index_begins, settled_names, twin_of
 from rocket_columnar._rebuild_queue import QueueWriter, Units
 from rocket_columnar.index_file import IndexFile
 from rocket_columnar.rebuild import _geometry, _queue_size
@@ -43,10 +43,15 @@ __all__ = [
     "Dispatched",
     "IndexPlan",
     "RebuildPlan",
+    "Twin",
     "dispatch_log",
+    "drop_unchanged",
+    "index_begins",
     "name_indexes",
     "plan_indexes",
     "plan_rebuild",
+    "settled_names",
+    "twin_of",
     "write_index",
     "write_queues",
 ]
@@ -83,10 +88,17 @@ class IndexPlan(NamedTuple):
 
 
 def plan_rebuild(
-    store: Path | str, geometry: Geometry | None = None, queue_file_size: int | None = None
+    store: Path | str,
+    geometry: Geometry | None = None,
+    queue_file_size: int | None = None,
+    *,
+    files: Sequence[StoreFile] | None = None,
 ) -> RebuildPlan:
-    """Looks at a store, as `rebuild` does; arguments and errors as there."""
-    files = tuple(find_files(store))
+    """Looks at a store, as `rebuild` does; arguments and errors as there.
+
+    `files` are its files where they lie elsewhere; `store` is then only named.
+    """
+    files = tuple(find_files(store) if files is None else files)
     logs = tuple(file for file in files if file.kind == "log")
     if not logs:
         raise UsageError(f"{store}: holds no commit log to rebuild from")
@@ -99,7 +111,7 @@ def plan_rebuild(
         )
     size = queue_file_size or _queue_size(files)
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
-    held = sum(file.path.stat().st_size for file in logs)
+    held = sum(file.size() for file in logs)
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
     return RebuildPlan(files, logs, shape, size, buckets)
 
@@ -266,6 +278,8 @@ def _copy_ext(files: Sequence[StoreFile], queues: Any, directory: Path) -> list[
         if file.kind == "ext" and (file.topic or "", file.queue_id or 0) in queues:
             place = f"consumequeue_ext/{file.topic}/{file.queue_id}"
             (directory / place).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file.path, directory / place / file.path.name)
+            with file.open() as reader, (directory / place / file.path.name).open("wb") as copy:
+                for start in range(0, reader.size, _AT_ONCE):
+                    copy.write(reader.read(start, min(_AT_ONCE, reader.size - start)).data)
             places[place] = None
     return list(places)

@@ -78,6 +78,10 @@ class StoreFile:
         """Opens the file to read parts of it; OSError where it cannot be."""
         return open_reader(self.path, self.source)
 
+    def size(self) -> int:
+        """Bytes of the file; OSError where it is gone."""
+        return self.path.stat().st_size if self.source is None else self.source.size
+
 
 @dataclass(frozen=True, slots=True)
 class _Place:
