@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_columnar import audit_ranges as engine
-from rocket_columnar.audit import audit as whole_audit
-from rocket_spec.errors import UsageError
 
 from rocket_spark._cross_check import CrossCheck, cross_check
 from rocket_spark._stores import StorePath, name_stores, store_files
@@ -156,9 +154,7 @@ def plan_task(task: _PlanTask) -> Plan:
 
 def quick_task(task: _PlanTask) -> list[Finding]:
     """In a task: all of one store's quick audit."""
-    if is_remote(task.path):
-        raise UsageError(f"{task.path}: a quick audit reads stores that lie under a path")
-    return list(whole_audit(task.path, task.level, geometry=task.geometry))
+    return list(engine.quick_findings(plan_task(task)))
 
 
 def _groups(plans: dict[str, Plan]) -> Iterator[dict[str, Plan]]:
