@@ -124,6 +124,7 @@ _KEYS: Final = np.frombuffer(b"KEYS\1", np.uint8)
 _UNIQ_KEY: Final = np.frombuffer(b"UNIQ_KEY\1", np.uint8)
 _TAGS: Final = np.frombuffer(b"TAGS\1", np.uint8)
 _DELAY: Final = np.frombuffer(b"DELAY\1", np.uint8)
+_COPIES: Final = np.frombuffer(b"INNER_MULTI_DISPATCH\1", np.uint8)
 
 
 @jit
@@ -185,7 +186,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         seconds: of the delay levels.
         longs: rows of offset, logical offset, store timestamp, tags code.
         ints: rows of size, topic, queue id, number of keys.
-        marks: rows of transaction type and whether it is dispatched.
+        marks: rows of transaction type, whether it is dispatched, whether it names queues for multi-dispatch.
         bodies: rows of place, length and checksum of the body; empty where nobody asks.
         hashes: of keys.
         info: filled where Python has to go on.
@@ -236,6 +237,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         ints[2, row] = _i32(window, at + 12)
         marks[0, row] = sys_flag & 12
         marks[1, row] = 1
+        marks[2, row] = 0
         if bodies.shape[1]:
             bodies[0, row], bodies[1, row], bodies[2, row] = (
                 body,
@@ -257,6 +259,8 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                 value, which = next_at + 5, 3
             elif letter == 68 and _is(window, next_at, end, _DELAY):
                 value, which = next_at + 6, 4
+            elif letter == 73 and _is(window, next_at, end, _COPIES):
+                value, which = next_at + 21, 5
             next_at = _pair_end(window, value, end, 2)
             if which and next_at > value:
                 if which == 1:
@@ -265,8 +269,10 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                     unique, unique_end = value, next_at
                 elif which == 3:
                     tags, tags_end = value, next_at
-                else:
+                elif which == 4:
                     delay, delay_end = value, next_at
+                else:
+                    marks[2, row] = 1
             next_at += 1
         level = long(0)
         left = not plain and not _well_formed(window, properties, end)

@@ -80,6 +80,7 @@ class Requests:
         store_timestamp: ms since the epoch.
         transaction: NOT, PREPARED, COMMIT or ROLLBACK.
         crc_ok: whether the body has its checksum; all true where that was not asked for.
+        copied: whether the record names queues for multi-dispatch.
         key_count: entries that each record gets in the index.
         key_hash: hashes of these keys, record after record, in the order of their puts.
     """
@@ -94,6 +95,7 @@ class Requests:
     store_timestamp: NDArray[np.int64]
     transaction: NDArray[np.int8]
     crc_ok: NDArray[np.bool_]
+    copied: NDArray[np.bool_]
     key_count: NDArray[np.int32]
     key_hash: NDArray[np.int32]
 
@@ -102,7 +104,7 @@ class Requests:
         """Batches as one."""
         names = list(Requests.__slots__)
         if not parts:
-            kinds = ("i8", "i4", "i4", "i4", "i8", "i8", "?", "i8", "i1", "?", "i4", "i4")
+            kinds = ("i8", "i4", "i4", "i4", "i8", "i8", "?", "i8", "i1", "?", "?", "i4", "i4")
             return Requests(*(np.empty(0, kind) for kind in kinds))
         if len(parts) == 1:
             return parts[0]
@@ -115,7 +117,7 @@ class _Rows:
     def __init__(self, names: TopicNames, *, check_crc: bool) -> None:
         self._names = names
         self._check_crc = check_crc
-        self._rows: list[tuple[int, int, int, int, int, int, bool, int, int, bool, int]] = []
+        self._rows: list[tuple[int, int, int, int, int, int, bool, int, int, bool, bool, int]] = []
         self._keys: list[str] = []
         self._topics: dict[bytes, str] = {}
 
@@ -143,13 +145,13 @@ class _Rows:
         self._rows.append(
             (
                 fixed[6], fixed[0], self._names.number(topic), fixed[3], fixed[5], code or 0, code is not None,
-                fixed[10], transaction, good, len(keys),
+                fixed[10], transaction, good, b"INNER_MULTI_DISPATCH" in pairs, len(keys),
             )
         )  # fmt: skip
 
     def take(self) -> Requests:
         """The batch of what was added since the last time."""
-        kinds = ("i8", "i4", "i4", "i4", "i8", "i8", "?", "i8", "i1", "?", "i4")
+        kinds = ("i8", "i4", "i4", "i4", "i8", "i8", "?", "i8", "i1", "?", "?", "i4")
         columns: list[Any] = [
             np.array(column, kind) for column, kind in zip(zip(*self._rows, strict=True), kinds, strict=True)
         ]

@@ -89,7 +89,7 @@ class Windows:
         """
         rows = min(_ROWS, (end - position) // 91 + 1)
         longs, ints = np.empty((4, rows), np.int64), np.empty((4, rows), np.int32)
-        marks, good = np.empty((2, rows), np.int8), np.ones(rows, np.bool_)
+        marks, good = np.empty((3, rows), np.int8), np.ones(rows, np.bool_)
         bodies = np.empty((3, rows if self._crc is not None else 0), np.int64)
         hashes = np.empty(min(_KEYS, 3 * rows + (1 << 15)), np.int32)
         row, used, checked = 0, 0, 0
@@ -171,6 +171,7 @@ class Windows:
         if code is not None and marks[0, row] != ROLLBACK:
             keys = index_keys(clean_utf8(raw).decode(), pairs)
         longs[3, row], marks[1, row], ints[3, row] = code or 0, code is not None, len(keys)
+        marks[2, row] = b"INNER_MULTI_DISPATCH" in pairs
         hashes[used : used + len(keys)] = hash_keys(keys)
         return position + total, used + len(keys)
 
@@ -194,6 +195,7 @@ def _requests(
         store_timestamp=longs[2, :count],
         transaction=marks[0, :count],
         crc_ok=good[:count],
+        copied=marks[2, :count] != 0,
         key_count=ints[3, :count],
         key_hash=hashes,
     )
