@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,12 @@ def test_oracle_and_rocketmq(conform: Run) -> None:
     run = conform(*select, "--rocketmq", "4.7.0")
     assert run.code == 1
     assert run.out.splitlines()[0] == "rocketmq-store 4.7.0"
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("maven")
+def test_what_4_7_0_makes_of_properties_is_one_clause(conform: Run) -> None:
+    r"""It splits a pair at each `\1`; that shows in tags, keys, delays and malformed text, and is LOG-PROP-3 everywhere."""
+    run = conform("--select", "LOG-*", "--select", "UTF8-*", "--rocketmq", "4.7.0")
+    assert run.code == 1
+    assert re.search(r"cases failed: LOG-PROP-3 \(", run.out.splitlines()[-1])
