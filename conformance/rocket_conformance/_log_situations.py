@@ -106,7 +106,8 @@ def _explained_by_the_old_split(
     at = record.properties_at
     data = record.data[:at] + parts + record.data[at + len(parts) :]
     request = next(iter(dispatch_requests(data, check_crc=op["check_crc"])))
-    got = {name: difference.actual} if name else dict(enumerate(difference.actual or ())).get(number, {})
+    answers: Sequence[Mapping[str, Any]] = difference.actual or ()
+    got = {name: difference.actual} if name else answers[number] if number < len(answers) else {}
     return bool(got) and all(str(getattr(request, field)) == str(value) for field, value in got.items())
 
 
