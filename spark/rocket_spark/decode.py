@@ -14,6 +14,7 @@ from rocket_columnar import decode as engine
 from rocket_columnar.decode import TABLE_KINDS
 from rocket_columnar.geometry import resolve_each
 from rocket_columnar.schema import SCHEMAS
+from rocket_columnar.write import parquet_options
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
@@ -336,8 +337,9 @@ def run_part(task: PartTask, directory: str) -> dict[str, Any]:
 @contextmanager
 def _writer(folder: Path, table: str) -> Iterator[pq.ParquetWriter]:
     # Without the Arrow schema beside Parquet's own, dictionaries read back as plain strings.
+    schema = SCHEMAS[table]
     writer = pq.ParquetWriter(
-        folder / f"{table}.parquet", SCHEMAS[table], compression="zstd", store_schema=False
+        folder / f"{table}.parquet", schema, store_schema=False, **parquet_options(schema)
     )
     try:
         yield writer

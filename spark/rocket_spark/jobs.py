@@ -7,8 +7,10 @@ Nothing here needs the JVM in the driver: it works over Spark Connect too.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import re
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
@@ -38,6 +40,10 @@ _GROUP: Final = "spark.jobGroup.id"
 _FORMAT_ERRORS: Final = {error.__name__: error for error in (FormatError, InvalidError, MalformedError)}
 
 _LAST_WORDS: Final = re.compile(r"^\s*(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
+
+
+_settled = 0
+"""Modules of a worker when it was last settled."""
 
 
 class JobError(RuntimeError):
@@ -116,6 +122,7 @@ def _run(
         for batch in batches:
             numbers = [int(number) for number in batch.column("id").to_numpy()]
             outcomes = [_outcome(work, tasks[number], last_attempt) for number in numbers]
+            _settle()
             yield pa.RecordBatch.from_pydict(
                 {"task": pa.array(numbers, pa.int64()), "outcome": pa.array(outcomes, pa.binary())}
             )
@@ -180,6 +187,19 @@ def _outcome(work: Callable[..., Any], task: tuple[bytes, bytes | None], last_at
             "filename": _text(error.filename),
         }
         return pickle.dumps({"error": "OSError", "fields": fields})
+
+
+def _settle() -> None:
+    """Takes what a worker has imported out of what is searched for garbage, which PySpark does after each task.
+
+    Compiled code and all it imports are a hundred thousand objects and more, which stay; a search of them is longer
+    than many a task.
+    """
+    global _settled  # noqa: PLW0603 - of the worker's process
+    if _settled != len(sys.modules):
+        gc.collect()
+        gc.freeze()
+        _settled = len(sys.modules)
 
 
 def _text(name: object) -> str | None:
