@@ -12,22 +12,27 @@ from rocket_columnar.rebuild_parts import (
     Dispatched,
     IndexPlan,
     RebuildPlan,
+    Twin,
     dispatch_log,
+    drop_unchanged,
+    index_begins,
     name_indexes,
     plan_indexes,
     plan_rebuild,
+    settled_names,
+    twin_of,
     write_index,
     write_queues,
 )
 from rocket_spec.errors import UsageError
 
 from rocket_spark._commit import Output, attempt, check_out
-from rocket_spark._stores import StorePath, local_paths, name_stores
+from rocket_spark._stores import StorePath, local_paths, name_stores, store_files
 from rocket_spark.files._storage import is_remote
 from rocket_spark.jobs import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
     from rocket_columnar.store import StoreFile
@@ -47,6 +52,7 @@ class RebuildJob:
     overwrite: bool
     stores: dict[str, str]
     plans: dict[str, RebuildPlan]
+    only_missing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +75,8 @@ class _IndexTask:
 class _QueueTask:
     store: str
     parts: tuple[tuple[str, int, int], ...]
-    ext: tuple[StoreFile, ...]
     queue_file_size: int
+    only_missing: bool
 
 
 def rebuild_stores(
@@ -80,7 +86,9 @@ def rebuild_stores(
     *,
     geometry: Geometry | None = None,
     queue_file_size: int | None = None,
+    only_missing: bool = False,
     overwrite: bool = False,
+    storage: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> dict[str, Rebuilt]:
     """Makes index files and consume queues from the commit logs of stores: the files of `rebuild`, byte for byte.
@@ -90,11 +98,13 @@ def rebuild_stores(
 
     Args:
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
-        stores: the directories of one store or several.
+        stores: the directories of one store or several, as paths or URIs of S3 or HDFS.
         out: a directory, missing or empty.
         geometry: of the index files; else that of each store's own, else 4.9.3's default.
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
+        only_missing: leaves out the files that a store holds already, byte for byte.
         overwrite: replaces what an earlier job wrote to `out`, once all is written.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         progress: see `rocket_spark.jobs.Progress`.
 
     Returns:
@@ -105,7 +115,15 @@ def rebuild_stores(
         OSError: a file cannot be read or written.
         JobError: Spark gave up.
     """
-    job = plan_rebuilds(stores, out, geometry=geometry, queue_file_size=queue_file_size, overwrite=overwrite)
+    job = plan_rebuilds(
+        stores,
+        out,
+        geometry=geometry,
+        queue_file_size=queue_file_size,
+        only_missing=only_missing,
+        overwrite=overwrite,
+        storage=storage,
+    )
     return run_rebuild(spark, job, progress=progress)
 
 
@@ -115,17 +133,21 @@ def plan_rebuilds(
     *,
     geometry: Geometry | None = None,
     queue_file_size: int | None = None,
+    only_missing: bool = False,
     overwrite: bool = False,
+    storage: Mapping[str, str] | None = None,
 ) -> RebuildJob:
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
+    if is_remote(str(out)):
+        raise UsageError(f"{out}: a rebuild writes to a directory; copy it there afterwards")
     named, out = name_stores(stores), Path(out).absolute()
-    for path in named.values():
-        if is_remote(path):
-            raise UsageError(f"{path}: a rebuild reads stores that lie under a path")
-    plans = {name: plan_rebuild(path, geometry, queue_file_size) for name, path in named.items()}
+    plans = {
+        name: plan_rebuild(path, geometry, queue_file_size, files=store_files(path, storage))
+        for name, path in named.items()
+    }
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
     check_out(out, local_paths(named), owned, overwrite=overwrite)
-    return RebuildJob(out, overwrite, named, plans)
+    return RebuildJob(out, overwrite, named, plans, only_missing)
 
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
@@ -187,16 +209,24 @@ def _indexes(
         keys = tuple(zip(logs[name], (part.keys for part in dispatched[name]), strict=True))
         plans[name] = plan_indexes(dispatched[name], plan.geometry)
         tasks += (_IndexTask(name, one, _needed(one, keys), plan.geometry) for one in plans[name])
+    begins = {name: index_begins(plan.files) if job.only_missing else {} for name, plan in job.plans.items()}
     work = index_task
     outcomes = run_tasks(
-        spark, lambda task: work(task, attempts), tasks, what="index files", progress=progress
+        spark,
+        lambda task, known: work(task, attempts, known),
+        tasks,
+        what="index files",
+        progress=progress,
+        common=begins,
     )
     for name, plan in job.plans.items():
         mine = [outcome for task, outcome in zip(tasks, outcomes, strict=True) if task.store == name]
-        causes = [cause for _, cause in mine]
+        causes = [cause for _, cause, _ in mine]
         names = name_indexes(plan.files, plan.geometry, dispatched[name], plans[name], causes)
-        for (made, _), file in zip(mine, names, strict=True):
-            parts[_place(name, f"index/{file}")] = made
+        settled = settled_names(names, [twin for _, _, twin in mine])
+        for (made, _, _), file in zip(mine, settled, strict=True):
+            if file is not None:
+                parts[_place(name, f"index/{file}")] = made
 
 
 def _needed(plan: IndexPlan, keys: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
@@ -211,14 +241,20 @@ def _needed(plan: IndexPlan, keys: Sequence[tuple[str, int]]) -> tuple[tuple[str
     return tuple(needed)
 
 
-def index_task(task: _IndexTask, attempts: str) -> tuple[str, int | None]:
-    """In a task: one index file. Its name is of this attempt, and a number, as 4.9.3 asks for."""
+def index_task(
+    task: _IndexTask, attempts: str, begins: dict[tuple[int, int], StoreFile]
+) -> tuple[str, int | None, Twin | None]:
+    """In a task: one index file, and its twin among the store's own that `begins` holds.
+
+    Its name is of this attempt, and a number, as 4.9.3 asks for.
+    """
     with attempt(attempts, "index") as folder:
         folder.mkdir()
         made = folder / _NUMBER
         parts = [(Path(attempts) / log, count) for log, count in task.parts]
         cause = write_index(task.plan, made, parts, task.geometry)
-    return f"{folder.name}/{_NUMBER}", cause
+        twin = twin_of(made, begins)
+    return f"{folder.name}/{_NUMBER}", cause, twin
 
 
 def _queues(
@@ -232,8 +268,9 @@ def _queues(
 ) -> None:
     """The third phase, bucket of queues by bucket; `parts` gets the queues' folders."""
     tasks: list[_QueueTask] = []
+    kinds = ("ext", "queue") if job.only_missing else ("ext",)
+    own = {name: [file for file in plan.files if file.kind in kinds] for name, plan in job.plans.items()}
     for name, plan in job.plans.items():
-        ext = tuple(file for file in plan.files if file.kind == "ext")
         for bucket in range(plan.buckets):
             counts = [part.bucket_units for part in dispatched[name]]
             units = tuple(
@@ -242,21 +279,29 @@ def _queues(
                 if each[bucket]
             )
             if units:
-                tasks.append(_QueueTask(name, units, ext, plan.queue_file_size))
+                tasks.append(_QueueTask(name, units, plan.queue_file_size, job.only_missing))
     work = queue_task
     outcomes = run_tasks(
-        spark, lambda task: work(task, attempts), tasks, what="consume queues", progress=progress
+        spark,
+        lambda task, files: work(task, attempts, files),
+        tasks,
+        what="consume queues",
+        progress=progress,
+        common=own,
     )
     for task, (folder, places) in zip(tasks, outcomes, strict=True):
         for place in places:
             parts[_place(task.store, place)] = f"{folder}/{place}"
 
 
-def queue_task(task: _QueueTask, attempts: str) -> tuple[str, list[str]]:
-    """In a task: the queues of one bucket."""
+def queue_task(task: _QueueTask, attempts: str, files: list[StoreFile]) -> tuple[str, list[str]]:
+    """In a task: the queues of one bucket; `files` are the store's own of that kind."""
     with attempt(attempts, "queues") as folder:
         parts = [(Path(attempts) / log, first, count) for log, first, count in task.parts]
-        places = write_queues(folder, parts, task.ext, task.queue_file_size)
+        places = write_queues(folder, parts, files, task.queue_file_size)
+        if task.only_missing:
+            drop_unchanged(folder, files)
+            places = [place for place in places if (folder / place).exists()]
     return folder.name, places
 
 

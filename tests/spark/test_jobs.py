@@ -130,7 +130,7 @@ def test_stores_on_s3(
     s3: Far,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    from rocket_spark import audit_stores, decode_stores, plan_rebuilds
+    from rocket_spark import audit_stores, decode_stores
 
     stores = {"a/store": hand_made, "b/store": hand_made}
     uris = [s3.upload(store, f"jobs/{name}") for name, store in stores.items()]
@@ -139,5 +139,3 @@ def test_stores_on_s3(
         assert written(tmp_path / "out", quote(name, safe="")) == rows(store)
     found = list(audit_stores(spark, uris, storage=s3.options))
     assert found == [(name, one) for name, store in stores.items() for one in audit(store)]
-    with pytest.raises(UsageError, match="reads stores that lie under a path"):
-        plan_rebuilds(uris, tmp_path / "new")

@@ -135,7 +135,7 @@ def _told(stores: int) -> str:
     return "" if stores == 1 else f"{_counted(stores, 'store')}, "
 
 
-def _print_decoded(summary: DecodeSummary, out: Path) -> None:
+def _print_decoded(summary: DecodeSummary, out: str) -> None:
     width = max((len(table.table) for table in summary.tables), default=0)
     for table in summary.tables:
         parts = _counted(table.parts, "part")
@@ -147,7 +147,7 @@ def _decode(
     stores: Stores,
     *,
     output: Annotated[
-        Path,
+        str,
         typer.Option("-o", "--output", metavar="OUT", help="Directory to make: OUT/TABLE/part-*.parquet."),
     ],
     master: Master = None,
@@ -212,12 +212,13 @@ def _rebuild(
     stores: Stores,
     *,
     output: Annotated[
-        Path,
+        str,
         typer.Option("-o", "--output", metavar="OUT", help="Where the new files go; outside the stores."),
     ],
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
+    storage: Storage = None,
     geometry: Annotated[
         str | None,
         typer.Option(
@@ -230,6 +231,9 @@ def _rebuild(
             metavar="BYTES", min=1, help="Length of a consume-queue file. \\[each store's, else 6000000]"
         ),
     ] = None,
+    only_missing: Annotated[
+        bool, typer.Option("--only-missing", help="Only the files that a store lacks or holds otherwise.")
+    ] = False,
     overwrite: Overwrite = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each store.")] = False,
 ) -> None:
@@ -246,7 +250,15 @@ def _rebuild(
     _require_pyspark()
     from rocket_spark import plan_rebuilds, run_rebuild
 
-    job = plan_rebuilds(stores, output, geometry=given, queue_file_size=queue_file_size, overwrite=overwrite)
+    job = plan_rebuilds(
+        stores,
+        output,
+        geometry=given,
+        queue_file_size=queue_file_size,
+        only_missing=only_missing,
+        overwrite=overwrite,
+        storage=_settings("--storage", storage),
+    )
     with _session(master, remote, conf) as (spark, progress):
         done = run_rebuild(spark, job, progress=progress)
     if as_json:
@@ -254,7 +266,7 @@ def _rebuild(
             shown = {"store": str(job.stores[name])} | asdict(rebuilt) | {"geometry": list(rebuilt.geometry)}
             typer.echo(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
     else:
-        _print_rebuilt(done, output)
+        _print_rebuilt(done, Path(output))
     if any(rebuilt.findings for rebuilt in done.values()):
         raise typer.Exit(_FINDINGS)
 

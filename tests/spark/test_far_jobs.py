@@ -1,0 +1,109 @@
+"""Jobs over stores on S3 and HDFS: what they find and write is what they do of the same stores under a path."""
+
+from __future__ import annotations
+
+import filecmp
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_columnar.audit import LEVELS, audit
+from rocket_columnar.rebuild import rebuild
+from rocket_golden import open_damaged
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from far_storage import Far
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def same(one: Path, other: Path) -> None:
+    names = sorted(path.relative_to(other).as_posix() for path in other.rglob("*") if path.is_file())
+    found = (path.relative_to(one).as_posix() for path in one.rglob("*") if path.is_file())
+    assert sorted(name for name in found if not name.startswith("_")) == names
+    assert [name for name in names if not filecmp.cmp(one / name, other / name, shallow=False)] == []
+
+
+@pytest.fixture(scope="module")
+def partly_lost(golden: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Stores that lack an index file and a queue file, and hold others with a byte changed; by name."""
+    directory = tmp_path_factory.mktemp("partly-lost")
+    stores = {name: Path(shutil.copytree(golden[name], directory / name)) for name in ("ext", "lmq")}
+    for store in stores.values():
+        indexes = sorted((store / "index").iterdir())
+        queues = sorted(path for path in (store / "consumequeue").rglob("*") if path.is_file())
+        queues[0].unlink()
+        changed = [queues[-1], indexes[-1]]
+        if len(indexes) > 1:
+            indexes[0].unlink()
+        for path in changed:
+            data = bytearray(path.read_bytes())
+            data[47] ^= 1
+            path.write_bytes(data)
+    return stores
+
+
+@pytest.mark.parametrize("near", [True, False], ids=["near", "far"])
+def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
+    spark: SparkSession,
+    partly_lost: dict[str, Path],
+    s3: Far,
+    tmp_path: Path,
+    *,
+    near: bool,
+) -> None:
+    from rocket_spark import rebuild_stores
+
+    stores = [
+        str(store) if near else s3.upload(store, f"rebuild/{name}") for name, store in partly_lost.items()
+    ]
+    done = rebuild_stores(spark, stores, tmp_path / "out", only_missing=True, storage=s3.options)
+    for name, store in partly_lost.items():
+        whole = tmp_path / "whole" / name
+        assert done[name] == rebuild(store, whole, only_missing=True)
+        same(tmp_path / "out" / name, whole)
+        assert 2 <= len(done[name].files) <= 4
+
+
+def test_a_quick_audit_and_a_rebuild_on_hdfs(
+    spark: SparkSession, golden: dict[str, Path], hdfs: Far, tmp_path: Path
+) -> None:
+    from rocket_spark import audit_stores, rebuild_stores
+
+    uri = hdfs.upload(golden["ext"], "ext")
+    done = rebuild_stores(spark, uri, tmp_path / "out", storage=hdfs.options)
+    assert done == {"": rebuild(golden["ext"], tmp_path / "whole")}
+    same(tmp_path / "out", tmp_path / "whole")
+    hdfs.write(f"{uri}/checkpoint", b"short")
+    short = Path(shutil.copytree(golden["ext"], tmp_path / "short"))
+    (short / "checkpoint").write_bytes(b"short")
+    found = list(audit_stores(spark, uri, "quick", storage=hdfs.options))
+    assert [one for _, one in found] == list(audit(short, "quick")) != []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("where", ["s3", "hdfs"])
+def test_findings_are_those_of_one_machine(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, request: pytest.FixtureRequest, where: str
+) -> None:
+    from rocket_spark import audit_stores, cross_check_stores
+
+    far: Far = request.getfixturevalue(where)
+    stores = {"lmq": golden["lmq"], "wrong": open_damaged("mixed-queue-order", tmp_path)}
+    uris = [far.upload(store, f"audit/{name}") for name, store in stores.items()]
+    for level in LEVELS:
+        found = list(audit_stores(spark, uris, level, storage=far.options))
+        assert found == [(name, one) for name, store in stores.items() for one in audit(store, level)]
+    joined = cross_check_stores(spark, uris, found, storage=far.options)
+    assert joined.disagreements == ()
+    assert [(store, code) for store, code, _, _ in joined.defects] == [("wrong", "queue.order")]
+
+
+def test_rebuilt_files_go_to_a_directory(hand_made: Path) -> None:
+    from rocket_spark import plan_rebuilds
+
+    with pytest.raises(UsageError, match=r"^s3://b/out: a rebuild writes to a directory"):
+        plan_rebuilds(hand_made, "s3://b/out")
