@@ -24,7 +24,7 @@ from rocket_spec.data import find_data
 
 FRESH = "make it again: python -m rocket_conformance.versions"
 
-COMPARED = ("3.2.6", "4.0.0", "4.1.0", "4.3.0", "4.5.2", "4.6.0", "4.7.0", "4.7.1", "4.9.0", "4.9.1", "4.9.2")
+COMPARED = ("3.2.6", "4.0.0", "4.1.0", "4.3.0", "4.5.0", "4.6.0", "4.7.0", "4.7.1", "4.9.0", "4.9.1", "4.9.2")
 """The releases whose sources were compared for `since`, those before 4.9.3."""
 
 IN_CONSEQUENCE = {
