@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_columnar._compiled_text import _text_hash, _well_formed
+from rocket_columnar._audit_bytes import POWERS, equal_64, first_bit, high_16, i32, i64, same_64, text_16
 from rocket_columnar._numba import jit, long
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DONE", "FULL", "LEFT", "TOPIC", "scan"]
+__all__ = ["DONE", "FULL", "LEFT", "TOPIC", "scan", "topic_hash"]
 
 DONE, TOPIC, LEFT, FULL = range(4)
 """Why a scan stopped: the window has no further whole record that verifies, or the range ends; the topic at
@@ -28,103 +28,106 @@ DONE, TOPIC, LEFT, FULL = range(4)
 _FIXED: Final = RECORD_FIXED_V4
 _MAGIC: Final = MESSAGE_MAGIC
 _SPACE: Final = 32
+_ONE: Final = np.uint64(1)
+_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
+_ALL: Final = ~np.uint64(0)
 
+# The first bytes of a pair that counts, as the high bytes of a big-endian long, the separator with them.
+_KEYS: Final = int.from_bytes(b"KEYS\1")
+_UNIQ_KEY: Final = int.from_bytes(b"UNIQ_KEY")
+_TAGS: Final = int.from_bytes(b"TAGS\1")
+_DELAY: Final = int.from_bytes(b"DELAY\1")
+_COPIES: Final = tuple(map(int.from_bytes, (b"INNER_MU", b"LTI_DISP", b"ISPATCH\1")))
 
-# Places in a window are unsigned here: a signed one may count from the end, which each access would have to ask.
-_place: Any = np.uint64
-_ONE, _TWO, _THREE, _FOUR, _FIVE, _SIX, _SEVEN, _EIGHT = (np.uint64(number) for number in range(1, 9))
-
-
-@jit
-def _i32(window: NDArray[np.uint8], at: int) -> Any:
-    i = _place(at)
-    return long(
-        np.int32(
-            np.uint32(window[i]) << np.uint32(24)
-            | np.uint32(window[i + _ONE]) << np.uint32(16)
-            | np.uint32(window[i + _TWO]) << np.uint32(8)
-            | np.uint32(window[i + _THREE])
-        )
-    )
+_SIXTEENTH: Final = pow(31, 16, 1 << 32)
+_FACTORS: Final = np.array([pow(31, length, 1 << 32) for length in range(16)], np.int64)
 
 
 @jit
-def _i64(window: NDArray[np.uint8], at: int) -> Any:
-    return _i32(window, at) << 32 | (_i32(window, at + 4) & 0xFFFFFFFF)
+def _bits(bits: Any, length: int) -> Any:
+    """Of the separators in 64 bytes those in the first `length`, and one behind these."""
+    if length >= 64:
+        return bits
+    last = _ONE << np.uint64(length)
+    return bits & (last - _ONE) | last
 
 
 @jit
-def _pair_end(window: NDArray[np.uint8], at: int, end: int, separator: int) -> Any:
-    """The next place from `at` on that holds the separator, or the end."""
-    i, stop = _place(at), _place(end)
-    while i < stop and window[i] != separator:
-        i += _ONE
-    return long(i)
-
-
-@jit
-def _all_bits(window: NDArray[np.uint8], at: int, end: int) -> Any:
-    high = np.uint8(0)
-    for i in range(_place(at), _place(end)):
-        high |= window[i]
-    return high
-
-
-@jit
-def _ascii_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
+def _ascii_hash(window: NDArray[np.uint8], at: int, length: int, code: int) -> Any:
     """`String.hashCode` of ASCII behind a text whose hash is `code`, as an unsigned number."""
-    i, stop = _place(at), _place(end)
-    while i + _EIGHT <= stop:
-        code = (
-            code * 0x94446F01  # 31^8
-            + long(window[i]) * 27512614111
-            + long(window[i + _ONE]) * 887503681
-            + long(window[i + _TWO]) * 28629151
-            + long(window[i + _THREE]) * 923521
-            + long(window[i + _FOUR]) * 29791
-            + long(window[i + _FIVE]) * 961
-            + long(window[i + _SIX]) * 31
-            + long(window[i + _SEVEN])
-        ) & 0xFFFFFFFF
-        i += _EIGHT
-    while i < stop:
-        code = (code * 31 + long(window[i])) & 0xFFFFFFFF
-        i += _ONE
-    return code
+    while length >= 16:
+        code = code * _SIXTEENTH + text_16(window, at, POWERS, 0)
+        at += 16
+        length -= 16
+    return (code * _FACTORS[length] + text_16(window, at, POWERS, 16 - length)) & 0xFFFFFFFF
 
 
 @jit
-def _hash(window: NDArray[np.uint8], at: int, end: int, code: int, plain: Any) -> Any:
-    return _ascii_hash(window, at, end, code) if plain else _text_hash(window, at, end, code)
-
-
-@jit
-def _key_hash(window: NDArray[np.uint8], at: int, end: int, code: int, plain: Any) -> Any:
-    """The key hash of a text behind one whose `String.hashCode` is `code` (IDX-HASH-1, IDX-HASH-2)."""
-    code = _hash(window, at, end, code, plain)
-    if code >= 0x80000000:
-        code = (0x100000000 - code) & 0x7FFFFFFF
-    return code
-
-
-@jit
-def _is(window: NDArray[np.uint8], at: int, end: int, name: NDArray[np.uint8]) -> Any:
-    """Whether a pair begins with this name and its separator, and has a value."""
-    if at + len(name) >= end:
-        return False
-    i = _place(at)
-    for j in range(len(name)):
-        if window[i] != name[j]:
+def _is_ascii(window: NDArray[np.uint8], at: int, length: int) -> Any:
+    while length >= 16:
+        if high_16(window, at):
             return False
-        i += _ONE
-    return True
+        at += 16
+        length -= 16
+    return high_16(window, at) & ((1 << length) - 1) == 0
 
 
-_KEYS: Final = np.frombuffer(b"KEYS\1", np.uint8)
-_UNIQ_KEY: Final = np.frombuffer(b"UNIQ_KEY\1", np.uint8)
-_TAGS: Final = np.frombuffer(b"TAGS\1", np.uint8)
-_DELAY: Final = np.frombuffer(b"DELAY\1", np.uint8)
-_COPIES: Final = np.frombuffer(b"INNER_MULTI_DISPATCH\1", np.uint8)
+# Of characters of 1 to 4 bytes, by the highest four bits of the first, as the longs of one row: how many bytes, which bits
+# of four bytes mark them and how, how far a character of fewer is to the left, the least that takes so many, all its bits.
+_CHARACTERS: Final = np.array(
+    [[1, 0x80000000, 0, 18, 0, 0x7F]] * 8
+    + [[1, 0, 1, 18, 0, 0]] * 4  # none begins so
+    + [[2, 0xE0C00000, 0xC0800000, 12, 0x80, 0x7FF]] * 2
+    + [[3, 0xF0C0C000, 0xE0808000, 6, 0x800, 0xFFFF]]
+    + [[4, 0xF8C0C0C0, 0xF0808080, 0, 0x10000, 0x1FFFFF]],
+    np.int64,
+)
+
+
+@jit
+def _text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
+    """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 where it is not well formed."""
+    good = True
+    while at < end:
+        word = i32(window, at) & 0xFFFFFFFF
+        kind = word >> 28
+        point = (word >> 6 & 0x1FC0000) | (word >> 4 & 0x3F000) | (word >> 2 & 0xFC0) | (word & 0x3F)
+        point = (point >> _CHARACTERS[kind, 3]) & _CHARACTERS[kind, 5]
+        good &= word & _CHARACTERS[kind, 1] == _CHARACTERS[kind, 2]
+        good &= point >= _CHARACTERS[kind, 4]
+        good &= point >> 11 != 0x1B
+        if kind == 15:
+            good &= point < 0x110000
+            code = code * 31 + 0xD7C0 + (point >> 10)
+            point = 0xDC00 | point & 0x3FF
+        code = (code * 31 + point) & 0xFFFFFFFF
+        at += _CHARACTERS[kind, 0]
+    return code if good and at == end else long(-1)
+
+
+@jit
+def _hash(window: NDArray[np.uint8], at: int, length: int, code: int) -> Any:
+    """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 of what is not well formed."""
+    if _is_ascii(window, at, length):
+        return _ascii_hash(window, at, length, code)
+    return _text_hash(window, at, at + length, code)
+
+
+@jit
+def _key_hash(code: int) -> Any:
+    """The key hash of a text whose `String.hashCode` is `code` (IDX-HASH-1, IDX-HASH-2)."""
+    return code if code < 0x80000000 else (0x100000000 - code) & 0x7FFFFFFF
+
+
+@jit
+def topic_hash(data: NDArray[np.uint8], at: int, length: int) -> Any:
+    """Of a topic a number of 31 bits, made of its first, last and middle bytes."""
+    if length < 8:
+        word = np.uint64(i64(data, at)) >> np.uint64(64 - 8 * length) if length else np.uint64(0)
+    else:
+        word = np.uint64(i64(data, at)) * _MIX + np.uint64(i64(data, at + length - 8))
+        word = word * _MIX + np.uint64(i64(data, at + length // 2 - 4))
+    return long(((word + np.uint64(length)) * _MIX) >> np.uint64(33))
 
 
 @jit
@@ -137,18 +140,19 @@ def _topic_place(
     bounds: NDArray[np.int64],
 ) -> Any:
     """The place of a topic among those that are known, or -1; `table` is a power of two long, -1 where free."""
-    code = _ascii_hash(window, at, at + length, long(length))
     mask = len(table) - 1
-    probe = code & mask
+    probe = topic_hash(window, at, length) & mask
     while table[probe] >= 0:
         place = table[probe]
         begin = bounds[place]
         if bounds[place + 1] - begin == length:
-            j = 0
-            while j < length and pool[begin + j] == window[at + j]:
-                j += 1
-            if j == length:
-                return place
+            rest = length
+            while rest >= 64 and same_64(window, at + length - rest, pool, begin + length - rest) == _ALL:
+                rest -= 64
+            if rest < 64:
+                other = ~same_64(window, at + length - rest, pool, begin + length - rest)
+                if other & ((_ONE << np.uint64(rest)) - _ONE) == 0:
+                    return place
         probe = (probe + 1) & mask
     return -1
 
@@ -198,18 +202,18 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
     """
     table, pool, bounds, numbers, codes, scheduled = topics
     while at < stop and at + _FIXED <= size:
-        total = _i32(window, at)
-        if _i32(window, at + 4) != _MAGIC or not _FIXED <= total <= room or at + total > size:
+        total = i32(window, at)
+        if i32(window, at + 4) != _MAGIC or not _FIXED <= total <= room or at + total > size:
             break
-        if _i64(window, at + 28) != position:
+        if i64(window, at + 28) != position:
             break
-        sys_flag = _i32(window, at + 36)
+        sys_flag = i32(window, at + 36)
         after_born = at + 48 + (20 if sys_flag & 16 else 8)
         body = after_born + 8 + (20 if sys_flag & 32 else 8) + 16
         end = at + total
         if body + 3 > end:
             break
-        body_length = max(_i32(window, body - 4), 0)
+        body_length = max(i32(window, body - 4), 0)
         topic = body + body_length + 1
         if topic + 2 > end:
             break
@@ -217,8 +221,8 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         properties = topic + topic_length + 2
         if topic_length > 127 or properties > end:
             break
-        length = long(window[properties - 2]) << 8 | long(window[properties - 1])
-        if length > 0x7FFF:
+        length = i32(window, properties - 2) >> 16
+        if length < 0:
             length = long(0)
         if properties + length != end:
             break
@@ -228,13 +232,13 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         if place < 0:
             info[0], info[1] = topic, topic_length
             return TOPIC, at, row, used
-        timestamp = _i64(window, after_born)
+        timestamp = i64(window, after_born)
         longs[0, row] = position
-        longs[1, row] = _i64(window, at + 20)
+        longs[1, row] = i64(window, at + 20)
         longs[2, row] = timestamp
         ints[0, row] = total
         ints[1, row] = numbers[place]
-        ints[2, row] = _i32(window, at + 12)
+        ints[2, row] = i32(window, at + 12)
         marks[0, row] = sys_flag & 12
         marks[1, row] = 1
         marks[2, row] = 0
@@ -242,40 +246,36 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
             bodies[0, row], bodies[1, row], bodies[2, row] = (
                 body,
                 body_length,
-                _i32(window, at + 8) & 0xFFFFFFFF,
+                i32(window, at + 8) & 0xFFFFFFFF,
             )
-        plain = _all_bits(window, properties, end) < 0x80
+        # Of each pair that counts its value: the last that is not empty.
         keys, keys_end, unique, unique_end = long(0), long(0), long(0), long(0)
         tags, tags_end, delay, delay_end = long(0), long(0), long(0), long(0)
-        next_at = properties
-        while next_at < end:
-            letter = window[_place(next_at)]
-            value, which = next_at, 0
-            if letter == 75 and _is(window, next_at, end, _KEYS):
-                value, which = next_at + 5, 1
-            elif letter == 85 and _is(window, next_at, end, _UNIQ_KEY):
-                value, which = next_at + 9, 2
-            elif letter == 84 and _is(window, next_at, end, _TAGS):
-                value, which = next_at + 5, 3
-            elif letter == 68 and _is(window, next_at, end, _DELAY):
-                value, which = next_at + 6, 4
-            elif letter == 73 and _is(window, next_at, end, _COPIES):
-                value, which = next_at + 21, 5
-            next_at = _pair_end(window, value, end, 2)
-            if which and next_at > value:
-                if which == 1:
-                    keys, keys_end = value, next_at
-                elif which == 2:
-                    unique, unique_end = value, next_at
-                elif which == 3:
-                    tags, tags_end = value, next_at
-                elif which == 4:
-                    delay, delay_end = value, next_at
-                else:
+        pair, block = properties, properties
+        while block <= end:
+            twos = _bits(equal_64(window, block, 2), end - block)
+            while twos:
+                pair_end = block + first_bit(twos)
+                twos &= twos - _ONE
+                head = i64(window, pair)
+                if head >> 24 == _KEYS and pair_end > pair + 5:
+                    keys, keys_end = pair + 5, pair_end
+                elif head == _UNIQ_KEY and pair_end > pair + 9 and window[pair + 8] == 1:
+                    unique, unique_end = pair + 9, pair_end
+                elif head >> 24 == _TAGS and pair_end > pair + 5:
+                    tags, tags_end = pair + 5, pair_end
+                elif head >> 16 == _DELAY and pair_end > pair + 6:
+                    delay, delay_end = pair + 6, pair_end
+                elif (
+                    head == _COPIES[0]
+                    and pair_end > pair + 21
+                    and i64(window, pair + 8) == _COPIES[1]
+                    and i64(window, pair + 13) == _COPIES[2]
+                ):
                     marks[2, row] = 1
-            next_at += 1
-        level = long(0)
-        left = not plain and not _well_formed(window, properties, end)
+                pair = pair_end + 1
+            block += 64
+        level, left = long(0), False
         if scheduled[place] and delay_end > delay:
             if delay_end - delay > 9:
                 left = True
@@ -285,13 +285,11 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                     if not 0 <= digit <= 9:
                         left = True
                     level = level * 10 + digit
-        if left:
-            info[2], info[3], info[4], info[5] = properties, length, total, place
-            return LEFT, at, row, used
         if level > 0:
             longs[3, row] = timestamp + 1000 * seconds[min(level, len(seconds)) - 1]
         elif tags_end > tags:
-            code = _hash(window, tags, tags_end, long(0), plain)
+            code = _hash(window, tags, tags_end - tags, long(0))
+            left |= code < 0
             longs[3, row] = ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
         else:
             longs[3, row] = 0
@@ -299,15 +297,26 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         if sys_flag & 12 != 12:
             first = long(codes[place])
             if unique_end > unique:
-                hashes[used] = _key_hash(window, unique, unique_end, first, plain)
+                code = _hash(window, unique, unique_end - unique, first)
+                left |= code < 0
+                hashes[used] = _key_hash(code)
                 used += 1
-            while keys < keys_end:
-                word = keys
-                keys = _pair_end(window, keys, keys_end, _SPACE)
-                if keys > word:
-                    hashes[used] = _key_hash(window, word, keys, first, plain)
-                    used += 1
-                keys += 1
+            word, block = keys, keys
+            while block <= keys_end:
+                spaces = _bits(equal_64(window, block, _SPACE), keys_end - block)
+                while spaces:
+                    word_end = block + first_bit(spaces)
+                    spaces &= spaces - _ONE
+                    if word_end > word:
+                        code = _hash(window, word, word_end - word, first)
+                        left |= code < 0
+                        hashes[used] = _key_hash(code)
+                        used += 1
+                    word = word_end + 1
+                block += 64
+        if left:
+            info[2], info[3], info[4], info[5] = properties, length, total, place
+            return LEFT, at, row, before
         ints[3, row] = used - before
         row += 1
         at = end
