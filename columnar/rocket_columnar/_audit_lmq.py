@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar._java import parse_long
+from rocket_columnar._record import HEAD_SIZE, Bad, check, clean_utf8, parse_properties
 from rocket_columnar.decode import Gap, decode
 
 if TYPE_CHECKING:
@@ -12,13 +13,22 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Copies", "Copy", "copies_of", "may_hold_copies"]
+__all__ = [
+    "Copies",
+    "Copy",
+    "copies_of",
+    "has_light_queues",
+    "may_hold_copies",
+    "queue_id_of",
+    "record_copies",
+]
 
 Copy = tuple[str, int]
 """A queue's name, and the logical offset that the record has there."""
 
 _QUEUES: Final = "INNER_MULTI_DISPATCH"
 _OFFSETS: Final = "INNER_MULTI_QUEUE_OFFSET"
+_LIGHT: Final = "%LMQ%"
 _CHUNK: Final = 1 << 24
 
 
@@ -42,6 +52,38 @@ def _split(text: str) -> list[str]:
     while parts and not parts[-1]:
         parts.pop()
     return parts
+
+
+def record_copies(data: bytes) -> list[Copy]:
+    """The copies that a whole record names."""
+    record = check(data, 0)
+    if isinstance(record, Bad):
+        return []
+    pairs = parse_properties(data[record.properties : record.properties + record.properties_length])
+    return copies_of({name.decode(): value.decode() for name, value in pairs.items()})
+
+
+def goes_to(data: bytes, topic: str, queue_id: int, *, light: bool) -> bool:
+    """Whether bytes are a record that goes into a queue, as its own or as a copy."""
+    record = check(data, 0) if len(data) >= HEAD_SIZE else None
+    if record is None or isinstance(record, Bad):
+        return False
+    own = clean_utf8(data[record.topic : record.topic + record.topic_length]).decode()
+    number = record.fixed[3]
+    copies = [(name, queue_id_of(name, number, light=light)) for name, _ in record_copies(data)]
+    return (topic, queue_id) in [(own, number), *copies]
+
+
+def has_light_queues(files: Sequence[StoreFile]) -> bool:
+    """Whether the broker had `enableLmq`: no queue of a light topic has another number than 0."""
+    return not any(
+        file.kind == "queue" and file.queue_id and (file.topic or "").startswith(_LIGHT) for file in files
+    )
+
+
+def queue_id_of(name: str, queue_id: int, *, light: bool) -> int:
+    """The number of the queue that a copy goes into: the record's own, and 0 for light queues where there are any."""
+    return 0 if light and name.startswith(_LIGHT) else queue_id
 
 
 def may_hold_copies(files: Sequence[StoreFile]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from rocket_columnar._audit_plan import Plan
     from rocket_columnar._audit_range import Frames
+    from rocket_columnar.store import StoreFile
 
-__all__ = ["check_missing"]
+__all__ = ["check_missing", "files_by_queue", "files_now", "to_queue"]
 
 _HASHES: Final = 1 << 16
 
 
 def check_missing(
     plan: Plan, frames: Frames, queued: NDArray[np.uint8], seen: NDArray[np.uint8], result: RangeResult
-) -> None:
-    """Records without a unit and keys without an entry, and which of them dispatch may not have come to yet."""
+) -> NDArray[np.int8]:
+    """Records without a unit and keys without an entry; where each record lies: BEFORE, NEWEST or AFTER."""
     every = frames.all
-    kinds = every.transaction
-    to_queue = ((kinds == NOT) | (kinds == COMMIT)) & every.dispatched
+    queueing = to_queue(every)
     has_unit = queued != 0
     key_frame = np.repeat(np.arange(every.phy_offset.size), every.key_count)
     has_entry = np.zeros(every.phy_offset.size, np.bool_)
@@ -47,15 +47,22 @@ def check_missing(
     if dispatched.size:
         result.dispatched = int(every.phy_offset[dispatched[0]])
     where[behind:] = AFTER
-    due = np.flatnonzero((to_queue | (every.key_count > 0))[behind:])
+    due = np.flatnonzero((queueing | (every.key_count > 0))[behind:])
     if due.size:
         result.due = int(due.size), int(every.phy_offset[behind + due[0]])
-    lacking = np.flatnonzero(to_queue & ~has_unit)
+    lacking = np.flatnonzero(queueing & ~has_unit)
     if lacking.size:
         _missing_units(plan, frames, lacking, where, result)
     absent = np.flatnonzero(seen == 0)
     if absent.size:
         _missing_keys(every, key_frame, absent, where, result)
+    return where
+
+
+def to_queue(every: Requests) -> NDArray[np.bool_]:
+    """Which records go into consume queues (LOG-DSP-7)."""
+    queueing: NDArray[np.bool_] = (every.transaction == NOT) | (every.transaction == COMMIT)
+    return queueing & every.dispatched
 
 
 def _missing_keys(
@@ -95,7 +102,7 @@ def _missing_units(
     order = np.lexsort((offset, queue_id, topic))
     lacking, topic, queue_id, offset = lacking[order], topic[order], queue_id[order], offset[order]
     changes = np.flatnonzero((np.diff(topic) != 0) | (np.diff(queue_id) != 0)) + 1
-    files = _by_queue(plan)
+    files = files_by_queue(plan)
     for part in np.split(np.arange(lacking.size), changes):
         name, number = frames.names.names[topic[part[0]]], int(queue_id[part[0]])
         taken = _taken(plan, files.get((name, number), ()), name, number, offset[part])
@@ -112,23 +119,29 @@ def _missing_units(
                 )
 
 
-def _by_queue(plan: Plan) -> dict[tuple[str, int], list[Any]]:
-    files: dict[tuple[str, int], list[Any]] = {}
+def files_by_queue(plan: Plan) -> dict[tuple[str, int], list[StoreFile]]:
+    """The consume-queue files of the plan, queue by queue."""
+    files: dict[tuple[str, int], list[StoreFile]] = {}
     for file in plan.queues:
         if file.topic is not None and file.queue_id is not None:
             files.setdefault((file.topic, file.queue_id), []).append(file)
     return files
 
 
+def files_now(plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int) -> Sequence[StoreFile]:
+    """A queue's files, those of now where a broker may have rolled since."""
+    if not plan.live or plan.store is None:
+        return files
+    directory = plan.store / "consumequeue" / topic / str(queue_id)
+    return find_files(directory) if is_safe(topic) and directory.is_dir() else []
+
+
 def _taken(
-    plan: Plan, files: Sequence[Any], topic: str, queue_id: int, logical: NDArray[np.int64]
+    plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int, logical: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """At which logical offsets, which ascend, a unit lies now, sound or not; expired ones and pre-blanks aside."""
     taken = np.zeros(logical.size, np.bool_)
-    if plan.live and plan.store is not None:  # a broker may have rolled since
-        directory = plan.store / "consumequeue" / topic / str(queue_id)
-        files = find_files(directory) if is_safe(topic) and directory.is_dir() else []
-    for file in files:
+    for file in files_now(plan, files, topic, queue_id):
         try:
             with file.open() as reader:
                 first = file.base_offset // QUEUE_UNIT.size

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
 
+from rocket_columnar._audit_copies import RangeCopies, check_copies, read_copies
 from rocket_columnar._audit_index_read import ENTRY
 from rocket_columnar._audit_kernels import (
     DOUBLE,
@@ -91,10 +92,11 @@ def check_range(
     result = RangeResult(range_, range_.begin, range_.end)
     frames = read_frames(plan, range_, start, result)
     names = frames.names
+    copies = read_copies(plan, range_, frames, result)
     if result.gone:
         return result
     every = frames.all
-    queued = _check_units(plan, queues, frames, result)
+    queued = _check_units(plan, queues, frames, copies, result)
     seen = entries_of(plan, indexes, frames, result)
     _probe(indexes, frames, result)
     if not every.phy_offset.size:
@@ -107,7 +109,8 @@ def check_range(
     for number, name in enumerate(names.names):
         if not is_safe(name):
             result.unsafe[name] = int(every.phy_offset[np.argmax(every.topic == number)])
-    check_missing(plan, frames, queued, seen, result)
+    where = check_missing(plan, frames, queued, seen, result)
+    check_copies(plan, frames, copies, where, result)
     return result
 
 
@@ -152,7 +155,9 @@ def _records(
     return every
 
 
-def _check_units(plan: Plan, queues: Blocks, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:
+def _check_units(
+    plan: Plan, queues: Blocks, frames: Frames, copies: RangeCopies, result: RangeResult
+) -> NDArray[np.uint8]:
     """Every unit that points into the range; which records have one in their queue."""
     range_, every = result.range, frames.all
     queued = np.zeros(every.phy_offset.size, np.uint8)
@@ -191,7 +196,7 @@ def _check_units(plan: Plan, queues: Blocks, frames: Frames, result: RangeResult
         compiled=plan.large,
     )
     if flagged:
-        Judge(plan, pieces, offsets, sizes, tags, places, every, result.marks).judge(flags)
+        Judge(plan, pieces, offsets, sizes, tags, places, frames, copies, range_, result.marks).judge(flags)
     return queued
 
 

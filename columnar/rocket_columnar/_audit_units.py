@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar._audit_ext import ExtUnits
 from rocket_columnar._audit_kernels import LOST, MOVED, NOT_OWN, OUTSIDE, SIZE, TAGS
-from rocket_columnar._audit_lmq import copies_of
 from rocket_columnar._audit_tail import appended_meanwhile
-from rocket_columnar._record import parse_properties
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from rocket_columnar._audit_copies import RangeCopies
     from rocket_columnar._audit_marks import Marks
-    from rocket_columnar._audit_plan import Plan
-    from rocket_columnar._audit_scan import Requests
+    from rocket_columnar._audit_plan import Plan, Range
+    from rocket_columnar._audit_range import Frames
     from rocket_columnar.store import StoreFile
 
 __all__ = ["Judge", "Pieces"]
@@ -98,7 +98,9 @@ class Judge:
     sizes: NDArray[np.int32]
     tags: NDArray[np.int64]
     places: NDArray[np.int64]
-    every: Requests
+    frames: Frames
+    copies: RangeCopies
+    range: Range
     marks: Marks
 
     def judge(self, flags: NDArray[np.uint8]) -> None:
@@ -130,50 +132,57 @@ class Judge:
             )
 
         mark("unit.lost", lost)
-        strange = flags & NOT_OWN != 0
+        strange, moved = flags & NOT_OWN != 0, flags & MOVED != 0
+        base = file.base_offset // QUEUE_UNIT.size + number
+        queue = file.topic or "", file.queue_id or 0
         for at in np.flatnonzero(strange).tolist():
-            place = int(self.places[rows[at]])
-            offset, size = int(self.every.phy_offset[place]), int(self.every.size[place])
-            strange[at] = not any(name == file.topic for name, _ in _copies(self.plan, offset, size))
+            row = int(rows[at])
+            logical = self.copies.logical(int(self.places[row]), queue)
+            strange[at] = logical is None
+            if logical is not None:
+                self.copies.seen.setdefault(queue, set()).add(int(self.places[row]))
+                moved[at] = self._is_moved(piece, row, logical, base + row)
         mark("unit.strange", strange)
         mark("unit.size", (flags & SIZE != 0) & ~strange)
-        mark("unit.moved", flags & MOVED != 0)
+        mark("unit.moved", moved)
         tagged = (flags & TAGS != 0) & ~strange
         if tagged.any():
             self._tags(file, rows, tagged, mark)
 
+    def _is_moved(self, piece: int, row: int, logical: int, position: int) -> bool:
+        """Whether no put leaves a copy's unit here: one below its place, or one that its neighbours' records pass."""
+        if logical == position or 0 != logical < position:
+            return logical != position
+        file, offset = self.pieces.files[piece], int(self.offsets[row])
+        begin, end = self.pieces.bounds[piece : piece + 2].tolist()
+        for other, step in ((row - 1, 1), (row + 1, -1)):
+            if begin <= other < end and self._may_be_sound(file, other):
+                distance = (offset - int(self.offsets[other])) * step
+                if distance < 0 or (distance == 0 and step > 0):
+                    return True
+        return False
+
+    def _may_be_sound(self, file: StoreFile, row: int) -> bool:
+        """Whether a unit points to a copy for its queue, or into another range."""
+        offset = int(self.offsets[row])
+        if self.sizes[row] <= 0 or not self.plan.begin <= offset < self.plan.end:
+            return False
+        queue = file.topic or "", file.queue_id or 0
+        elsewhere = not self.range.begin <= offset < self.range.end
+        return elsewhere or self.copies.logical(int(self.places[row]), queue) is not None
+
     def _tags(self, file: StoreFile, rows: NDArray[np.int64], tagged: NDArray[np.bool_], mark: Any) -> None:
         tags = self.tags[rows]
-        expected = self.every.tags_code[np.maximum(self.places[rows], 0)]
+        found_places = np.maximum(self.places[rows], 0)
+        expected = self.frames.all.tags_code[found_places]
         addresses = tagged & (tags <= _LAST_ADDRESS)
         known = np.ones(rows.size, np.bool_)
         if addresses.any():
             ext = ExtUnits(self.plan.exts)
             known[addresses], found = ext.tags_codes(file.topic or "", file.queue_id or 0, tags[addresses])
             tagged[addresses] = ~known[addresses] | (found != expected[addresses])
-        recovered = np.zeros(rows.size, np.bool_)
-        if file.topic == _SCHEDULE:
-            recovered = tagged & known & ~addresses & (tags >= -_INT) & (tags < _INT)
+        delayed = self.frames.all.topic[found_places] == self.frames.names.numbers.get(_SCHEDULE, -1)
+        recovered = delayed & tagged & known & ~addresses & (tags >= -_INT) & (tags < _INT)
         mark("unit.tags", tagged & known & ~recovered)
         mark("unit.address", tagged & ~known)
         mark("unit.recovered", recovered)
-
-
-def _copies(plan: Plan, phy_offset: int, size: int) -> list[tuple[str, int]]:
-    """The queues that multi-dispatch copies the record at an offset to."""
-    for file, length in zip(plan.logs, plan.log_sizes, strict=True):
-        if file.base_offset <= phy_offset < file.base_offset + length:
-            return _record_copies(file, phy_offset - file.base_offset, size)
-    return []
-
-
-def _record_copies(file: StoreFile, at: int, size: int) -> list[tuple[str, int]]:
-    with file.open() as reader:
-        record = reader.read(at, size).tobytes()
-    if b"INNER_MULTI_QUEUE_OFFSET" not in record:
-        return []
-    flags = int.from_bytes(record[36:40])
-    body = 88 + 12 * (bool(flags & 16) + bool(flags & 32))
-    topic = body + max(int.from_bytes(record[body - 4 : body], signed=True), 0)
-    pairs = parse_properties(record[topic + 1 + record[topic] + 2 :])
-    return copies_of({name.decode(): value.decode() for name, value in pairs.items()})

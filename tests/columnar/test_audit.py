@@ -211,17 +211,6 @@ def test_rolled_back_and_prepared_records_have_no_unit_and_a_rolled_back_one_no_
     assert found(tmp_path) == []
 
 
-def test_a_lost_gap_in_a_multi_dispatch_queue_is_healthy(tmp_path: Path) -> None:
-    """Copies point to records of another topic; their logical offsets may leave gaps."""
-    copies = b"INNER_MULTI_DISPATCH\1%LMQ%a,%LMQ%b\2INNER_MULTI_QUEUE_OFFSET\x010,5\2"
-    records = small_store(tmp_path, properties=copies)
-    units = unit(0, len(records[0])) + unit(len(records[0]) + len(records[1]), len(records[2]))
-    put(tmp_path, f"consumequeue/%LMQ%a/0/{0:020}", units.ljust(200, b"\0"))
-    assert found(tmp_path) == []
-    put(tmp_path, f"consumequeue/%LMQ%c/0/{0:020}", units.ljust(200, b"\0"))
-    assert found(tmp_path) == [("queue.wrong_target", "error", f"consumequeue/%LMQ%c/0/{0:020}", 0)]
-
-
 def test_a_recovered_schedule_unit_with_the_tags_hash_is_a_note(tmp_path: Path) -> None:
     """4.9.3 parses the delay levels only after recovery."""
     one = record(0, topic=b"SCHEDULE_TOPIC_XXXX", properties=b"DELAY\0013\2TAGS\1TagA")

@@ -1,0 +1,166 @@
+"""Queues that multi-dispatch fills: what 4.9.3's put leaves there is healthy, all else is named (CQ-LMQ-1 to CQ-LMQ-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from rocket_columnar.audit import audit
+from store_bytes import BEGIN, put, record, unit
+
+LOG = f"commitlog/{0:020}"
+LIGHT = f"consumequeue/%LMQ%a/0/{0:020}"
+FILE = 20 * 10
+EMPTY = bytes(20)
+BLANK = unit(0, 0x7FFFFFFF)
+
+
+def log_of(
+    root: Path, offsets: Sequence[int | None], *, name: str = "%LMQ%a", topic: bytes = b"T", own: bytes = b""
+) -> list[bytes]:
+    """Records of one queue, each with its logical offset in the copies' queue, None for no copy; their units."""
+    log, units = b"", []
+    for number, logical in enumerate(offsets):
+        copies = f"INNER_MULTI_DISPATCH\1{name}\2INNER_MULTI_QUEUE_OFFSET\1{logical}\2"
+        properties = own + (b"" if logical is None else copies.encode())
+        one = record(len(log), topic=topic, queue_id=1, queue_offset=number, properties=properties)
+        units.append(unit(len(log), len(one)))
+        log += one
+    put(root, LOG, log.ljust(8192, b"\0"))
+    put(root, f"consumequeue/{topic.decode()}/1/{0:020}", b"".join(units).ljust(20 * 10, b"\0")[: 20 * 10])
+    return units
+
+
+def queue(root: Path, *units: bytes, name: str = LIGHT) -> None:
+    put(root, name, b"".join(units).ljust(FILE, b"\0"))
+
+
+def found(root: Path) -> list[tuple[str, str, int | None]]:
+    return [(one.code, one.file, one.offset) for one in audit(root) if one.severity != "note"]
+
+
+def test_units_at_the_logical_offsets_of_their_records(tmp_path: Path) -> None:
+    one, two, three = log_of(tmp_path, [0, 1, 2])
+    queue(tmp_path, one, two, three)
+    assert found(tmp_path) == []
+
+
+def test_after_a_restart_the_first_copy_is_appended_and_those_below_the_end_are_not(tmp_path: Path) -> None:
+    """Offsets count from 0 again: 0 goes to place 2; 1 and 2 are below 3, the end then; 3 is not."""
+    units = log_of(tmp_path, [0, 1, 0, 1, 2, 3])
+    queue(tmp_path, units[0], units[1], units[2], units[5])
+    assert found(tmp_path) == []
+
+
+def test_a_gap_in_the_logical_offsets_closes_in_the_queue(tmp_path: Path) -> None:
+    units = log_of(tmp_path, [0, 5, 6])
+    queue(tmp_path, *units)
+    assert found(tmp_path) == []
+
+
+def test_blanks_before_the_first_unit(tmp_path: Path) -> None:
+    units = log_of(tmp_path, [3, 4])
+    queue(tmp_path, BLANK, BLANK, BLANK, *units)
+    assert found(tmp_path) == []
+
+
+def test_a_queue_that_a_record_names_twice_has_one_unit_of_it(tmp_path: Path) -> None:
+    """What ends at or below the greatest offset put before is passed over."""
+    copies = b"INNER_MULTI_DISPATCH\1%LMQ%a,%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\x010,0\2"
+    (one,) = log_of(tmp_path, [None], own=copies)
+    queue(tmp_path, one)
+    assert found(tmp_path) == []
+
+
+def test_a_queue_of_the_record_itself(tmp_path: Path) -> None:
+    copies = b"INNER_MULTI_DISPATCH\1T\2INNER_MULTI_QUEUE_OFFSET\x010\2"
+    log_of(tmp_path, [None], own=copies)
+    assert found(tmp_path) == []
+
+
+def test_without_light_queues_the_copies_have_the_records_queue_number(tmp_path: Path) -> None:
+    """`enableLmq` off: `%LMQ%a` is a topic like any other."""
+    name = LIGHT.replace("/0/", "/1/")
+    one, two, three = log_of(tmp_path, [0, 1, 2])
+    queue(tmp_path, one, two, three, name=name)
+    assert found(tmp_path) == []
+    queue(tmp_path, one, EMPTY, three, name=name)
+    assert found(tmp_path) == [("queue.missing_unit", name, 20)]
+
+
+@pytest.mark.parametrize("lost", range(3))
+def test_a_copy_without_a_unit_is_missing_where_it_should_lie(lost: int, tmp_path: Path) -> None:
+    units = log_of(tmp_path, [0, 1, 2])
+    queue(tmp_path, *(EMPTY if number == lost else one for number, one in enumerate(units)))
+    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 20 * lost)]
+
+
+def test_a_lost_copy_behind_a_gap_lies_at_the_queues_end(tmp_path: Path) -> None:
+    units = log_of(tmp_path, [0, 5, 6, 7])
+    queue(tmp_path, units[0], units[1], EMPTY, units[3])
+    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 40)]
+
+
+def test_a_lost_first_copy_after_a_restart(tmp_path: Path) -> None:
+    """Were it not for the lost one 1 would have been passed over: the queue ended at 2, and 2 is put."""
+    units = log_of(tmp_path, [0, 0, 1, 2])
+    queue(tmp_path, units[0], EMPTY, units[3])
+    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 20)]
+
+
+def test_a_unit_that_is_left_out(tmp_path: Path) -> None:
+    """What follows has moved up, as where a gap was."""
+    units = log_of(tmp_path, [0, 1, 2])
+    queue(tmp_path, units[0], units[2])
+    assert found(tmp_path) == [("queue.missing_unit", LIGHT, 20)]
+
+
+def test_a_queue_that_is_gone(tmp_path: Path) -> None:
+    log_of(tmp_path, [None, 0, 1, 2])
+    first = len(record(0, queue_id=1))
+    assert found(tmp_path) == [("queue.missing_unit", LOG, first)]
+
+
+def test_units_in_another_order(tmp_path: Path) -> None:
+    one, two, three = log_of(tmp_path, [0, 1, 2])
+    queue(tmp_path, one, three, two)
+    assert found(tmp_path) == [("queue.order", LIGHT, 20)]
+
+
+def test_a_unit_put_twice(tmp_path: Path) -> None:
+    one, two, three = log_of(tmp_path, [0, 5, 6])
+    queue(tmp_path, one, two, two, three)
+    assert found(tmp_path) == [("queue.order", LIGHT, 40)]
+
+
+def test_a_unit_of_a_record_that_names_other_queues(tmp_path: Path) -> None:
+    one, other, three = log_of(tmp_path, [0, None, 2])
+    queue(tmp_path, one, other, three)
+    assert found(tmp_path) == [("queue.wrong_target", LIGHT, 20)]
+
+
+def test_a_damaged_unit_is_told_once(tmp_path: Path) -> None:
+    one, _, three = log_of(tmp_path, [0, 1, 2])
+    queue(tmp_path, one, unit(1 << 40, 100), three)
+    assert found(tmp_path) == [("queue.dangling", LIGHT, 20)]
+
+
+def test_what_dispatch_has_not_come_to_is_not_missing(tmp_path: Path) -> None:
+    units = log_of(tmp_path, [0, 1, 2])
+    put(tmp_path, f"consumequeue/T/1/{0:020}", units[0].ljust(200, b"\0"))
+    queue(tmp_path, units[0])
+    assert found(tmp_path) == []
+
+
+def test_a_delayed_copy_with_the_tags_hash_is_a_note(tmp_path: Path) -> None:
+    """A recovery writes it so in the schedule queue and in the copies' alike."""
+    units = log_of(tmp_path, [0], topic=b"SCHEDULE_TOPIC_XXXX", own=b"DELAY\x013\2TAGS\1TagA\2")
+    hashed = units[0][:12] + (2598919).to_bytes(8)
+    delivered = units[0][:12] + (BEGIN + 10_000).to_bytes(8)
+    put(tmp_path, f"consumequeue/SCHEDULE_TOPIC_XXXX/1/{0:020}", hashed.ljust(200, b"\0"))
+    queue(tmp_path, hashed)
+    assert found(tmp_path) == []
+    put(tmp_path, f"consumequeue/SCHEDULE_TOPIC_XXXX/1/{0:020}", delivered.ljust(200, b"\0"))
+    queue(tmp_path, delivered)
+    assert found(tmp_path) == []
