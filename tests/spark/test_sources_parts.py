@@ -302,6 +302,11 @@ def test_a_wrong_option_is_named(mixed: Path, options: dict[str, object], said: 
     assert str(caught.value).startswith(said)
 
 
+def test_an_empty_path_is_none() -> None:
+    with pytest.raises(UsageError, match="^option path: missing"):
+        Read("index_entries", "")
+
+
 def test_a_geometry_that_cannot_be_told_names_the_options(tmp_path: Path) -> None:
     (tmp_path / "index").mkdir()
     (tmp_path / "index" / "20260101000000000").write_bytes(bytes(40 + 4 * 100 + 20 * 400))
@@ -335,6 +340,17 @@ def test_the_reason_is_the_last_line_of_python() -> None:
     )
     assert reason(RuntimeError(missing)) == "[Errno 2] No: 'x'"
     assert reason(ValueError("one line")) == "one line"
+
+
+def test_the_reason_is_not_what_a_stream_stumbles_over() -> None:
+    """PySpark's planner of streams has no reader to stop where the source refuses, and says so last."""
+    text = (
+        "[STREAM_FAILED] Query terminated: Traceback (most recent call last):\n"
+        "rocket_spec.errors.UsageError: option path: a stream follows one store\n"
+        "During handling of the above exception, another exception occurred:\n"
+        "UnboundLocalError: cannot access local variable 'reader' where it is not associated with a value\n"
+    )
+    assert reason(RuntimeError(text)) == "option path: a stream follows one store"
 
 
 def test_partitions_of_nothing_else_are_passed_over(mixed: Path) -> None:

@@ -224,6 +224,35 @@ def test_what_is_deleted_before_it_was_read(tmp_path: Path, table: str) -> None:
     assert len(trigger(stream(table, tmp_path, failOnDataLoss="false"), start)[1]) == 1
 
 
+@pytest.mark.parametrize("table", list(TABLES))
+def test_what_was_taken_back_after_it_was_read(tmp_path: Path, table: str) -> None:
+    """A recovery cut off what a machine lost in its fall: where the stream stands there is nothing any more."""
+    log(tmp_path / "commitlog" / f"{0:020}", b"".join(records(b"one", b"two")))
+    log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 100) + unit(100, 100), 200)
+    end, _ = trigger(stream(table, tmp_path), stream(table, tmp_path).initialOffset())
+    beyond = {"phy_offset": 9000} if table == "commit_log" else {"T/0": 7}
+    with pytest.raises(MalformedError, match="option failOnDataLoss=false goes on without"):
+        trigger(stream(table, tmp_path), beyond)
+    assert trigger(stream(table, tmp_path, failOnDataLoss="false"), beyond) == (end, [])
+    if table == "commit_log":
+        made = records(b"one", b"two", b"three")
+        log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
+    else:
+        log(
+            tmp_path / "consumequeue" / "T" / "0" / f"{0:020}",
+            unit(0, 100) + unit(100, 100) + unit(200, 100),
+            200,
+        )
+    assert len(trigger(stream(table, tmp_path), end)[1]) == 1
+
+
+def test_a_queue_that_stands_behind_damage_goes_on(tmp_path: Path) -> None:
+    """Units without a size inside a queue are no sign of an end."""
+    log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 9) + bytes(20) + unit(18, 9), 200)
+    reader = stream("consume_queue", tmp_path)
+    assert [row["logical_offset"] for row in trigger(reader, {"T/0": 2})[1]] == [2]
+
+
 def test_a_deleted_queue_is_told(tmp_path: Path) -> None:
     log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", unit(0, 100), 40)
     with pytest.raises(MalformedError, match="queue U/0 gone"):

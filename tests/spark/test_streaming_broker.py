@@ -8,42 +8,71 @@ from typing import TYPE_CHECKING
 import pytest
 from kill_cycle import Load, make_topics, start_load
 from real_broker import RealBroker
+from rocket_spec.errors import UsageError
 from streams import TABLES, Row, engine_rows, ordered, stream, trigger
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CONFIG = {"mappedFileSizeCommitLog": "65536", "mappedFileSizeConsumeQueue": "6000"}
-SECONDS = 5.0
+CONFIG = {"mappedFileSizeCommitLog": "65536", "mappedFileSizeConsumeQueue": "2000"}
+PATIENCE = 120.0  # seconds
+
+
+def rolled(rows: dict[str, list[Row]]) -> bool:
+    """Whether rows of a third log file have come, and of a second file of a queue."""
+    logs, queues = ({row["file"] for row in rows[table]} for table in TABLES)
+    return len(logs) > 2 and len({file.rpartition("/")[0] for file in queues}) < len(queues)
 
 
 @pytest.mark.java
-def test_every_row_of_a_real_broker_once(maven: str, java: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [0, pytest.param(3, marks=pytest.mark.soak)])
+def test_every_row_of_a_real_broker_once(maven: str, java: str, tmp_path: Path, kills: int) -> None:
+    """It writes and rolls while each trigger takes what is there; killed, it starts again over the same store."""
     del maven  # asked for so that its absence skips
-    rows: dict[str, list[Row]] = {table: [] for table in TABLES}
-    offsets: dict[str, dict[str, int]] = {}
-    triggers = 0
     with RealBroker(tmp_path / "site", java, CONFIG) as broker:
-        broker.start()
-        make_topics(broker)
-        start_load(broker, Load(seed=8, per_second=400, seconds=SECONDS))
-        deadline = time.monotonic() + SECONDS
-        acknowledged = None
-        while acknowledged is None:
-            if time.monotonic() >= deadline and triggers > 4:  # once more behind the last message
-                acknowledged = broker.stop_load()
-                broker.ask("log")
-                broker.stop()
-            for table in TABLES:
-                try:
-                    reader = stream(table, broker.store)
-                    start = offsets.get(table) or reader.initialOffset()
-                except ValueError:  # nothing written yet
-                    continue
-                offsets[table], more = trigger(reader, start)
-                rows[table] += more
-                triggers += bool(more)
-        for table, found in rows.items():
+        followed = Followed(broker.store)
+        acknowledged: set[int] = set()
+        for number in range(kills + 1):
+            broker.start()
+            make_topics(broker)
+            start_load(broker, Load(seed=8 + number, per_second=400, seconds=0))
+            followed.until_rolled()
+            if number < kills:
+                broker.kill()
+            acknowledged |= {one.offset for one in broker.stop_load()}
+            followed.trigger()
+        broker.ask("log")
+        broker.stop()
+        followed.trigger()
+        for table, found in followed.rows.items():
             assert ordered(found) == ordered(engine_rows(broker.store, table))
-    assert len({row["file"] for row in rows["commit_log"]}) > 2
-    assert {row["phy_offset"] for row in rows["commit_log"]} >= {one.offset for one in acknowledged}
+    assert {row["phy_offset"] for row in followed.rows["commit_log"]} >= acknowledged
+
+
+class Followed:
+    """Streams of a store, each trigger with a reader of its own, as after a restart."""
+
+    def __init__(self, store: Path) -> None:
+        self.store = store
+        self.rows: dict[str, list[Row]] = {table: [] for table in TABLES}
+        self.offsets: dict[str, dict[str, int]] = {}
+
+    def trigger(self) -> None:
+        """One micro-batch of each table, as soon as there is anything to follow."""
+        for table in TABLES:
+            reader = stream(table, self.store)
+            if table not in self.offsets:
+                try:
+                    self.offsets[table] = reader.initialOffset()
+                except UsageError:  # nothing written yet
+                    continue
+            self.offsets[table], more = trigger(reader, self.offsets[table])
+            self.rows[table] += more
+
+    def until_rolled(self) -> None:
+        """Triggers until files have rolled since, however slow the machine is."""
+        before = {table: len(found) for table, found in self.rows.items()}
+        deadline = time.monotonic() + PATIENCE
+        while not rolled({table: found[before[table] :] for table, found in self.rows.items()}):
+            assert time.monotonic() < deadline, f"no roll in {PATIENCE:.0f} s"
+            self.trigger()

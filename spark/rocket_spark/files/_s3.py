@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["ArrowStorage", "S3Storage"]
 
 _NAMES = {
-    "s3.accesskey": "access_key",
-    "s3.secretkey": "secret_key",
-    "s3.sessiontoken": "session_token",
+    "s3.accessKey": "access_key",
+    "s3.secretKey": "secret_key",
+    "s3.sessionToken": "session_token",
     "s3.region": "region",
     "s3.anonymous": "anonymous",
     "s3.endpoint": "endpoint_override",
 }
+_LOWERED = {name.lower(): argument for name, argument in _NAMES.items()}
 
 
 @lru_cache
@@ -36,9 +37,9 @@ def _file_system(settings: Settings) -> Any:
     given: dict[str, Any] = {}
     for name, value in settings:
         if name.startswith("s3."):
-            if name not in _NAMES:
+            if name not in _LOWERED:
                 raise UsageError(f"option {name}: unknown; there are {', '.join(_NAMES)}")
-            given[_NAMES[name]] = value
+            given[_LOWERED[name]] = value
     if "anonymous" in given:
         given["anonymous"] = given["anonymous"].lower() == "true"
     endpoint = (
@@ -98,7 +99,7 @@ class ArrowStorage(Storage):
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
         except OSError as error:
-            raise OSError(error.errno, _told(error), uri) from error
+            raise OSError(error.errno or errno.EIO, _told(error), uri) from error
 
     def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
         """As `Storage.opened`."""
@@ -107,13 +108,13 @@ class ArrowStorage(Storage):
         except FileNotFoundError:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
         except OSError as error:
-            raise OSError(error.errno, _told(error), uri) from error
+            raise OSError(error.errno or errno.EIO, _told(error), uri) from error
 
         def read(offset: int, length: int) -> bytes:
             try:
                 data: bytes = file.read_at(max(0, min(length, size - offset)), offset)
             except OSError as error:
-                raise OSError(error.errno, _told(error), uri) from error
+                raise OSError(error.errno or errno.EIO, _told(error), uri) from error
             return data
 
         return read

@@ -7,8 +7,10 @@ from typing import Final
 
 __all__ = ["reason"]
 
-_SPARKS: Final = re.compile(r"\[[A-Z_.]+\]|org\.apache\.|Job aborted|Traceback")
-"""What Spark's own errors begin with."""
+_SPARKS: Final = re.compile(
+    r"\[[A-Z_.]+\]|org\.apache\.|Job aborted|Traceback|cannot access local variable 'reader'"
+)
+"""What Spark's own errors begin with; the last one is what PySpark stumbles over where a stream's source refuses."""
 
 _RAISED: Final = re.compile(r"^\s*(?:[\w.]+\.)?(?:\w*(?:Error|Exception|Interrupt)): (.+)$")
 

@@ -97,10 +97,9 @@ def _geometry(options: Mapping[str, str]) -> Geometry | None:
 
 
 def _paths(options: Mapping[str, str], format_name: str) -> tuple[str, ...]:
-    if "path" in options:
-        return (options["path"],)
-    paths = json.loads(options.get("paths", "[]"))  # several come as JSON
-    if not paths:
+    # several come as JSON
+    paths = [options["path"]] if "path" in options else json.loads(options.get("paths", "[]"))
+    if not paths or "" in paths:
         raise UsageError(f'option path: missing; spark.read.format("{format_name}").load(path)')
     return tuple(str(path) for path in paths)
 

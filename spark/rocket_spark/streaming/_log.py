@@ -40,13 +40,20 @@ class LogTail:
         return {_KEY: self.files[0].base_offset}
 
     def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
-        """`start`; MalformedError, or a later place, where the log no longer reaches so far back."""
-        first = self.files[0].base_offset
-        if start[_KEY] >= first:
+        """`start`; MalformedError, or where to go on, if the log does not reach so far back, or no longer so far."""
+        first, last = self.files[0], self.files[-1]
+        end = last.base_offset + size_of(last)
+        if first.base_offset <= start[_KEY] <= end:
             return start
+        if start[_KEY] < first.base_offset:
+            if fail_on_loss:
+                raise lost(
+                    first, f"the log before {first.base_offset:,} gone", f"all from {start[_KEY]:,} on"
+                )
+            return self.first()
         if fail_on_loss:
-            raise lost(self.files[0], f"the log before {first:,}", start[_KEY])
-        return {_KEY: first}
+            raise lost(last, f"the end of the log at {end:,}", f"one behind {start[_KEY]:,}")
+        return self.last({_KEY: last.base_offset}, None, None)
 
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
         """Behind the last whole record, or behind the last one that keeps to the limits (but the first does)."""

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 __all__ = ["lost"]
 
 
-def lost(file: StoreFile, what: str, wanted: int) -> MalformedError:
+def lost(file: StoreFile, found: str, expected: str) -> MalformedError:
     """The error of `failOnDataLoss`."""
     return MalformedError(
         file=file.name,
-        found=f"{what} gone",
-        expected=f"all from {wanted:,} on, where the stream stands; option failOnDataLoss=false goes on without",
+        found=found,
+        expected=f"{expected}, where the stream stands; option failOnDataLoss=false goes on without",
     )

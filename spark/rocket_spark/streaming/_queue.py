@@ -37,14 +37,31 @@ class QueueTail:
         return {name: files[0].base_offset // QUEUE_UNIT.size for name, files in self.queues.items()}
 
     def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
-        """`start` with queues that are new; MalformedError, or a later place, where units are gone."""
+        """`start` with queues that are new; MalformedError, or where to go on, if units are gone."""
         begin = dict(start)
         for name, first in self.first().items():
-            if begin.setdefault(name, first) < first:
+            files = self.queues[name]
+            at = begin.setdefault(name, first)
+            if at < first:
                 if fail_on_loss:
-                    raise lost(self.queues[name][0], f"units of {name} before {first:,}", begin[name])
+                    raise lost(files[0], f"units of {name} before {first:,} gone", f"all from {at:,} on")
                 begin[name] = first
+            elif at > first and not self._is_written(files, at - 1):
+                end = self._end(files, first)
+                if end < at and fail_on_loss:
+                    raise lost(files[-1], f"the end of {name} at unit {end:,}", f"one behind {at:,}")
+                begin[name] = min(end, at)
         return begin
+
+    def _is_written(self, files: list[StoreFile], number: int) -> bool:
+        """Whether the unit of that number has a size."""
+        for file in reversed(files):
+            at = number * QUEUE_UNIT.size - file.base_offset
+            if at >= 0:
+                with file.open() as reader:
+                    held = at + QUEUE_UNIT.size <= reader.size
+                    return held and bool((reader.read(at, QUEUE_UNIT.size).view(_UNIT)["size"] > 0)[0])
+        return True
 
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
         """Behind the last valid unit of each queue, or a share of what there is that keeps to the limits."""
@@ -92,7 +109,11 @@ class QueueTail:
         """The units between two offsets; MalformedError where a queue is gone with some of them."""
         for name, stop in end.items():
             if name not in self.queues and stop > begin.get(name, 0):
-                raise lost(next(iter(self.queues.values()))[0], f"queue {name}", begin.get(name, 0))
+                raise lost(
+                    next(iter(self.queues.values()))[0],
+                    f"queue {name} gone",
+                    f"all from {begin.get(name, 0):,} on",
+                )
         for name, files in self.queues.items():
             for file in files:
                 base = file.base_offset // QUEUE_UNIT.size

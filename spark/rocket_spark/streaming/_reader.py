@@ -97,7 +97,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         end = tail.last(begin, self.max_rows if limited else None, self.max_bytes if limited else None)
         if self.target is not None:
             end = {name: min(value, self.target.get(name, begin[name])) for name, value in end.items()}
-        return {name: max(value, start.get(name, value)) for name, value in end.items()}
+        return {name: max(value, begin.get(name, value)) for name, value in end.items()}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """What is there now is all that the query will read."""
