@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar._audit_lmq import goes_to, has_light_queues, queue_id_of, record_copies
+from rocket_columnar._audit_lmq import batch_copies, goes_to, has_light_queues
 from rocket_columnar._audit_look import UNIT
 from rocket_columnar._audit_marks import MOST
-from rocket_columnar._audit_missing import files_by_queue, files_now, to_queue
+from rocket_columnar._audit_missing import files_by_queue, files_now
 from rocket_columnar._audit_names import is_safe
 from rocket_columnar._audit_record import read_at
 from rocket_columnar._audit_result import UnitRun
@@ -61,23 +61,18 @@ class RangeCopies:
 def read_copies(plan: Plan, range_: Range, frames: Frames, result: RangeResult) -> RangeCopies:
     """The copies of a range's records; of a queue that is named twice the first."""
     every, copies = frames.all, RangeCopies()
-    places = np.flatnonzero(every.copied & to_queue(every)).tolist()
-    if not places or range_.log is None:
+    if range_.log is None or not every.copied.any():
         return copies
     light = has_light_queues(plan.queues)
-    file = plan.logs[range_.log]
     try:
-        with file.open() as reader:
-            for place in places:
-                at, size = int(every.phy_offset[place]) - file.base_offset, int(every.size[place])
-                named = copies.of_place.setdefault(place, {})
-                for name, logical in record_copies(reader.read(at, size).tobytes()):
-                    queue = name, queue_id_of(name, int(every.queue_id[place]), light=light)
-                    if not is_safe(name):
-                        result.unsafe.setdefault(name, int(every.phy_offset[place]))
-                    elif queue not in named:
-                        named[queue] = logical
-                        copies.of_queue.setdefault(queue, []).append(place)
+        for place, found in batch_copies(plan.logs[range_.log], every, light=light):
+            named = copies.of_place.setdefault(place, {})
+            for name, queue_id, logical in found:
+                if not is_safe(name):
+                    result.unsafe.setdefault(name, int(every.phy_offset[place]))
+                elif (name, queue_id) not in named:
+                    named[name, queue_id] = logical
+                    copies.of_queue.setdefault((name, queue_id), []).append(place)
     except FileNotFoundError:  # expired meanwhile
         result.gone = True
     return copies

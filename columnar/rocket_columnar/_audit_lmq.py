@@ -1,49 +1,72 @@
-"""Which queues a record was copied to by multi-dispatch: units there may point to another topic's record."""
+"""Which queues a record is copied to by multi-dispatch: units there may point to another topic's record."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar._java import parse_long
-from rocket_columnar._record import HEAD_SIZE, Bad, check, clean_utf8, parse_properties
-from rocket_columnar.decode import Gap, decode
+from rocket_columnar._record import Bad, check, clean_utf8, parse_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from rocket_columnar._audit_scan import Requests
     from rocket_columnar.store import StoreFile
 
-__all__ = [
-    "Copies",
-    "Copy",
-    "copies_of",
-    "has_light_queues",
-    "may_hold_copies",
-    "queue_id_of",
-    "record_copies",
-]
+__all__ = ["Copy", "batch_copies", "goes_to", "has_light_queues"]
 
-Copy = tuple[str, int]
-"""A queue's name, and the logical offset that the record has there."""
-
-_QUEUES: Final = "INNER_MULTI_DISPATCH"
-_OFFSETS: Final = "INNER_MULTI_QUEUE_OFFSET"
+_QUEUES: Final = b"INNER_MULTI_DISPATCH"
+_OFFSETS: Final = b"INNER_MULTI_QUEUE_OFFSET"
 _LIGHT: Final = "%LMQ%"
-_CHUNK: Final = 1 << 24
 
 
-def copies_of(properties: dict[str, str]) -> list[Copy]:
-    """Queues and logical offsets of a record's copies, none where the two lists differ in length.
+class Copy(NamedTuple):
+    """A queue, and the logical offset that a record has there."""
 
-    Source: `ConsumeQueue.multiDispatchLmqQueue` 437-457.
+    topic: str
+    queue_id: int
+    logical_offset: int
+
+
+def batch_copies(file: StoreFile, batch: Requests, *, light: bool) -> Iterator[tuple[int, list[Copy]]]:
+    """Of each record of a batch that is copied its place and its copies, in the order of their puts.
+
+    Raises:
+        OSError: the file cannot be read.
     """
-    queues, offsets = properties.get(_QUEUES, ""), properties.get(_OFFSETS, "")
+    places = np.flatnonzero(batch.copied & batch.queued).tolist()
+    if not places:
+        return
+    with file.open() as reader:
+        for place in places:
+            at, size = int(batch.phy_offset[place]) - file.base_offset, int(batch.size[place])
+            yield place, _copies(reader.read(at, size).tobytes(), light=light)
+
+
+def _copies(data: bytes, *, light: bool) -> list[Copy]:
+    """The copies that a whole record names, none where its two lists differ in length.
+
+    Source: `ConsumeQueue.multiDispatchLmqQueue` 432-453.
+    """
+    record = check(data, 0)
+    if isinstance(record, Bad):
+        return []
+    pairs = parse_properties(data[record.properties : record.properties + record.properties_length])
+    queues, offsets = (pairs.get(name, b"").decode() for name in (_QUEUES, _OFFSETS))
     if not queues.strip() or not offsets.strip():
         return []
     names, numbers = _split(queues), [parse_long(part) for part in _split(offsets)]
-    if len(names) != len(numbers) or None in numbers:
+    if len(names) != len(numbers):
         return []
-    return [(name, number) for name, number in zip(names, numbers, strict=True) if number is not None]
+    queue_id = record.fixed[3]
+    return [
+        Copy(name, 0 if light and name.startswith(_LIGHT) else queue_id, number)
+        for name, number in zip(names, numbers, strict=True)
+        if number is not None and None not in numbers
+    ]
 
 
 def _split(text: str) -> list[str]:
@@ -54,85 +77,20 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def record_copies(data: bytes) -> list[Copy]:
-    """The copies that a whole record names."""
-    record = check(data, 0)
-    if isinstance(record, Bad):
-        return []
-    pairs = parse_properties(data[record.properties : record.properties + record.properties_length])
-    return copies_of({name.decode(): value.decode() for name, value in pairs.items()})
-
-
 def goes_to(data: bytes, topic: str, queue_id: int, *, light: bool) -> bool:
     """Whether bytes are a record that goes into a queue, as its own or as a copy."""
-    record = check(data, 0) if len(data) >= HEAD_SIZE else None
-    if record is None or isinstance(record, Bad):
+    if len(data) < RECORD_FIXED_V4 or int.from_bytes(data[:4]) != len(data):
+        return False
+    record = check(data, 0)
+    if isinstance(record, Bad):
         return False
     own = clean_utf8(data[record.topic : record.topic + record.topic_length]).decode()
-    number = record.fixed[3]
-    copies = [(name, queue_id_of(name, number, light=light)) for name, _ in record_copies(data)]
-    return (topic, queue_id) in [(own, number), *copies]
+    queues = {copy[:2] for copy in _copies(data, light=light)}
+    return (topic, queue_id) in {(own, record.fixed[3]), *queues}
 
 
 def has_light_queues(files: Sequence[StoreFile]) -> bool:
-    """Whether the broker had `enableLmq`: no queue of a light topic has another number than 0."""
+    """Whether the broker had `enableLmq`, which gives light queues the number 0, for all that its files tell."""
     return not any(
         file.kind == "queue" and file.queue_id and (file.topic or "").startswith(_LIGHT) for file in files
     )
-
-
-def queue_id_of(name: str, queue_id: int, *, light: bool) -> int:
-    """The number of the queue that a copy goes into: the record's own, and 0 for light queues where there are any."""
-    return 0 if light and name.startswith(_LIGHT) else queue_id
-
-
-def may_hold_copies(files: Sequence[StoreFile]) -> bool:
-    """Whether the property that names copies occurs anywhere in the log."""
-    needle = _OFFSETS.encode()
-    for file in files:
-        if file.kind != "log":
-            continue
-        with file.open() as reader:
-            tail = b""
-            for begin, end in reader.extents():
-                for start in range(begin, end, _CHUNK):
-                    chunk = reader.read(start, min(_CHUNK, end - start)).tobytes()
-                    if needle in tail + chunk:
-                        return True
-                    tail = chunk[-len(needle) :]
-    return False
-
-
-class Copies:
-    """The copies that a log's records name; read when first asked for."""
-
-    def __init__(self, files: Sequence[StoreFile]) -> None:
-        self._files = [file for file in files if file.kind == "log"]
-        self._known: dict[int, list[Copy]] | None = None
-
-    def of(self, phy_offset: int) -> list[Copy]:
-        """The copies of the record at an offset, in the order of their puts."""
-        return self._read().get(phy_offset, [])
-
-    def _read(self) -> dict[int, list[Copy]]:
-        if self._known is None:
-            self._known = {}
-            if may_hold_copies(self._files):
-                for file in self._files:
-                    self._read_file(file, self._known)
-        return self._known
-
-    @staticmethod
-    def _read_file(file: StoreFile, known: dict[int, list[Copy]]) -> None:
-        def passed(_: Gap) -> None:
-            """Gaps are the log's findings."""
-
-        columns = ["phy_offset", "properties"]
-        for _, batch in decode([file], tables=["commit_log"], columns=columns, on_gap=passed):
-            rows: Any = zip(
-                batch.column("phy_offset").to_pylist(), batch.column("properties").to_pylist(), strict=True
-            )
-            for offset, pairs in rows:
-                copies = copies_of(dict(pairs))
-                if copies:
-                    known[offset] = copies

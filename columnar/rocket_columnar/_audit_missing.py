@@ -11,7 +11,6 @@ from rocket_columnar._audit_look import UNIT
 from rocket_columnar._audit_marks import MOST, stretches
 from rocket_columnar._audit_names import is_safe
 from rocket_columnar._audit_result import AFTER, BEFORE, NEWEST, KeyRun, RangeResult, UnitRun
-from rocket_columnar._audit_scan import COMMIT, NOT, Requests
 from rocket_columnar.store import find_files
 
 if TYPE_CHECKING:
@@ -21,9 +20,10 @@ if TYPE_CHECKING:
 
     from rocket_columnar._audit_plan import Plan
     from rocket_columnar._audit_range import Frames
+    from rocket_columnar._audit_scan import Requests
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_missing", "files_by_queue", "files_now", "to_queue"]
+__all__ = ["check_missing", "files_by_queue", "files_now"]
 
 _HASHES: Final = 1 << 16
 
@@ -33,7 +33,6 @@ def check_missing(
 ) -> NDArray[np.int8]:
     """Records without a unit and keys without an entry; where each record lies: BEFORE, NEWEST or AFTER."""
     every = frames.all
-    queueing = to_queue(every)
     has_unit = queued != 0
     key_frame = np.repeat(np.arange(every.phy_offset.size), every.key_count)
     has_entry = np.zeros(every.phy_offset.size, np.bool_)
@@ -47,22 +46,16 @@ def check_missing(
     if dispatched.size:
         result.dispatched = int(every.phy_offset[dispatched[0]])
     where[behind:] = AFTER
-    due = np.flatnonzero((queueing | (every.key_count > 0))[behind:])
+    due = np.flatnonzero((every.queued | (every.key_count > 0))[behind:])
     if due.size:
         result.due = int(due.size), int(every.phy_offset[behind + due[0]])
-    lacking = np.flatnonzero(queueing & ~has_unit)
+    lacking = np.flatnonzero(every.queued & ~has_unit)
     if lacking.size:
         _missing_units(plan, frames, lacking, where, result)
     absent = np.flatnonzero(seen == 0)
     if absent.size:
         _missing_keys(every, key_frame, absent, where, result)
     return where
-
-
-def to_queue(every: Requests) -> NDArray[np.bool_]:
-    """Which records go into consume queues (LOG-DSP-7)."""
-    queueing: NDArray[np.bool_] = (every.transaction == NOT) | (every.transaction == COMMIT)
-    return queueing & every.dispatched
 
 
 def _missing_keys(

@@ -99,6 +99,12 @@ class Requests:
     key_count: NDArray[np.int32]
     key_hash: NDArray[np.int32]
 
+    @property
+    def queued(self) -> NDArray[np.bool_]:
+        """Which records go into consume queues (LOG-DSP-7)."""
+        queued: NDArray[np.bool_] = (self.transaction == NOT) | (self.transaction == COMMIT)
+        return queued & self.dispatched
+
     @staticmethod
     def joined(parts: list[Requests]) -> Requests:
         """Batches as one."""

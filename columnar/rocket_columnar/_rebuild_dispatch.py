@@ -13,24 +13,25 @@ from zlib import crc32
 
 import numpy as np
 
-from rocket_columnar._audit_dispatch import COMMIT, NOT, Requests, TopicNames, requests
+from rocket_columnar._audit_dispatch import Requests, TopicNames, requests
 from rocket_columnar._audit_finding import Finding, finding
-from rocket_columnar._audit_lmq import Copies, may_hold_copies
+from rocket_columnar._audit_lmq import batch_copies
 from rocket_columnar._audit_log import gap_finding
 from rocket_columnar._audit_names import is_safe
+from rocket_columnar._rebuild_queue import Units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from rocket_columnar._rebuild_ext import Addresses
+    from rocket_columnar._rebuild_queue import QueueWriter
     from rocket_columnar.decode import Gap
     from rocket_columnar.store import StoreFile
 
-__all__ = ["KEYS", "RECORDS", "UNIT", "Dispatched", "dispatch_log"]
+__all__ = ["KEYS", "RECORDS", "UNIT", "Dispatched", "dispatch_log", "put_run", "queue_runs", "units_of"]
 
-_LMQ: Final = "%LMQ%"
 _AT_ONCE: Final = 1 << 20
 
 UNIT: Final = np.dtype(
@@ -70,7 +71,9 @@ class Dispatched:
     findings: tuple[Finding, ...]
 
 
-def dispatch_log(file: StoreFile, directory: Path, *, last: bool, buckets: int) -> Dispatched:
+def dispatch_log(
+    file: StoreFile, directory: Path, *, last: bool, buckets: int, light: bool = True
+) -> Dispatched:
     """Dispatches one log file into `directory`, which is made.
 
     Args:
@@ -78,6 +81,7 @@ def dispatch_log(file: StoreFile, directory: Path, *, last: bool, buckets: int) 
         directory: gets columns of keys, records and units.
         last: whether no other file follows: a gap at its end is then a torn write.
         buckets: as `plan_rebuild` says.
+        light: whether light queues have the number 0, as `plan_rebuild` says.
 
     Raises:
         OSError: reading or writing fails.
@@ -91,7 +95,6 @@ def dispatch_log(file: StoreFile, directory: Path, *, last: bool, buckets: int) 
         findings.append(gap_finding(file, size, gap, tail=tail, live=False))
 
     topics = TopicNames()
-    copies = Copies([file]) if may_hold_copies([file]) else None
     units: list[NDArray[np.void]] = []
     records = keys = 0
     first_time: int | None = None
@@ -115,7 +118,7 @@ def dispatch_log(file: StoreFile, directory: Path, *, last: bool, buckets: int) 
             columns.add("key_time", batch.store_timestamp[owner])
             columns.add("record_offset", batch.phy_offset[chosen])
             columns.add("record_time", times)
-            units += _units_of(batch, topics, copies)
+            units.append(units_of(file, batch, topics, light=light))
     counts = _write_units(directory, units, topics, buckets, file, findings)
     return Dispatched(records, keys, first_time, tail_time, counts, tuple(findings))
 
@@ -138,28 +141,41 @@ class _Columns:
         self._files[name].write(np.ascontiguousarray(values, self._types[name]).data)
 
 
-def _units_of(batch: Requests, topics: TopicNames, copies: Copies | None) -> Iterator[NDArray[np.void]]:
+def units_of(file: StoreFile, batch: Requests, topics: TopicNames, *, light: bool) -> NDArray[np.void]:
     """Units of a batch in the order of their puts: of each record its own, then its copies'."""
-    kinds = batch.transaction
-    chosen = np.flatnonzero(((kinds == NOT) | (kinds == COMMIT)) & batch.dispatched)
+    chosen = np.flatnonzero(batch.queued)
     own = np.zeros(chosen.size, UNIT)
     for name in ("topic", "queue_id", "phy_offset", "size", "tags_code", "store_timestamp"):
         own[name] = getattr(batch, name)[chosen]
     own["logical_offset"] = batch.queue_offset[chosen]
-    if copies is None:
-        yield own
-        return
-    done = 0
-    for number, place in enumerate(chosen.tolist()):
-        for name, logical in copies.of(int(batch.phy_offset[place])):
-            yield own[done : number + 1]
-            done = number + 1
-            copy = own[number : number + 1].copy()
-            copy["topic"], copy["logical_offset"], copy["is_copy"] = topics.number(name), logical, True
-            if name.startswith(_LMQ):
-                copy["queue_id"] = 0
-            yield copy
-    yield own[done:]
+    behind, copied = [], []
+    for place, copies in batch_copies(file, batch, light=light):
+        number = int(np.searchsorted(chosen, place))
+        for topic, queue_id, logical in copies:
+            behind.append(number + 1)
+            copied.append((topics.number(topic), queue_id, *own[number].item()[2:5], logical, 0, True))
+    return np.insert(own, behind, np.array(copied, UNIT)) if copied else own
+
+
+def queue_runs(units: NDArray[np.void]) -> list[NDArray[np.void]]:
+    """Units that lie queue by queue, cut where the queue changes, and where copies begin and end."""
+    changes = [np.diff(units[name]) != 0 for name in ("topic", "queue_id", "is_copy")]
+    return np.split(units, np.flatnonzero(np.logical_or.reduce(changes)) + 1) if units.size else []
+
+
+def put_run(run: NDArray[np.void], writer: QueueWriter, addresses: Addresses) -> None:
+    """Puts a run of `queue_runs` into its queue; copies never get an ext address."""
+    tags = run["tags_code"].astype(np.int64)
+    if not run["is_copy"][0]:
+        tags = addresses.take(tags, run["store_timestamp"])
+    writer.put(
+        Units(
+            run["phy_offset"].astype(np.int64),
+            run["size"].astype(np.int32),
+            tags,
+            run["logical_offset"].astype(np.int64),
+        )
+    )
 
 
 def _write_units(

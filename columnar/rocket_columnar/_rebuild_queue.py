@@ -63,9 +63,12 @@ class QueueWriter:
             self._put_one(end, units, number)
 
     def _put_one(self, end: int, units: Units, number: int) -> None:
-        """One put; a gap before it is only logged by 4.9.3."""
+        """One put; a gap before it is only logged by 4.9.3, and one that is passed over makes the next file all the same."""
         logical = int(units.logical_offset[number])
-        if end <= self._max_phy_offset or (logical != 0 and logical * _SIZE < self._position):
+        if end <= self._max_phy_offset:
+            return
+        if logical != 0 and logical * _SIZE < self._position:
+            self._file()
             return
         one = slice(number, number + 1)
         self._append(units.packed()[one])
@@ -85,15 +88,19 @@ class QueueWriter:
     def _append(self, raw: NDArray[np.void]) -> None:
         data = memoryview(raw.tobytes())
         while data:
-            base = self._position - self._position % self._file_size
-            part = data[: base + self._file_size - self._position]
-            path = self._directory / f"{base:020}"
-            if not path.exists():
-                self._directory.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as file:
-                    file.truncate(self._file_size)
-            with path.open("r+b") as file:
-                file.seek(self._position - base)
+            at = self._position % self._file_size
+            part = data[: self._file_size - at]
+            with self._file().open("r+b") as file:
+                file.seek(at)
                 file.write(part)
             self._position += len(part)
             data = data[len(part) :]
+
+    def _file(self) -> Path:
+        """The file that the next unit goes into, made where it is missing."""
+        path = self._directory / f"{self._position - self._position % self._file_size:020}"
+        if not path.exists():
+            self._directory.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                file.truncate(self._file_size)
+        return path

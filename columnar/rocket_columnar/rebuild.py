@@ -18,25 +18,25 @@ import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT
 
-from rocket_columnar._audit_dispatch import COMMIT, NOT, Requests, TopicNames, requests
+from rocket_columnar._audit_dispatch import Requests, TopicNames, requests
 from rocket_columnar._audit_ext import ExtUnits
 from rocket_columnar._audit_files import usual_size
 from rocket_columnar._audit_finding import Finding, finding
 from rocket_columnar._audit_index_read import read_headers
-from rocket_columnar._audit_lmq import Copies, Copy, may_hold_copies
+from rocket_columnar._audit_lmq import has_light_queues
 from rocket_columnar._audit_log import gap_finding
 from rocket_columnar._audit_names import is_safe
+from rocket_columnar._rebuild_dispatch import put_run, queue_runs, units_of
 from rocket_columnar._rebuild_ext import Addresses
 from rocket_columnar._rebuild_index import IndexWriter, zone_of
 from rocket_columnar._rebuild_missing import drop_unchanged
-from rocket_columnar._rebuild_queue import QueueWriter, Units
+from rocket_columnar._rebuild_queue import QueueWriter
 from rocket_columnar.geometry import resolve
 from rocket_columnar.store import find_files, protected_directories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.decode import Gap
@@ -48,7 +48,6 @@ PARTS: Final = ("index", "consumequeue", "consumequeue_ext")
 """The directories that a rebuild writes."""
 
 _QUEUE_FILE_SIZE: Final = 6_000_000  # 4.9.3's default, `MessageStoreConfig.mappedFileSizeConsumeQueue`
-_LMQ: Final = "%LMQ%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +188,7 @@ class _Work:
         self._ext = ExtUnits(files)
         self._writers: dict[tuple[str, int], tuple[QueueWriter, Addresses] | None] = {}
         self._topics = TopicNames()
-        self._copies = Copies(files) if may_hold_copies(files) else None
+        self._light = has_light_queues(files)
 
     def run(self, logs: Sequence[StoreFile]) -> None:
         """Dispatches every record of the log."""
@@ -210,38 +209,12 @@ class _Work:
 
     def _queue(self, batch: Requests, file: StoreFile) -> None:
         """Puts a batch's units, queue by queue."""
-        kinds = batch.transaction
-        chosen = np.flatnonzero(((kinds == NOT) | (kinds == COMMIT)) & batch.dispatched)
-        if not chosen.size:
-            return
-        topic, queue_id = batch.topic[chosen], batch.queue_id[chosen]
-        order = np.lexsort((chosen, queue_id, topic))
-        chosen, topic, queue_id = chosen[order], topic[order], queue_id[order]
-        changes = np.flatnonzero((np.diff(topic) != 0) | (np.diff(queue_id) != 0)) + 1
-        for part in np.split(chosen, changes):
-            name, number = self._topics.names[batch.topic[part[0]]], int(batch.queue_id[part[0]])
-            at = int(batch.phy_offset[part[0]]) - file.base_offset
-            writer = self._writer(name, number, file.name, at)
+        units = units_of(file, batch, self._topics, light=self._light)
+        for run in queue_runs(units[np.lexsort((units["queue_id"], units["topic"]))]):
+            name, number = self._topics.names[run["topic"][0]], int(run["queue_id"][0])
+            writer = self._writer(name, number, file.name, int(run["phy_offset"][0]) - file.base_offset)
             if writer is not None:
-                tags = writer[1].take(batch.tags_code[part], batch.store_timestamp[part])
-                writer[0].put(_units(batch, part, tags, batch.queue_offset[part]))
-        if self._copies is not None:
-            self._put_copies(batch, np.sort(chosen), file, self._copies)
-
-    def _put_copies(
-        self, batch: Requests, chosen: NDArray[np.int64], file: StoreFile, copies: Copies
-    ) -> None:
-        """Units of multi-dispatch: one more for each queue that the record names; never with an ext address."""
-        for place in chosen.tolist():
-            offset = int(batch.phy_offset[place])
-            wanted: Sequence[Copy] = copies.of(offset)
-            for name, logical in wanted:
-                number = 0 if name.startswith(_LMQ) else int(batch.queue_id[place])
-                writer = self._writer(name, number, file.name, offset - file.base_offset)
-                if writer is not None:
-                    one = np.array([place])
-                    units = _units(batch, one, batch.tags_code[one], np.array([logical], np.int64))
-                    writer[0].put(units)
+                put_run(run, *writer)
 
     def _writer(self, topic: str, queue_id: int, file: str, at: int) -> tuple[QueueWriter, Addresses] | None:
         """The writer of a queue, or None where its topic cannot be a directory; that is told once."""
@@ -264,9 +237,3 @@ class _Work:
                 target = self._staging / "consumequeue_ext" / (file.topic or "") / str(file.queue_id)
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file.path, target / file.path.name)
-
-
-def _units(
-    batch: Requests, part: NDArray[np.int64], tags: NDArray[np.int64], logical: NDArray[np.int64]
-) -> Units:
-    return Units(batch.phy_offset[part], batch.size[part], tags, logical)

@@ -22,12 +22,21 @@ from rocket_spec.layout import QUEUE_UNIT, Geometry
 
 from rocket_columnar._audit_ext import ExtUnits
 from rocket_columnar._audit_index_read import read_headers
+from rocket_columnar._audit_lmq import has_light_queues
 from rocket_columnar._put_many import plain
-from rocket_columnar._rebuild_dispatch import KEYS, RECORDS, UNIT, Dispatched, dispatch_log
+from rocket_columnar._rebuild_dispatch import (
+    KEYS,
+    RECORDS,
+    UNIT,
+    Dispatched,
+    dispatch_log,
+    put_run,
+    queue_runs,
+)
 from rocket_columnar._rebuild_ext import Addresses
 from rocket_columnar._rebuild_index import IndexWriter, zone_of
 from rocket_columnar._rebuild_missing import Twin, drop_unchanged, index_begins, settled_names, twin_of
-from rocket_columnar._rebuild_queue import QueueWriter, Units
+from rocket_columnar._rebuild_queue import QueueWriter
 from rocket_columnar.index_file import IndexFile
 from rocket_columnar.rebuild import _geometry, _queue_size
 from rocket_columnar.store import find_files
@@ -78,6 +87,11 @@ class RebuildPlan:
     geometry: Geometry
     queue_file_size: int
     buckets: int
+
+    @property
+    def light(self) -> bool:
+        """Whether light queues have the number 0."""
+        return has_light_queues(self.files)
 
 
 class IndexPlan(NamedTuple):
@@ -248,24 +262,12 @@ def write_queues(
             continue
         names = json.loads((part / "topics.json").read_text("utf-8"))
         units = np.fromfile(part / "units", UNIT, count, offset=before * UNIT.itemsize)
-        changes = [np.diff(units[name]) != 0 for name in ("topic", "queue_id", "is_copy")]
-        for run in np.split(units, np.flatnonzero(np.logical_or.reduce(changes)) + 1):
+        for run in queue_runs(units):
             key = names[run["topic"][0]], int(run["queue_id"][0])
             if key not in writers:
                 path = directory / "consumequeue" / key[0] / str(key[1])
                 writers[key] = QueueWriter(path, queue_file_size), Addresses(ext, *key)
-            writer, addresses = writers[key]
-            tags = run["tags_code"].astype(np.int64)
-            if not run["is_copy"][0]:
-                tags = addresses.take(tags, run["store_timestamp"])
-            writer.put(
-                Units(
-                    run["phy_offset"].astype(np.int64),
-                    run["size"].astype(np.int32),
-                    tags,
-                    run["logical_offset"].astype(np.int64),
-                )
-            )
+            put_run(run, *writers[key])
     made = [f"consumequeue/{topic}/{number}" for topic, number in writers]
     return [place for place in made if (directory / place).exists()] + _copy_ext(
         files, writers.keys(), directory

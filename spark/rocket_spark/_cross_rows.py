@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-from rocket_columnar._audit_dispatch import COMMIT, NOT, TopicNames, requests
-from rocket_columnar._audit_lmq import Copies, may_hold_copies
+from rocket_columnar._audit_dispatch import TopicNames, requests
+from rocket_columnar._audit_lmq import batch_copies
 from rocket_columnar.decode import decode
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT, Geometry
@@ -81,15 +81,14 @@ def _grouped(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
 def record_rows(task: FileTask) -> Iterator[dict[str, Any]]:
     """Records of a log file, each with the hashes of its keys and the queues that it was copied to."""
     names = TopicNames()
-    copies = Copies([task.file]) if may_hold_copies([task.file]) else None
     for batch in requests(task.file, names, lambda _: None):
         bounds = np.zeros(batch.phy_offset.size + 1, np.int32)
         np.cumsum(batch.key_count, out=bounds[1:])
-        kinds = batch.transaction
-        offsets = batch.phy_offset.tolist()
+        copied: list[list[str]] = [[]] * batch.phy_offset.size
+        for place, copies in batch_copies(task.file, batch, light=True):
+            copied[place] = [copy.topic for copy in copies]
         bounded: Any = pa.array(bounds)
         topics: Any = pa.array(batch.topic)
-        copied = [[name for name, _ in copies.of(offset)] for offset in offsets] if copies else None
         yield {
             "place": batch.phy_offset - task.file.base_offset,
             "phy_offset": batch.phy_offset,
@@ -98,9 +97,9 @@ def record_rows(task: FileTask) -> Iterator[dict[str, Any]]:
             "queue_id": batch.queue_id,
             "queue_offset": batch.queue_offset,
             "tags_code": batch.tags_code,
-            "queued": ((kinds == NOT) | (kinds == COMMIT)) & batch.dispatched,
+            "queued": batch.queued,
             "keys": pa.ListArray.from_arrays(bounded, pa.array(batch.key_hash)),
-            "copies": pa.array(copied or [[]] * len(offsets), pa.list_(pa.string())),
+            "copies": pa.array(copied, pa.list_(pa.string())),
         }
 
 

@@ -61,6 +61,7 @@ class _LogTask:
     file: StoreFile
     last: bool
     buckets: int
+    light: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def _dispatch(
 ) -> tuple[dict[str, list[str]], dict[str, list[Dispatched]]]:
     """The first phase, log file by log file: for each store the attempts, and what they hold."""
     tasks = [
-        _LogTask(name, file, file is plan.logs[-1], plan.buckets)
+        _LogTask(name, file, file is plan.logs[-1], plan.buckets, plan.light)
         for name, plan in job.plans.items()
         for file in plan.logs
     ]
@@ -189,7 +190,7 @@ def _dispatch(
 def dispatch_task(task: _LogTask, attempts: str) -> tuple[str, dict[str, Any]]:
     """In a task: one log file."""
     with attempt(attempts, "log") as folder:
-        done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets)
+        done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
     return folder.name, asdict(done)
 
 
