@@ -89,25 +89,23 @@ def _by_join(
     few = len(hashes) * _SPARSE < header.index_count
     if few or header.index_count < 2 or chains.entries_position != 40 + 4 * slots or last > len(words):
         return None
-    from rocket_columnar._join_index import ODD, join_keys
+    from rocket_columnar._join_index import join_keys
 
     begin = header.begin_timestamp
     seconds = -((begin - window[0]) // 1000), (window[1] - begin) // 1000
     joined = join_keys(words, slots, header.index_count, seconds, hashes, rooms, threads)
     if joined is None:
         return None
-    counts, found = joined
-    bounds = np.zeros(len(hashes) + 1, np.int64)
-    odd = np.flatnonzero(counts == ODD)
+    bounds, found, odd = joined
     if odd.size:
         walked = _by_walks(chains, hashes[odd], rooms[odd] if len(rooms) > 1 else rooms, window, threads)
         if not isinstance(walked, Hits):
             return int(odd[walked])
-        counts[odd] = 0
-        before = np.cumsum(counts, dtype=np.int64)[odd]
-        counts[odd] = np.diff(walked.bounds)
-        found = np.insert(found, np.repeat(before, counts[odd]), walked.phy_offsets)
-    np.cumsum(counts, out=bounds[1:])
+        counts = np.diff(walked.bounds)
+        found = np.insert(found, np.repeat(bounds[odd], counts), walked.phy_offsets)
+        more = np.zeros(len(hashes), np.int64)
+        more[odd] = counts
+        bounds[1:] += np.cumsum(more)
     return Hits(bounds, found)
 
 

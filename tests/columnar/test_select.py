@@ -58,6 +58,7 @@ def every_way(
         monkeypatch.setattr("rocket_columnar.index_file.COMPILED_FROM", compiled_from)
         monkeypatch.setattr("rocket_columnar.select._PART", part)
         monkeypatch.setattr("rocket_columnar._join_index._PART", part)
+        monkeypatch.setattr("rocket_columnar._join_index._BLOCK", part)
         monkeypatch.setattr("rocket_columnar.select._SPARSE", sparse)
         try:
             results.append(lists(file.select_many(hashes, room, begin, end, threads=threads)))
@@ -124,7 +125,7 @@ def test_every_way_gives_the_same_on_damaged_files(
 def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rocket_columnar._join_index._ROOM", 1)  # hits go beyond it, part after part
+    monkeypatch.setattr("rocket_columnar._join_index._BLOCK", 8)
     monkeypatch.setattr("rocket_columnar._join_index._PART", 50)
     path, geometry = tmp_path / NAME, Geometry(40, 2000)
     filled(path, geometry, 1500, random.Random(3))  # noqa: S311
@@ -134,13 +135,38 @@ def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
     for threads in (1, 2):
         joined = join_keys(words, 40, 1501, (0, 1 << 31), hashes, rooms, threads)
         assert joined is not None
-        counts, offsets = joined
+        bounds, offsets, left = joined
+        assert not left.size
         with IndexFile.open_for_reading(path, geometry) as file:
             singles = [file.select(f"T#{number % 35}", 100, 0, FOREVER) for number in range(70)]
-        assert counts.tolist() == [len(found) for found in singles]
-        assert offsets.tolist() == [offset for found in singles for offset in found]
+        assert lists(Hits(bounds, offsets)) == singles
         assert len(offsets) > 70 * 20
     assert join_keys(words, 40, 1501, (1, 1 << 31), hashes, rooms, 1) is None  # an entry before the window
+
+
+@pytest.mark.parametrize("part", [1, 60, 1 << 14])
+@pytest.mark.parametrize("slots", [1, 2, 3, 1000, 1 << 16, 99_991])
+def test_hashes_of_the_whole_range_stay_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slots: int, part: int
+) -> None:
+    dice = random.Random(slots)  # noqa: S311
+    base = [0, 1, slots, (1 << 31) - 1, (1 << 31) - slots, *(dice.randrange(1 << 31) for _ in range(20))]
+    near = [number + step * slots for number in base for step in (-2, -1, 0, 1, 2)]  # of the same slot
+    hashes = np.array([number for number in near if 0 <= number < 1 << 31], np.int32)
+    put = hashes[[dice.randrange(len(hashes)) for _ in range(300)]]
+    monkeypatch.setattr("rocket_columnar._join_index._PART", part)
+    path, geometry = tmp_path / NAME, Geometry(slots, 400)
+    with IndexFile(path, *geometry, end_timestamp=T) as file:
+        file.put_many(put, np.arange(300, dtype=np.int64) - 150, np.full(300, T))
+    for threads in (1, 2):
+        joined = join_keys(
+            np.fromfile(path, np.uint32), slots, 301, (0, 0), hashes, np.array([99], np.int64), threads
+        )
+        assert joined is not None
+        bounds, offsets, left = joined
+        assert not left.size
+        expected = [[number - 150 for number in range(299, -1, -1) if put[number] == one] for one in hashes]
+        assert lists(Hits(bounds, offsets)) == expected
 
 
 def test_a_cycle_without_a_hit_is_told_by_every_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
