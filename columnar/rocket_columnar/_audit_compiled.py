@@ -85,7 +85,7 @@ _CHARACTERS: Final = np.array(
 
 
 @jit
-def _text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
+def text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
     """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 where it is not well formed."""
     good = True
     while at < end:
@@ -110,7 +110,7 @@ def _hash(window: NDArray[np.uint8], at: int, length: int, code: int) -> Any:
     """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 of what is not well formed."""
     if _is_ascii(window, at, length):
         return _ascii_hash(window, at, length, code)
-    return _text_hash(window, at, at + length, code)
+    return text_hash(window, at, at + length, code)
 
 
 @jit

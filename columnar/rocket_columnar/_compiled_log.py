@@ -1,7 +1,6 @@
-"""Compiled loops of the commit-log scan: framing, fixed fields, and bytes moved into columns.
+"""Compiled loops over the records of a log: their frames, bytes moved into columns, distinct strings, checksums.
 
-Imported only where a log is large. A window holds bytes of the file; every place is an offset in it.
-Indices of `longs`, `ints` and `spans` are the constants below.
+Imported only where a log is large. A window holds bytes of the file, and `SLACK` bytes more.
 """
 
 from __future__ import annotations
@@ -11,129 +10,53 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_columnar._numba import jit, long
+from rocket_columnar._compiled_bytes import SLACK, address, byte, copy, find, i32, i64
+from rocket_columnar._numba import inlined, jit, long
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "BODY",
-    "BODY_LENGTH",
-    "INTS",
-    "LONGS",
-    "PROPERTIES",
-    "PROPERTIES_LENGTH",
-    "SPANS",
-    "START",
-    "TOPIC",
-    "TOPIC_LENGTH",
-    "check_bodies",
-    "crc_table",
-    "frames",
-    "gather",
-    "intern",
-]
-
-LONGS: Final = (
-    "queue_offset",
-    "phy_offset",
-    "born_timestamp",
-    "store_timestamp",
-    "prepared_transaction_offset",
-    "body_crc",
-)
-INTS: Final = ("size", "queue_id", "flag", "sys_flag", "reconsume_times")
-START, BODY, BODY_LENGTH, TOPIC, TOPIC_LENGTH, PROPERTIES, PROPERTIES_LENGTH = range(7)
-SPANS: Final = 7
+__all__ = ["check_bodies", "crc_table", "frame", "gather", "intern"]
 
 _FIXED: Final = RECORD_FIXED_V4
 _MAGIC: Final = MESSAGE_MAGIC
 
 
-@jit
-def _i32(window: NDArray[np.uint8], at: int) -> Any:
-    return long(
-        np.int32(
-            np.uint32(window[at]) << np.uint32(24)
-            | np.uint32(window[at + 1]) << np.uint32(16)
-            | np.uint32(window[at + 2]) << np.uint32(8)
-            | np.uint32(window[at + 3])
-        )
-    )
+@inlined
+def frame(at: int, end_of_window: int, room: int, position: int) -> Any:
+    """Where the parts of a record lie, if one verifies and lies whole before the window's end.
 
+    `room` is what the file has from `at` on, `position` the physical offset there. What verifies is what
+    `_record.check_head` and `check` let pass.
 
-@jit
-def _i64(window: NDArray[np.uint8], at: int) -> Any:
-    return _i32(window, at) << 32 | (_i32(window, at + 4) & 0xFFFFFFFF)
-
-
-@jit
-def frames(  # noqa: PLR0915 - one record, field after field
-    window: NDArray[np.uint8],
-    size: int,
-    at: int,
-    room: int,
-    position: int,
-    longs: NDArray[np.int64],
-    ints: NDArray[np.int32],
-    spans: NDArray[np.int32],
-) -> tuple[int, int]:
-    """Records from `at` on, as many as verify, lie whole in the window's first `size` bytes, and fit.
-
-    `room` is what the file has from `at` on, `position` the physical offset there. Returns how many
-    records, and where the next begins. What verifies is what `_record.check_head` and `check` let pass.
+    Returns:
+        Its bytes, 0 for none; the places of its store timestamp and of its body, the body's length, the place of its
+        topic, the topic's length, and the place of its properties, which reach to its end.
     """
-    count = 0
-    while count < longs.shape[1] and at + _FIXED <= size:
-        total = _i32(window, at)
-        if _i32(window, at + 4) != _MAGIC or not _FIXED <= total <= room or at + total > size:
-            break
-        if _i64(window, at + 28) != position:
-            break
-        sys_flag = _i32(window, at + 36)
-        born = 20 if sys_flag & 16 else 8
-        after_born = at + 48 + born
-        after_store = after_born + 8 + (20 if sys_flag & 32 else 8)
+    total, after_born, body = long(0), long(0), long(0)
+    body_length, topic, topic_length, properties = long(0), long(0), long(0), long(0)
+    verifies = False
+    if at + _FIXED <= end_of_window:
+        total = i32(at)
         end = at + total
-        body = after_store + 16
-        if body + 3 > end:
-            break
-        body_length = max(_i32(window, body - 4), 0)
-        topic = body + body_length + 1
-        if topic + 2 > end:
-            break
-        topic_length = long(window[topic - 1])
-        properties = topic + topic_length + 2
-        if topic_length > 127 or properties > end:
-            break
-        length = long(window[properties - 2]) << 8 | long(window[properties - 1])
-        if length > 0x7FFF:
-            length = long(0)
-        if properties + length != end:
-            break
-        longs[0, count] = _i64(window, at + 20)
-        longs[1, count] = position
-        longs[2, count] = _i64(window, at + 40)
-        longs[3, count] = _i64(window, after_born)
-        longs[4, count] = _i64(window, after_store + 4)
-        longs[5, count] = _i32(window, at + 8) & 0xFFFFFFFF
-        ints[0, count] = total
-        ints[1, count] = _i32(window, at + 12)
-        ints[2, count] = _i32(window, at + 16)
-        ints[3, count] = sys_flag
-        ints[4, count] = _i32(window, after_store)
-        spans[0, count] = at
-        spans[1, count] = body
-        spans[2, count] = body_length
-        spans[3, count] = topic
-        spans[4, count] = topic_length
-        spans[5, count] = properties
-        spans[6, count] = length
-        count += 1
-        at = end
-        room -= total
-        position += total
-    return count, at
+        if (
+            i32(at + 4) == _MAGIC
+            and _FIXED <= total <= room
+            and end <= end_of_window
+            and i64(at + 28) == position
+        ):
+            sys_flag = i32(at + 36)
+            after_born = at + (68 if sys_flag & 16 else 56)
+            body = after_born + (44 if sys_flag & 32 else 32)
+            body_length = max(i32(body - 4), 0)
+            topic = body + body_length + 1
+            if topic + 2 <= end:
+                topic_length = byte(topic - 1)
+                properties = topic + topic_length + 2
+                if topic_length < 128 and properties <= end:
+                    length = i32(properties - 4) & 0xFFFF
+                    verifies = properties + (length if length < 0x8000 else 0) == end
+    return total if verifies else 0, after_born, body, body_length, topic, topic_length, properties
 
 
 @jit
@@ -144,25 +67,18 @@ def gather(
     offsets: NDArray[np.int32],
     data: NDArray[np.uint8],
 ) -> None:
-    """Fills `data` with the item of each start, one behind the other, `offsets` telling where.
+    """Fills `data`, less its slack, with the item of each start, one behind the other, `offsets` telling where.
 
     An item whose start is negative lies at -1 - start of `extra`.
     """
+    to, base, other = address(data), address(window), address(extra)
     for i in range(len(starts)):
-        begin, end = long(offsets[i]), long(offsets[i + 1])
-        start = long(starts[i])
-        if end - begin > 64 and start >= 0:
-            data[begin:end] = window[start : start + end - begin]
-        elif start >= 0:
-            for j in range(end - begin):
-                data[begin + j] = window[start + j]
-        else:
-            for j in range(end - begin):
-                data[begin + j] = extra[j - 1 - start]
+        begin, start = long(offsets[i]), long(starts[i])
+        copy(to + begin, base + start if start >= 0 else other - 1 - start, offsets[i + 1] - begin)
 
 
 @jit
-def intern(  # noqa: C901 - one probe, as compiled code has it
+def intern(
     window: NDArray[np.uint8],
     starts: NDArray[np.int32],
     lengths: NDArray[np.int32],
@@ -173,46 +89,23 @@ def intern(  # noqa: C901 - one probe, as compiled code has it
     used: int,
     numbers: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """The number of each item from `first` on among the distinct ones, new ones added to `pool`.
+    """The number of each item from `first` on among the distinct ones, new ones added to `pool`; see `find`.
 
-    `table` (a power of two long, -1 where free) leads from hashes to numbers, item `n` being
-    `pool[bounds[n]:bounds[n + 1]]`. Returns the first item that found no room, and how many are known.
+    Returns the first item that found no room, and how many are known.
     """
-    mask = len(table) - 1
-    last = -1
+    base, pool_place = address(window), address(pool)
     for i in range(first, len(starts)):
-        start, length = long(starts[i]), long(lengths[i])
-        number = last
-        place = -1
-        while True:
-            if number >= 0 and bounds[number + 1] - bounds[number] == length:
-                begin = bounds[number]
-                same = 0
-                while same < length and pool[begin + same] == window[start + same]:
-                    same += 1
-                if same == length:
-                    break
-            if place < 0:
-                code = np.uint64(0xCBF29CE484222325)
-                for j in range(length):
-                    code = (code ^ np.uint64(window[start + j])) * np.uint64(0x100000001B3)
-                place = long((code ^ (code >> np.uint64(32))) & np.uint64(mask))
-            else:
-                place = (place + 1) & mask
-            number = long(table[place])
-            if number < 0:
-                if used + 1 >= len(bounds) or used * 2 >= mask or bounds[used] + length > len(pool):
-                    return i, used
-                number = used
-                begin = bounds[number]
-                for j in range(length):
-                    pool[begin + j] = window[start + j]
-                bounds[number + 1] = begin + length
-                table[place] = number
-                used += 1
-                break
+        at, length = base + long(starts[i]), long(lengths[i])
+        number, place = find(at, length, table, pool_place, bounds)
+        if number < 0:
+            number, end = long(used), bounds[used] + length
+            if used + 1 >= len(bounds) or used * 2 >= len(table) or end + SLACK > len(pool):
+                return i, used
+            copy(pool_place + bounds[used], at, length)
+            table[place] = used
+            used += 1
+            bounds[used] = end
         numbers[i] = number
-        last = number
     return len(starts), used
 
 

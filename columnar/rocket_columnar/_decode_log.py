@@ -77,7 +77,7 @@ class LogState:
 
     def scanned(self, size: int, count: int) -> None:
         """So many bytes of records went through the scan."""
-        self._mean = size // max(count, 1)
+        self._mean = size // count
 
     def drop(self) -> None:
         """Lets go of the file: it is closed next."""
@@ -147,11 +147,11 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
         if scan is not None:
             if rows.count:
                 yield rows.count, rows.take()
-            count, after, columns = scan.run(reader, base_offset, position, stop)
+            count, records, after, columns = scan.run(reader, base_offset, position, stop)
             if count:
                 yield count, columns
             if after > position:
-                state.scanned(after - position, count)
+                state.scanned(after - position, records)
                 position = after
                 continue
         record = walk.record(position)

@@ -16,7 +16,7 @@ from rocket_columnar import compiling
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SWAP", "jit", "long", "prefetch", "signed", "slot_of"]
+__all__ = ["SWAP", "inlined", "jit", "long", "prefetch", "signed", "slot_of"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -43,6 +43,11 @@ event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 def jit(function: _Function) -> _Function:
     """Numba's compilation, kept on disk, free of the interpreter lock, with the type as it was."""
     return cast("_Function", njit(cache=True, nogil=True)(function))
+
+
+def inlined(function: _Function) -> _Function:
+    """The same for a part of such loops, put into each place that calls it: a call hands over whole arrays."""
+    return cast("_Function", njit(nogil=True, forceinline=True)(function))
 
 
 @jit

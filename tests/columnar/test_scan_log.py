@@ -15,6 +15,21 @@ from store_bytes import blank, put, record
 if TYPE_CHECKING:
     from pathlib import Path
 
+DISPATCH = [
+    "phy_offset",
+    "size",
+    "topic",
+    "queue_id",
+    "queue_offset",
+    "sys_flag",
+    "store_timestamp",
+    "keys",
+    "uniq_key",
+    "tags",
+    "tags_code",
+]
+"""Columns that one pass over a record gives; the others are made of the places of its parts."""
+
 FIRST = "00000000000000000000"
 SCHEDULE = b"SCHEDULE_TOPIC_XXXX"
 MARKS = (
@@ -52,7 +67,10 @@ PROPERTIES = (
 
 def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[dict[str, Any]]:
     """The rows, after both ways, and the compiled one with a thread that reads ahead, gave the same and the same gaps."""
-    results = []
+    results: list[Any] = []
+    columns = options.get("columns")
+    if columns is None:
+        both_ways(path, monkeypatch, **options, columns=DISPATCH)
     for threshold, threads in ((1 << 60, 1), (0, 1), (0, 2)):
         monkeypatch.setattr(_decode_log, "COMPILED_FROM", threshold)
         gaps: list[Gap] = []
@@ -64,7 +82,15 @@ def both_ways(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> li
             rows += batch.to_pylist()
         results.append((rows, gaps))
     assert results[0] == results[1] == results[2]
-    return results[1][0]
+    rows = results[1][0]
+    assert columns is None or all(list(row) == columns for row in rows)
+    return rows
+
+
+def pieces_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has a scan read so many bytes at once."""
+    for name in ("_PIECE", "_LARGE_PIECE"):
+        monkeypatch.setattr(_scan_log, name, size)
 
 
 def varied(count: int, seed: int = 7) -> bytes:
@@ -96,7 +122,7 @@ def test_golden_stores(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("window", [4096, 8192, 8 << 20])
 def test_records_of_many_shapes(window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scan_log, "_WINDOW", window)
+    pieces_of(window, monkeypatch)
     put(tmp_path, f"commitlog/{FIRST}", varied(2000) + bytes(5000))
     assert len(both_ways(tmp_path / "commitlog", monkeypatch)) == 2000
 
@@ -111,7 +137,17 @@ def test_batches_have_as_many_rows_at_most(
 
 @pytest.mark.parametrize(
     "columns",
-    [["tags_code"], ["topic"], ["keys", "file"], ["crc_ok"], ["properties", "store_host"], ["body"]],
+    [
+        ["tags_code"],
+        ["topic"],
+        ["keys", "file"],
+        ["tags"],
+        ["uniq_key", "body_crc"],
+        ["prepared_transaction_offset", "reconsume_times", "flag", "born_timestamp"],
+        ["crc_ok"],
+        ["properties", "store_host"],
+        ["body"],
+    ],
 )
 def test_columns_alone(columns: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, f"commitlog/{FIRST}", varied(300))
@@ -141,7 +177,7 @@ def test_record_longer_than_the_window(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(seed)  # noqa: S311
-    monkeypatch.setattr(_scan_log, "_WINDOW", 1 << 13)
+    pieces_of(1 << 13, monkeypatch)
     original = varied(60, seed) + blank(40)
     for _ in range(15):
         data = bytearray(original)

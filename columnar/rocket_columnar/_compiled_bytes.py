@@ -1,0 +1,231 @@
+"""What compiled loops over bytes share: numbers, marks among 64 bytes, copies, and distinct strings.
+
+A place is an address here, as `address` tells one of an array that the caller holds: an array handed to a function costs
+a count of its users up and down, a call for each. Some functions look past the bytes that they are asked about, by
+less than `SLACK`: what they work on ends in as many bytes more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic as numba_intrinsic
+
+from rocket_columnar._numba import SWAP, inlined, long
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "SLACK",
+    "address",
+    "byte",
+    "byte_hash",
+    "copy",
+    "find",
+    "high_marks",
+    "i32",
+    "i64",
+    "lowest",
+    "marks",
+    "word",
+]
+
+SLACK: Final = 64
+"""Bytes behind the last one of a window, a pool or an output, whose content does not matter."""
+
+_intrinsic = cast("Callable[[Any], Any]", numba_intrinsic)
+_STEP: Final = 32
+_WORD: Final = 8
+_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
+_HALF: Final = np.uint64(32)
+_ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ONE: Final = np.uint64(1)
+_PRIME: Final = np.uint64(31)
+_LOW: Final = np.uint64(0x00000000FFFFFFFF)
+_TWOS: Final = np.uint64(0x0000FFFF0000FFFF)
+_ONES: Final = np.uint64(0x00FF00FF00FF00FF)
+_HIGH: Final = np.uint64(0x8080808080808080)
+
+
+@_intrinsic
+def address(_: Any, array: Any) -> Any:
+    """`address(array)`: where its first byte lies."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.ptrtoint(data, ir.IntType(64))
+
+    return types.int64(array), code
+
+
+def _load(builder: Any, at: Any, kind: Any) -> Any:
+    return builder.load(builder.inttoptr(at, kind.as_pointer()), align=1)
+
+
+def _number(bits: int, *, big: bool) -> Any:
+    """An intrinsic: the number of so many bits that lies at a place; big-endian ones have a sign."""
+
+    @_intrinsic
+    def number(_: Any, at: Any) -> Any:  # noqa: ARG001
+        def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            value = _load(builder, arguments[0], ir.IntType(bits))
+            if big == SWAP and bits > 8:
+                value = builder.bswap(value)
+            return (builder.sext if big else builder.zext)(value, ir.IntType(64))
+
+        return (types.int64 if big or bits == 8 else types.uint64)(types.int64), code
+
+    return number
+
+
+byte: Final = _number(8, big=False)
+"""`byte(at)`: one byte as a number that is not negative."""
+
+i32: Final = _number(32, big=True)
+"""`i32(at)`: four bytes, big-endian, as a signed number."""
+
+i64: Final = _number(64, big=True)
+"""`i64(at)`: eight bytes, big-endian, as a signed number."""
+
+word: Final = _number(64, big=False)
+"""`word(at)`: eight bytes as a number without a sign, the first the lowest."""
+
+
+def _marks(comparison: str, other: int) -> Any:
+    """An intrinsic: which of the 64 bytes from a place on compare so, as signed ones; the first is the lowest bit."""
+
+    @_intrinsic
+    def marks_of(_: Any, at: Any) -> Any:  # noqa: ARG001
+        def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            kind = ir.VectorType(ir.IntType(8), 64)
+            bits = builder.icmp_signed(
+                comparison, _load(builder, arguments[0], kind), ir.Constant(kind, [other] * 64)
+            )
+            mask = builder.bitcast(bits, ir.IntType(64))
+            return mask if SWAP else builder.bitreverse(mask)
+
+        return types.uint64(types.int64), code
+
+    return marks_of
+
+
+marks: Final = _marks("==", 2)
+"""`marks(at)`: which of 64 bytes are a 2, the end of a property; the first is the lowest bit."""
+
+high_marks: Final = _marks("<", 0)
+"""`high_marks(at)`: which of 64 bytes are no ASCII; the first is the lowest bit."""
+
+
+@_intrinsic
+def lowest(_: Any, mask: Any) -> Any:  # noqa: ARG001
+    """`lowest(mask)`: the number of the lowest bit that is set; one is."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), code
+
+
+@_intrinsic
+def _copy_step(_: Any, to: Any, at: Any) -> Any:  # noqa: ARG001
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(8), _STEP)
+        to, at = arguments
+        builder.store(_load(builder, at, kind), builder.inttoptr(to, kind.as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), code
+
+
+@inlined
+def copy(to: int, at: int, length: int) -> None:
+    """Copies `length` bytes; up to 31 behind them are overwritten too."""
+    done = long(0)
+    while done < length:
+        _copy_step(to + done, at + done)
+        done += _STEP
+
+
+@inlined
+def _last(length: int) -> Any:
+    """Which bits of the last word of so many bytes are theirs."""
+    return _ALL >> np.uint64(-8 * length & 63)
+
+
+@inlined
+def _mixed(at: int, length: int) -> Any:
+    """A hash of a byte string."""
+    code = np.uint64(length)
+    while length > 0:
+        part = word(at)
+        if length < _WORD:
+            part &= _last(length)
+        code = (code ^ part) * _MIX
+        code ^= code >> _HALF
+        at += _WORD
+        length -= _WORD
+    return code
+
+
+@inlined
+def same(at: int, other: int, length: int) -> Any:
+    """Whether two byte strings of one length are the same."""
+    while length >= _WORD:
+        if word(at) != word(other):
+            return False
+        at += _WORD
+        other += _WORD
+        length -= _WORD
+    return length <= 0 or (word(at) ^ word(other)) & _last(length) == 0
+
+
+@inlined
+def find(
+    at: int, length: int, table: NDArray[np.int32], pool: int, bounds: NDArray[np.int64]
+) -> tuple[int, int]:
+    """The number of a byte string among those known, or -1, and its place in `table`, or where it would be put.
+
+    `table`, a power of two long and never full, holds numbers, -1 where free; string `n` lies from `bounds[n]` to
+    `bounds[n + 1]` of the pool.
+    """
+    mask = np.uint64(len(table) - 1)
+    probe = _mixed(at, length) & mask
+    number = long(table[probe])
+    while number >= 0:
+        begin = bounds[np.uint64(number)]
+        if bounds[np.uint64(number + 1)] - begin == length and same(at, pool + begin, length):
+            break
+        probe = (probe + _ONE) & mask
+        number = long(table[probe])
+    return number, long(probe)
+
+
+@inlined
+def byte_hash(at: int, end: int, code: Any) -> Any:
+    """`31 * code + byte` over all bytes, from a text whose hash is `code` on: `String.hashCode` where they are ASCII.
+
+    Returns:
+        The hash as an unsigned number, and whether all are.
+    """
+    code, high = np.uint64(code), np.uint64(0)
+    while at + _WORD <= end:
+        # Eight bytes as one word: pairs, then fours, then all, each part multiplied in its own lane.
+        part = word(at)
+        high |= part
+        part = (part & _ONES) * _PRIME + (part >> np.uint64(8) & _ONES)
+        part = (part & _TWOS) * np.uint64(961) + (part >> np.uint64(16) & _TWOS)
+        part = (part & _LOW) * np.uint64(923521) + (part >> _HALF)
+        code = code * np.uint64(0x94446F01) + part  # 31^8, as all of it modulo 2^32
+        at += _WORD
+    while at < end:
+        part = np.uint64(byte(at))
+        high |= part
+        code = code * _PRIME + part
+        at += 1
+    return code & _LOW, high & _HIGH == 0
