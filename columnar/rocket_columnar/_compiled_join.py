@@ -121,7 +121,80 @@ def part_keys(
 
 
 @jit
-def join(  # noqa: C901 - one pass, part by part
+def _link(
+    rows: NDArray[np.uint32],
+    span: tuple[int, int],
+    heads: NDArray[np.uint32],
+    index_count: int,
+    last: NDArray[np.int32],
+    newest: NDArray[np.int32],
+) -> None:
+    """Makes chains of the rows of a part: of those that agree in the low bits of their code.
+
+    `newest` gets where the newest row of these bits lies in the part, counted in words, or -1; a row, where the next
+    one lies in place of the number of the entry before it. `last` gets -1 for each slot whose entries and head are not
+    what puts make.
+    """
+    slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
+    last[:] = 0
+    newest[:] = -1
+    for i in range(span[1] - span[0]):
+        at = np.uint64(5 * (span[0] + i))
+        code = np.uint64(rows[at])
+        known = last[code & slot_mask]
+        whole = known >= 0 and np.int32(rows[at + np.uint64(4)]) == known
+        last[code & slot_mask] = np.int32(rows[at + np.uint64(3)]) if whole else -1
+        rows[at + np.uint64(4)] = np.uint32(newest[code & mask])
+        newest[code & mask] = np.int32(5 * i)
+    for slot in range(len(heads)):
+        head = np.int32(signed(heads[slot]))
+        if head != last[slot] and (last[slot] != 0 or 0 < head <= index_count):
+            last[slot] = -1
+
+
+@jit
+def _answer(
+    rows: NDArray[np.uint32],
+    base: int,
+    last: NDArray[np.int32],
+    newest: NDArray[np.int32],
+    keys: NDArray[np.uint64],
+    span: tuple[int, int],
+    rooms: NDArray[np.int64],
+    tape: NDArray[np.int64],
+    used: int,
+    left: NDArray[np.int64],
+    odd: int,
+) -> tuple[int, int, int]:
+    """Finds the hits of keys of a part; the key for which the tape is too short, and new `used` and `odd`."""
+    slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
+    many_rooms = len(rooms) > 1
+    for i in range(span[0], span[1]):
+        key = keys[np.uint64(i)]
+        code = key >> np.uint64(32)
+        number = np.uint64(_number(key))
+        start = used
+        if last[code & slot_mask] < 0:
+            left[odd] = number
+            odd += 1
+        else:
+            end = used + (rooms[number] if many_rooms else rooms[0])
+            place = newest[code & mask]
+            while place >= 0 and used < end:
+                at = np.uint64(base + place)
+                if rows[at] == np.uint32(code):
+                    if used == len(tape):
+                        return i, start, odd
+                    low = np.uint32(signed(rows[at + np.uint64(2)]))
+                    tape[np.uint64(used)] = _read(rows[at + np.uint64(1)]) << 32 | long(low)
+                    used += 1
+                place = np.int32(rows[at + np.uint64(4)])
+        keys[np.uint64(i)] = np.uint64(used - start) << np.uint64(32) | number
+    return span[1], used, odd
+
+
+@jit
+def join(
     rows: NDArray[np.uint32],
     row_bounds: NDArray[np.int64],
     keys: NDArray[np.uint64],
@@ -134,7 +207,8 @@ def join(  # noqa: C901 - one pass, part by part
     parts: tuple[int, int],
     begins: NDArray[np.int64],
     tape: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    left: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], int]:
     """Finds the hits of the keys of some parts (IDX-SEL-1 .. IDX-SEL-3, IDX-SEL-6).
 
     Args:
@@ -150,58 +224,27 @@ def join(  # noqa: C901 - one pass, part by part
         parts: the first, and the one behind the last.
         begins: gets where the hits of each part begin on the tape.
         tape: room for the physical offsets of the hits, key after key as in `keys`.
+        left: gets the numbers of the keys that are left to the walk and have no hits here; room for all.
 
     Returns:
-        The hits, on another tape where this one was too short; and the numbers of the keys left to the walk, without hits here.
+        The hits, on another tape where this one was too short; and how many keys are left.
     """
-    width = 1 << shift
-    last = np.empty(width, np.int32)
-    newest = np.empty(1 << bits, np.int32)  # where the newest row of these bits lies in its part; -1 for none
-    slot_mask, mask = np.uint64(width - 1), np.uint64((1 << bits) - 1)
-    many_rooms = len(rooms) > 1
-    left = np.empty(16, np.int64)
-    used, odd = long(0), 0
+    last, newest = np.empty(1 << shift, np.int32), np.empty(1 << bits, np.int32)
+    used, odd = 0, 0
     for part in range(parts[0], parts[1]):
-        last[:] = 0
-        newest[:] = -1
-        base = 5 * row_bounds[part]
-        for i in range(row_bounds[part], row_bounds[part + 1]):
-            at = np.uint64(5 * i)
-            code = np.uint64(rows[at])
-            slot = code & slot_mask
-            known = last[slot]
-            whole = known >= 0 and np.int32(rows[at + np.uint64(4)]) == known
-            last[slot] = np.int32(rows[at + np.uint64(3)]) if whole else -1
-            rows[at + np.uint64(4)] = np.uint32(newest[code & mask])
-            newest[code & mask] = np.int32(5 * i - base)
-        for i in range(min(width, len(heads) - part * width)):
-            head = np.int32(signed(heads[part * width + i]))
-            if head != last[i] and (last[i] != 0 or 0 < head <= index_count):
-                last[i] = -1
+        some = heads[part << shift : (part + 1) << shift]
+        _link(rows, (row_bounds[part], row_bounds[part + 1]), some, index_count, last, newest)
         begins[part] = used
-        for i in range(key_bounds[part], key_bounds[part + 1]):
-            code = keys[i] >> np.uint64(32)
-            number = _number(keys[i])
-            start = used
-            if last[code & slot_mask] < 0:
-                if odd == len(left):
-                    left = np.concatenate((left, np.empty_like(left)))
-                left[odd] = number
-                odd += 1
-            else:
-                end = used + (rooms[number] if many_rooms else rooms[0])
-                place = newest[code & mask]
-                while place >= 0 and used < end:
-                    at = np.uint64(base + place)
-                    if rows[at] == np.uint32(code):
-                        if used == len(tape):
-                            tape = np.concatenate((tape, np.empty(used + 64, np.int64)))
-                        low = np.uint32(signed(rows[at + np.uint64(2)]))
-                        tape[np.uint64(used)] = _read(rows[at + np.uint64(1)]) << 32 | long(low)
-                        used += 1
-                    place = np.int32(rows[at + np.uint64(4)])
-            keys[i] = np.uint64(used - start) << np.uint64(32) | np.uint64(number)
-    return tape[:used], left[:odd]
+        key, stop = key_bounds[part], key_bounds[part + 1]
+        while True:
+            base = 5 * row_bounds[part]
+            key, used, odd = _answer(
+                rows, base, last, newest, keys, (key, stop), rooms, tape, used, left, odd
+            )
+            if key == stop:
+                break
+            tape = np.concatenate((tape, np.empty(len(tape) + 64, np.int64)))
+    return tape[:used], odd
 
 
 @jit

@@ -112,8 +112,10 @@ def _join(
     def join(_: int, span: _Span) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         expected = int(key_bounds[span[1]] - key_bounds[span[0]])
         tape = np.empty(expected + (expected >> 4), np.int64)  # some hashes are those of other keys, too
+        left = np.empty(expected, np.int64)  # hardly ever touched
         file = heads, shift, bits, count + 1
-        return loops.join(rows, row_bounds, keys, key_bounds, *file, rooms, span, begins, tape)
+        hits, odd = loops.join(rows, row_bounds, keys, key_bounds, *file, rooms, span, begins, tape, left)
+        return hits, left[:odd].copy()
 
     tapes, left = zip(*_each(join, _ranges(parts, threads)), strict=True)
     return _Joined(keys, key_bounds, begins, list(tapes), list(left))
