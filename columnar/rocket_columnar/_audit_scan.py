@@ -16,7 +16,7 @@ import numpy as np
 
 from rocket_columnar._gap import Gap
 from rocket_columnar._java import string_hash
-from rocket_columnar._log_walk import NARROW, Walk
+from rocket_columnar._log_walk import NARROW, PAUSES, Walk
 from rocket_columnar._record import Bad, Record, clean_utf8, parse_properties, tags_code
 from rocket_columnar.hashing import hash_keys, index_key
 
@@ -46,7 +46,6 @@ COMMIT: Final = 8
 ROLLBACK: Final = 12
 """Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5)."""
 
-_MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
 _ROWS: Final = 1 << 13
 
 
@@ -266,7 +265,7 @@ class LogStretch:
 
     def _is_written(self, position: int, *, last: bool) -> bool:
         """Whether a frame verifies here by now: a broker may have written it since its bytes were read."""
-        for pause in (0.0, _MOMENT) if last else (0.0,):
+        for pause in (0.0, *PAUSES) if last else (0.0,):
             time.sleep(pause)
             walk = Walk(self._reader, self._base, window=NARROW)
             if isinstance(walk.record(position), Record) or walk.is_blank(position):

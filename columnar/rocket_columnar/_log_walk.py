@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from rocket_columnar._read import Reader
     from rocket_columnar._record import Buffer
 
-__all__ = ["LARGE", "NARROW", "Walk"]
+__all__ = ["LARGE", "NARROW", "PAUSES", "Walk"]
 
 LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""
 
+PAUSES: Final = (0.005, 0.02, 0.1)
+"""s, after which the end of a log is looked at again: a broker may be just writing a record there."""
 NARROW: Final = 1 << 16
 """Window of a walk that looks at a record here and there."""
 

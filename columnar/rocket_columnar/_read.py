@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "Source", "open_reader", "require_regular"]
 
 _CHUNK: Final = 1 << 20
+_MOMENT: Final = 0.005  # s
 _PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
@@ -148,6 +150,9 @@ class _FileReader(Reader):
 
     def __init__(self, name: str, descriptor: int) -> None:
         status = os.fstat(descriptor)
+        if not status.st_size:  # a broker may just have made it, and not yet given it its length
+            time.sleep(_MOMENT)
+            status = os.fstat(descriptor)
         super().__init__(
             name, status.st_size, min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))
         )
