@@ -40,7 +40,7 @@ def check_missing(
     where = np.zeros(every.phy_offset.size, np.int8)
     indexed = np.flatnonzero(has_entry)[-1:]
     result.indexed = bool(indexed.size)
-    where[int(indexed[0]) + 1 if indexed.size else 0 :] = NEWEST
+    where[int(indexed[0]) if indexed.size else 0 :] = NEWEST  # its last keys may be on their way
     dispatched = np.flatnonzero(has_unit | has_entry)[-1:]
     behind = int(dispatched[0]) + 1 if dispatched.size else 0
     if dispatched.size:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["AFTER", "BEFORE", "NEWEST", "Blocks", "KeyRun", "RangeResult", "UnitRun"]
 
 BEFORE, NEWEST, AFTER = range(3)
-"""Where a record lies: up to the range's last indexed one, behind it up to the last one that is in its queue, behind that."""
+"""Where a record lies: before the range's last indexed one, from there up to the last one that is in its queue, behind that."""
 
 
 @dataclass(frozen=True, slots=True)
