@@ -15,7 +15,7 @@ from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V
 
 from rocket_columnar._gap import Gap
 from rocket_columnar._log_rows import LogRows, Topics
-from rocket_columnar._log_walk import LARGE, PAUSES, Walk
+from rocket_columnar._log_walk import LARGE, Walk
 from rocket_columnar._record import Bad, Record, check, check_head
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _SAMPLE: Final = 1 << 8  # records that tell how many there may be
 
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
+_MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
 
 
 def _zeros(reader: Reader, position: int) -> bool:
@@ -110,9 +111,18 @@ def log_columns(
     A record verifies when its magic, its lengths and its physical offset are right; the body's CRC is a column of
     its own. `goes_on` tells whether a later file of the log holds records: zeros at the end of this one are then
     a gap, and otherwise the room that is still to be written. Of `log_range` see `decode`.
+
+    Where the state asks for physical offsets, the walk begins shortly before the first, and only gaps that touch them
+    are told.
     """
+    where = state.where
+
+    def tell(gap: Gap) -> None:
+        if where is None or where.gap(gap.begin, gap.end):
+            on_gap(gap)
+
     try:
-        yield from _columns(reader, base_offset, state, log_range, on_gap=on_gap, goes_on=goes_on)
+        yield from _columns(reader, base_offset, state, log_range, on_gap=tell, goes_on=goes_on)
     finally:
         state.drop()
 
@@ -131,7 +141,6 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
             file=reader.name, found="an empty file", expected="a commit log", clause="LOG-FILE-1"
         )
     batch_rows = min(state.batch_rows, _ROWS)
-    state.room += reader.allocated
     walk = Walk(reader, base_offset, bodies=state.bodies)
     rows = LogRows(state.names, state.topics)
     position = max(log_range[0] - base_offset, 0)
@@ -140,6 +149,9 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
         stop = min(stop, state.where.offsets[1] - base_offset)
     if position:
         position = walk.next_frame(position, stop)
+    if state.where is not None and state.where.offsets is not None:
+        position = max(position, walk.frame_before(state.where.offsets[0] - base_offset))
+    state.room += max(0, min(reader.allocated, stop - position))
     start = position
     while position < stop:
         scan = state.scan()
@@ -200,11 +212,8 @@ def _is_written(walk: Walk, gap: Gap) -> bool:
         return True
     if gap.end < walk.base_offset + reader.size:
         return False
-    for pause in PAUSES:
-        time.sleep(pause)
-        if _verifies(walk, position):
-            return True
-    return False
+    time.sleep(_MOMENT)
+    return _verifies(walk, position)
 
 
 def _verifies(walk: Walk, position: int) -> bool:

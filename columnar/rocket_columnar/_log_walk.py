@@ -15,17 +15,16 @@ if TYPE_CHECKING:
     from rocket_columnar._read import Reader
     from rocket_columnar._record import Buffer
 
-__all__ = ["LARGE", "NARROW", "PAUSES", "Walk"]
+__all__ = ["LARGE", "NARROW", "Walk"]
 
 LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""
 
-PAUSES: Final = (0.005, 0.02, 0.1)
-"""s, after which the end of a log is looked at again: a broker may be just writing a record there."""
 NARROW: Final = 1 << 16
 """Window of a walk that looks at a record here and there."""
 
 _WINDOW: Final = 4 << 20
+_NEARBY: Final = 64 << 20
 _PAGE: Final = 4 << 10
 _TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and properties with their lengths
 _BEFORE: Final = 7  # bytes of a frame that may lie before the last byte of its magic, and be zeros of a hole
@@ -102,6 +101,25 @@ class Walk:
         self.window, self.begin = self._thin, position
         self._next = _PAGE  # behind a large body another one may begin, of which little is wanted
         return True
+
+    def frame_before(self, position: int) -> int:
+        """A place before `position` from which records follow on one another up to it; 0 if none is found nearby.
+
+        A record there that another one does not follow may be bytes of a body that look like one.
+        """
+        nearby = NARROW
+        while nearby < min(position, _NEARBY):
+            first = at = self.next_frame(position - nearby, position)
+            count = 0
+            while at < position and isinstance(record := self.record(at), Record):
+                at += record.fixed[0]
+                count += 1
+            if count and at < position:
+                return 0
+            if count > 1 or (count and (self.is_blank(at) or isinstance(self.record(at), Record))):
+                return first
+            nearby *= 4
+        return 0
 
     def next_frame(self, position: int, stop: int | None = None) -> int:
         """The next place from `position` on at which a record verifies or a blank ends the file, else its size.

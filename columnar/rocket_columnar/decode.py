@@ -177,6 +177,7 @@ class _Decoder:
                 clause="CQ-FILE-2" if file.kind != "log" else "LOG-FILE-1",
             )
         within = self.log_range[0] <= end < self.log_range[1]
+        within &= self.where is None or self.where.gap(end, file.base_offset)
         if file.kind == "log" and file.base_offset > end and within:
             self.on_gap(
                 Gap(str(file.path), end, file.base_offset, "no file", "one that joins on to the one before")
@@ -326,9 +327,11 @@ def decode(
             over are not read.
         log_range: records of the commit log that begin from the first physical offset on, before the second. The walk
             begins at the first frame that verifies there, and reads nothing before it; it ends where a record begins
-            behind the range. A gap belongs to the range of the record before it. (`where` with offsets walks from the
-            file's beginning; a range trusts that no body holds a frame made for the place where it lies.)
-        where: which rows come; looked at before anything else of a row is read.
+            behind the range. A gap belongs to the range of the record before it. A range trusts that no body
+            holds a frame made for the place where it lies.
+        where: which rows come; looked at before anything else of a row is read. Of a commit log, physical offsets are
+            where the reading begins, too: at records that follow on one another up to the first offset, or else at the
+            file's beginning; gaps are told where they touch the offsets.
         all_entries: index entries that are not all zeros wherever they lie, and consume-queue units up to the
             last that is not all zeros; by default entries 1 .. indexCount - 1, and units up to the last valid
             one of each file.

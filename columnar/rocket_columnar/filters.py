@@ -61,6 +61,10 @@ class Where:
             return first < file.base_offset + size and file.base_offset < end
         return True
 
+    def gap(self, begin: int, end: int) -> bool:
+        """Whether a gap of the log touches the offsets."""
+        return self.offsets is None or (begin < self.offsets[1] and self.offsets[0] < end)
+
     def rows(
         self,
         *,
