@@ -121,6 +121,13 @@ class Output:
                     break
                 path.rmdir()
 
+    def size(self, name: str) -> int:
+        """Bytes of an attempt; JobError where it is gone."""
+        try:
+            return (self.attempts / name).stat().st_size
+        except FileNotFoundError as error:
+            raise JobError(f"{self.attempts / name}: written by a task, and gone") from error
+
     def commit(self, parts: Mapping[str, str], facts: Mapping[str, Any]) -> None:
         """Puts attempts in place, all or none, and says so.
 

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files._s3 import ArrowStorage
-from rocket_spark.files._storage import FileInfo, Settings, Storage, join
+from rocket_spark.files._storage import FarStorage, FileInfo, Settings, Storage, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 __all__ = ["hdfs_storage"]
 
@@ -68,7 +69,7 @@ def _web(host: str, port: int, user: str | None, kerberos: bool) -> Any:  # noqa
 
 
 @dataclass(frozen=True)
-class WebHdfsStorage(Storage):
+class WebHdfsStorage(FarStorage):
     """A name node, told by its HTTP address."""
 
     host: str
@@ -120,6 +121,26 @@ class WebHdfsStorage(Storage):
             return data
 
         return read
+
+    def upload(self, path: Path, uri: str) -> None:
+        """As `FarStorage.upload`."""
+        self._ask(uri, lambda files: files.put_file(str(path), self._path(uri)))
+
+    def move(self, uri: str, target: str) -> None:
+        """As `FarStorage.move`; the name node says no without an error."""
+        self.stat(uri)
+        parent = self._path(target).rpartition("/")[0]
+        self._ask(target, lambda files: files.makedirs(parent, exist_ok=True))
+        self._ask(uri, lambda files: files.mv(self._path(uri), self._path(target)))
+        try:
+            self.stat(uri)
+        except FileNotFoundError:
+            return
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+
+    def remove(self, uri: str) -> None:
+        """As `FarStorage.remove`."""
+        self._ask(uri, lambda files: files.rm(self._path(uri), recursive=True))
 
 
 @lru_cache

@@ -5,19 +5,22 @@ from __future__ import annotations
 import errno
 import os
 from abc import abstractmethod
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files._storage import FileInfo, Settings, Storage
+from rocket_spark.files._storage import FarStorage, FileInfo, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 __all__ = ["ArrowStorage", "S3Storage"]
 
+_CHUNK = 8 << 20
 _NAMES = {
     "s3.accessKey": "access_key",
     "s3.secretKey": "secret_key",
@@ -56,7 +59,7 @@ def _file_system(settings: Settings) -> Any:
     return S3FileSystem(**given)
 
 
-class ArrowStorage(Storage):
+class ArrowStorage(FarStorage):
     """Anything that pyarrow has a file system for."""
 
     @abstractmethod
@@ -94,30 +97,53 @@ class ArrowStorage(Storage):
                 yield FileInfo(prefix + info.path[len(path) :], info.size or 0, is_directory)
 
     def _asked(self, uri: str, what: Any) -> Any:
-        try:
+        with _named(uri):
             return self._arrow().get_file_info(what)
-        except FileNotFoundError:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
-        except OSError as error:
-            raise OSError(error.errno or errno.EIO, _told(error), uri) from error
 
     def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
         """As `Storage.opened`."""
-        try:
+        with _named(uri):
             file = self._arrow().open_input_file(self._path(uri))
-        except FileNotFoundError:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
-        except OSError as error:
-            raise OSError(error.errno or errno.EIO, _told(error), uri) from error
 
         def read(offset: int, length: int) -> bytes:
-            try:
+            with _named(uri):
                 data: bytes = file.read_at(max(0, min(length, size - offset)), offset)
-            except OSError as error:
-                raise OSError(error.errno or errno.EIO, _told(error), uri) from error
             return data
 
         return read
+
+    def upload(self, path: Path, uri: str) -> None:
+        """As `FarStorage.upload`: the file is there when all its bytes are."""
+        with _named(uri), path.open("rb") as source:
+            stream = self._arrow().open_output_stream(self._path(uri))
+            while data := source.read(_CHUNK):
+                stream.write(data)
+            stream.close()
+
+    def move(self, uri: str, target: str) -> None:
+        """As `FarStorage.move`."""
+        with _named(uri):
+            self._arrow().move(self._path(uri), self._path(target))
+
+    def remove(self, uri: str) -> None:
+        """As `FarStorage.remove`."""
+        try:
+            is_directory = self.stat(uri).is_directory
+        except FileNotFoundError:
+            return
+        with _named(uri):
+            (self._arrow().delete_dir if is_directory else self._arrow().delete_file)(self._path(uri))
+
+
+@contextmanager
+def _named(uri: str) -> Iterator[None]:
+    """Errors carry the URI."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
+    except OSError as error:
+        raise OSError(error.errno or errno.EIO, _told(error), uri) from error
 
 
 def _told(error: OSError) -> str:

@@ -24,7 +24,17 @@ from rocket_spec.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["FileInfo", "LocalStorage", "Settings", "Storage", "is_remote", "join", "scheme_of", "storage_for"]
+__all__ = [
+    "FarStorage",
+    "FileInfo",
+    "LocalStorage",
+    "Settings",
+    "Storage",
+    "is_remote",
+    "join",
+    "scheme_of",
+    "storage_for",
+]
 
 _LISTERS: Final = 16
 """Directories that are listed at once: each is a round trip."""
@@ -70,6 +80,22 @@ class Storage(ABC):
                 found = [info for infos in pool.map(self.list, level) for info in infos]
                 yield from found
                 level = [info.uri for info in found if info.is_directory]
+
+
+class FarStorage(Storage):
+    """A storage that is not a path of this machine, and can be written to."""
+
+    @abstractmethod
+    def upload(self, path: Path, uri: str) -> None:
+        """Makes a file of the bytes of a local one."""
+
+    @abstractmethod
+    def move(self, uri: str, target: str) -> None:
+        """Gives a file another name, where none is; FileNotFoundError where there is no such file."""
+
+    @abstractmethod
+    def remove(self, uri: str) -> None:
+        """Removes a file, or a directory with all below it; nothing where nothing is."""
 
 
 class LocalStorage(Storage):

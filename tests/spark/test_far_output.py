@@ -1,0 +1,157 @@
+"""Output on S3 and HDFS: whole, or nothing that could be taken for it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_spark import JobError
+from rocket_spark._output import attempt, checked_out, opened_out
+from rocket_spark.files import storage_for
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from far_storage import Far
+    from rocket_spark._far_output import FarOutput
+
+
+@pytest.fixture(scope="module", params=["s3", "hdfs"])
+def far(request: pytest.FixtureRequest) -> Far:
+    found: Far = request.getfixturevalue(request.param)
+    return found
+
+
+def files(far: Far, uri: str) -> dict[str, bytes]:
+    """What lies below, directories aside."""
+    storage, _ = storage_for(uri, far.options)
+    try:
+        found = [info for info in storage.walk(uri) if not info.is_directory]
+    except FileNotFoundError:
+        return {}
+    return {info.uri[len(uri) + 1 :]: storage.opened(info.uri, info.size)(0, info.size) for info in found}
+
+
+def write(output: FarOutput, text: str) -> str:
+    """What a task does, in another process: a tree of one file; its name."""
+    folder = pickle.loads(pickle.dumps(output.attempts))  # noqa: S301
+    with attempt(folder, "part") as path:
+        path.mkdir()
+        (path / "table").write_text(text)
+    return f"{path.name}/table"
+
+
+def opened(far: Far, uri: str) -> FarOutput:
+    return opened_out(uri, far.options, overwrite=False)  # type: ignore[return-value]
+
+
+def run(far: Far, uri: str, work: Callable[[FarOutput], None]) -> None:
+    """A job."""
+    with opened(far, uri) as output:
+        work(output)
+
+
+def test_of_a_task_that_ran_twice_one_copy_is_left(far: Far) -> None:
+    uri = f"{far.root}/twice"
+    with opened(far, uri) as output:
+        write(output, "the run that was lost")
+        name = write(output, "the run that counts")
+        assert output.size(name) == 19
+        output.commit({"table/store=a%2Fb/part-0": name}, {"job": "test"})
+    found = files(far, uri)
+    manifest = json.loads(found.pop("_manifest.json"))
+    assert manifest["files"] == [{"path": "table/store=a%2Fb/part-0", "bytes": 19}]
+    assert found == {"table/store=a%2Fb/part-0": b"the run that counts", "_SUCCESS": b""}
+
+
+def test_a_job_that_fails_leaves_nothing(far: Far) -> None:
+    uri = f"{far.root}/failed"
+
+    def work(output: FarOutput) -> None:
+        write(output, "one")
+        raise JobError("a task failed")
+
+    with pytest.raises(JobError, match="a task failed"):
+        run(far, uri, work)
+    assert files(far, uri) == {}
+
+
+def test_a_commit_that_fails_leaves_nothing(far: Far, monkeypatch: pytest.MonkeyPatch) -> None:
+    uri = f"{far.root}/half"
+
+    def work(output: FarOutput) -> None:
+        parts = {f"table/part-{number}": write(output, str(number)) for number in range(3)}
+        move = type(output._storage).move
+
+        def fail(storage: object, source: str, target: str) -> None:
+            if target.endswith("part-1"):
+                raise OSError(errno.EIO, "a fault that a test put here")
+            move(storage, source, target)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(type(output._storage), "move", fail)
+        output.commit(parts, {})
+
+    with pytest.raises(OSError, match="a fault"):
+        run(far, uri, work)
+    assert files(far, uri) == {}
+
+
+def test_an_attempt_that_is_gone_fails_the_commit(far: Far) -> None:
+    uri = f"{far.root}/gone"
+    with pytest.raises(JobError, match="written by a task, and gone"), opened(far, uri) as output:
+        output.commit({"table/part-0": write(output, "one"), "table/part-1": "part.0/table"}, {})
+    assert files(far, uri) == {}
+
+
+def test_what_came_there_meanwhile_is_kept(far: Far) -> None:
+    uri = f"{far.root}/meanwhile"
+
+    def work(output: FarOutput) -> None:
+        name = write(output, "one")
+        far.write(f"{uri}/notes.txt", b"mine")
+        output.commit({"table/part-0": name}, {})
+
+    with pytest.raises(JobError, match="came there while the job ran"):
+        run(far, uri, work)
+    assert files(far, uri) == {"notes.txt": b"mine"}
+
+
+def test_a_rest_is_replaced_when_asked_for_and_nothing_finished_is(far: Far) -> None:
+    uri = f"{far.root}/rest"
+    far.write(f"{uri}/table/part-0", b"of a job that was killed")
+
+    def check(*, overwrite: bool) -> None:
+        assert checked_out(f"{uri}/", {"": "/store"}, ["table"], far.options, overwrite=overwrite) == uri
+
+    with pytest.raises(UsageError, match="exists and is not empty"):
+        check(overwrite=False)
+    check(overwrite=True)
+    with opened(far, uri) as output:
+        output.commit({"table/part-1": write(output, "new")}, {})
+    assert files(far, uri).keys() == {"table/part-1", "_manifest.json", "_SUCCESS"}
+    with pytest.raises(UsageError, match="holds what a job finished"):
+        check(overwrite=True)
+    far.write(f"{far.root}/own/notes.txt", b"mine")
+    with pytest.raises(UsageError, match=r"holds 'notes\.txt', which no such job wrote"):
+        checked_out(f"{far.root}/own", {}, ["table"], far.options, overwrite=True)
+
+
+def test_output_in_a_store_is_refused(far: Far) -> None:
+    with pytest.raises(UsageError, match="lies in the store that is read"):
+        checked_out(f"{far.root}/store/new", {"": f"{far.root}/store"}, [], far.options, overwrite=False)
+
+
+def test_a_path_is_a_directory_of_this_machine(tmp_path: Path) -> None:
+    assert checked_out(tmp_path / "out", {}, [], None, overwrite=False) == tmp_path / "out"
+    with opened_out(tmp_path / "out", None, overwrite=False) as output:
+        with attempt(str(output.attempts), "part") as path:
+            path.write_text("one")
+        assert output.size(path.name) == 3
+        with pytest.raises(JobError, match="and gone"):
+            output.size("part.0")
+    assert isinstance(path, Path)
