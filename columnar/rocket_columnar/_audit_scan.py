@@ -16,7 +16,8 @@ import numpy as np
 
 from rocket_columnar._gap import Gap
 from rocket_columnar._java import string_hash
-from rocket_columnar._log_walk import NARROW, PAUSES, Walk
+from rocket_columnar._log_walk import NARROW, Walk
+from rocket_columnar._read import PAUSES
 from rocket_columnar._record import Bad, Record, clean_utf8, parse_properties, tags_code
 from rocket_columnar.hashing import hash_keys, index_key
 

@@ -16,6 +16,7 @@ from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V
 from rocket_columnar._gap import Gap
 from rocket_columnar._log_rows import LogRows, Topics
 from rocket_columnar._log_walk import LARGE, Walk
+from rocket_columnar._read import PAUSES
 from rocket_columnar._record import Bad, Record, check, check_head
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _SAMPLE: Final = 1 << 8  # records that tell how many there may be
 
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
-_MOMENT: Final = 0.005  # s, in which a broker has written a record to its end
 
 
 def _zeros(reader: Reader, position: int) -> bool:
@@ -212,8 +212,11 @@ def _is_written(walk: Walk, gap: Gap) -> bool:
         return True
     if gap.end < walk.base_offset + reader.size:
         return False
-    time.sleep(_MOMENT)
-    return _verifies(walk, position)
+    for pause in PAUSES:
+        time.sleep(pause)
+        if _verifies(walk, position):
+            return True
+    return False
 
 
 def _verifies(walk: Walk, position: int) -> bool:

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Reader", "Source", "open_reader", "require_regular"]
+__all__ = ["PAUSES", "Reader", "Source", "open_reader", "require_regular"]
 
 _CHUNK: Final = 1 << 20
 _MOMENT: Final = 0.005  # s
+PAUSES: Final = (_MOMENT, 0.02, 0.1)
+"""s, after which the end of a log is looked at again: a broker may be just writing a record there."""
 _PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
