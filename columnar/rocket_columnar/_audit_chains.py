@@ -8,10 +8,11 @@ leads astray, at the key hash where the entry itself no longer fits the chain th
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
+from rocket_columnar._audit_kernels import advance, call
 from rocket_columnar._audit_marks import MOST
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["ChainProblem", "chain_problems"]
+
+_LONG: Final = (
+    1 << 8
+)  # steps of a walk; where chains are longer, a compiled loop takes those at which nothing is wrong
 
 
 class ChainProblem(NamedTuple):
@@ -84,7 +89,12 @@ class _Walk:
     def follow(self, pointers: _Pointers) -> None:
         """Walks on from pointers of which no two are of one slot."""
         limit = self.owner.size
+        steps = 0
         while pointers.source.size:
+            steps += 1
+            if steps > _LONG:
+                left = call(advance, *pointers, self.slot_of, self.previous, self.owner, compiled=True)
+                pointers = _Pointers(*(column[:left] for column in pointers))
             low, high = pointers.target < 0, pointers.target >= limit
             for source, _, target in pointers.where(low | high).each():
                 code = "index.slot_range" if source < 0 else "index.prev_range"
@@ -140,16 +150,15 @@ class _Walk:
 
     def unreached(self, written: NDArray[np.bool_]) -> None:
         """Entries that no chain leads to: placed at the pointer that ought to."""
-        lost = (self.owner < 0) & written
-        if not lost.any():
-            return
         numbers = np.flatnonzero(written)
-        slots = np.where(lost, self.slot_of, self.owner)[numbers]
+        is_lost = self.owner[numbers] < 0
+        if not is_lost.any():
+            return
+        slots = np.where(is_lost, self.slot_of[numbers], self.owner[numbers])
         order = np.lexsort((numbers, slots))
-        numbers, slots = numbers[order], slots[order]
+        numbers, slots, is_lost = numbers[order], slots[order], is_lost[order]
         followed = np.zeros(numbers.size, np.bool_)
         followed[:-1] = slots[:-1] == slots[1:]
-        is_lost = lost[numbers]
         newest = is_lost & ~(followed & np.append(is_lost[1:], False))
         for place in np.flatnonzero(newest).tolist():
             number, slot = int(numbers[place]), int(slots[place])
@@ -164,20 +173,21 @@ class _Walk:
 
 
 def chain_problems(
-    key_hash: NDArray[np.int32],
+    slot_of: NDArray[np.int32],
     previous: NDArray[np.int32],
     slots: NDArray[np.int32],
     written: NDArray[np.bool_],
 ) -> list[ChainProblem]:
     """What is wrong with the slots and chains of a file.
 
+    Slots whose chains are known to be sound may be left out, with all their entries, where nothing leads into them.
+
     Args:
-        key_hash: of each entry, from entry 0 on.
+        slot_of: of each entry, from entry 0 on, the slot that its hash names; -1 where none, or left out.
         previous: prev field of each entry.
-        slots: what the slots hold.
+        slots: what the slots hold; 0 where empty, or left out.
         written: which entries must be found; the others may be.
     """
-    slot_of = np.where(key_hash >= 0, key_hash % np.int32(max(slots.size, 1)), np.int32(-1))
     walk = _Walk(slot_of, previous, slots.size)
     used = np.flatnonzero(slots)
     walk.follow(_Pointers(-1 - used, used, slots[used].astype(np.int64)))

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ENTRY",
     "EntryWindows",
-    "IndexContent",
     "IndexState",
     "entry_position",
     "read_headers",
-    "read_index",
     "slot_position",
 ]
 
@@ -55,29 +53,6 @@ class IndexState:
     def moving(self) -> bool:
         """Whether a broker put into the file between the two looks."""
         return self.first_count != self.header.index_count
-
-
-@dataclass(frozen=True, slots=True)
-class IndexContent:
-    """What a file's chains are made of; arrays of entries begin with entry 0, which is never written.
-
-    Attributes:
-        file: the file.
-        geometry: slots and entries.
-        state: how far it is filled.
-        key_hash: of each entry.
-        prev_entry: of each entry.
-        zeros: which entries are all zeros.
-        slots: newest entry of each slot.
-    """
-
-    file: StoreFile
-    geometry: Geometry
-    state: IndexState
-    key_hash: NDArray[np.int32]
-    prev_entry: NDArray[np.int32]
-    zeros: NDArray[np.bool_]
-    slots: NDArray[np.int32]
 
 
 def slot_position(slot: int) -> int:
@@ -123,7 +98,7 @@ class EntryWindows:
 
     def __init__(self, reader: Reader, geometry: Geometry) -> None:
         self._reader = reader
-        self._geometry = geometry
+        self.geometry = geometry
         first = _header(reader)
         self._slots = _read(reader, INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
         header = _header(reader)
@@ -136,6 +111,12 @@ class EntryWindows:
         """The newest entry of each slot."""
         return self._slots.view(">i4").astype(np.int32)
 
+    def hashes(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The key hashes of some entries here and there."""
+        places = (entry_position(self.geometry, number, "key_hash") for number in numbers.tolist())
+        found = (int.from_bytes(_read(self._reader, place, 4).tobytes(), signed=True) for place in places)
+        return np.fromiter(found, np.int32, numbers.size)
+
     def each(self, stop: int, start: int = 0) -> Iterator[tuple[int, NDArray[np.void]]]:
         """Entries from `start` on and before `stop`, as (number of the first, fields as they lie)."""
         size = INDEX_ENTRY.size
@@ -143,23 +124,5 @@ class EntryWindows:
             count = min(_AT_ONCE, stop - first)
             yield (
                 first,
-                _read(self._reader, self._geometry.entries_offset + first * size, count * size).view(ENTRY),
+                _read(self._reader, self.geometry.entries_offset + first * size, count * size).view(ENTRY),
             )
-
-
-def read_index(file: StoreFile, geometry: Geometry) -> IndexContent:
-    """Reads what a file's chains are made of.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    with file.open() as reader:
-        windows = EntryWindows(reader, geometry)
-        limit = windows.state.written
-        key_hash, previous = np.empty(limit, np.int32), np.empty(limit, np.int32)
-        zeros = np.empty(limit, np.bool_)
-        for start, raw in windows.each(limit):
-            part = slice(start, start + raw.size)
-            key_hash[part], previous[part] = raw["key_hash"], raw["prev_entry"]
-            zeros[part] = ~raw.view(np.uint8).reshape(raw.size, -1).any(axis=1)
-        return IndexContent(file, geometry, windows.state, key_hash, previous, zeros, windows.slots())

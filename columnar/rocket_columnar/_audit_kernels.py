@@ -20,11 +20,11 @@ __all__ = [
     "TAGS",
     "TIME",
     "WRONG",
+    "advance",
     "call",
     "find",
     "match_entries",
     "match_units",
-    "replay",
 ]
 
 OUTSIDE: Final = 128
@@ -203,14 +203,32 @@ def match_entries(  # noqa: C901, PLR0912 - one entry, test after test
     return flagged
 
 
-def replay(hashes: Any, previous: Any, first: int, heads: Any) -> int:
-    """Puts entries again into the slots `heads`; how many of them have the prev field that this gives."""
-    slots = len(heads)
-    for i in range(len(hashes)):
-        if hashes[i] < 0:
-            return i
-        slot = hashes[i] % slots
-        if previous[i] != heads[slot]:
-            return i
-        heads[slot] = first + i
-    return len(hashes)
+def advance(sources: Any, slots: Any, targets: Any, slot_of: Any, previous: Any, owner: Any) -> int:
+    """Follows pointers to entries, all of them one step after the other, up to a step at which something is wrong.
+
+    Entries get their slot in `owner`, -1 before; the pointers are changed to those that are left, whose number is
+    returned. No two are of one slot.
+    """
+    left = len(sources)
+    while left > 0:
+        for i in range(left):
+            target = targets[i]
+            if target != 0 and (
+                target < 0
+                or target >= len(owner)
+                or owner[target] >= 0
+                or slot_of[target] != slots[i]
+                or (sources[i] > 0 and target >= sources[i])
+            ):
+                return left
+        going = 0
+        for i in range(left):
+            target = targets[i]
+            if target != 0:
+                owner[target] = slots[i]
+                sources[going] = target
+                slots[going] = slots[i]
+                targets[going] = previous[target]
+                going += 1
+        left = going
+    return left

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar._audit_index import check_content, check_slot_count, used_count
-from rocket_columnar._audit_index_read import EntryWindows, read_index
-from rocket_columnar._audit_kernels import call, replay
+from rocket_columnar._audit_index import Replay, check_content, reached_count, used_count
+from rocket_columnar._audit_index_read import EntryWindows
 from rocket_columnar._audit_marks import Marks
 
 if TYPE_CHECKING:
@@ -161,53 +160,35 @@ def look_at_index(
         OSError: the file cannot be read.
     """
     found: list[Finding] = []
-    lows, highs = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     marks = Marks()
     with file.open() as reader:
         windows = EntryWindows(reader, geometry)
         state = windows.state
-        heads = np.zeros(geometry.hash_slot_num, np.int32)
-        plain = not state.moving and state.header.index_count == state.written > 1
-        used, ends = 0, []
         count = used_count(state)
-        for start, raw in windows.each(min(count, state.written)):
-            offset = raw["phy_offset"].astype(np.int64)
-            previous = raw["prev_entry"].astype(np.int32)
-            hashes = raw["key_hash"].astype(np.int32)
-            diffs = raw["time_diff"].astype(np.int32)
-            skipped = 1 if start == 0 else 0
-            if plain:
-                first = start + skipped
-                done = _replayed(hashes[skipped:], previous[skipped:], first, heads, compiled=compiled)
-                plain = done == offset.size - skipped
-                used += int(np.count_nonzero(previous[skipped:] == 0))
-            if skipped and offset.size > 1:
-                ends.append(int(offset[1]))
-            ends[1:] = [int(offset[-1])]
-            bad = np.flatnonzero(diffs[skipped:] < 0) + skipped
-            marks.add("entry.negative", file.name, bad + start, _values(bad, diffs))
-            low, high = _blocks(offset, None, ENTRIES)
-            if skipped:
-                inside = offset[1:ENTRIES]
-                low[0], high[0] = (inside.min(), inside.max()) if inside.size else (_NONE, -_NONE)
-            lows.append(low)
-            highs.append(high)
-        if plain and not np.array_equal(heads, windows.slots()):
-            plain = False
-    del heads
-    sound = True
-    if plain:
-        check_slot_count(file, state.header.hash_slot_count, used, count, found.append)
-    else:
-        sound = check_content(read_index(file, geometry), found.append, live=live and last, last=last)
+        blocks = np.full((2, -(-count // ENTRIES)), _NONE)
+        blocks[1] = -1 - _NONE
+        replay = Replay.of(geometry)
+        ends: list[int] = []
+        used = 0
+        for start, raw in windows.each(reached_count(state, live=live and last), 1):
+            counted = raw[: count - start]
+            roots, negative = _replayed(raw, start, count, replay, blocks, compiled=compiled)
+            used += roots
+            if negative:
+                diffs = counted["time_diff"].astype(np.int32)
+                bad = np.flatnonzero(diffs < 0)
+                marks.add("entry.negative", file.name, bad + start, _values(bad, diffs))
+            if counted.size:
+                ends = [*ends[:1], *counted["phy_offset"][[0, -1]].tolist()]
+        sound = check_content(file, windows, replay, used, found.append, live=live and last, last=last)
     return IndexLook(
         file=file.name,
         header=state.header,
         count=count,
         moving=state.moving,
-        low=np.concatenate(lows),
-        high=np.concatenate(highs),
-        ends=(ends[0], ends[1]) if len(ends) > 1 else (),
+        low=blocks[0],
+        high=blocks[1],
+        ends=(ends[0], ends[-1]) if ends else (),
         marks=marks,
         findings=tuple(found),
         sound=sound,
@@ -215,26 +196,27 @@ def look_at_index(
 
 
 def _replayed(
-    hashes: NDArray[np.int32],
-    previous: NDArray[np.int32],
-    first: int,
-    heads: NDArray[np.int32],
+    raw: NDArray[np.void],
+    start: int,
+    count: int,
+    replay: Replay,
+    blocks: NDArray[np.int64],
     *,
     compiled: bool,
-) -> int:
-    """How many entries have the prev field that puts one after the other give; `heads` are the slots so far."""
+) -> tuple[int, int]:
+    """Puts entries once more, and finds where those before `count` point to.
+
+    Returns:
+        How many of these have no other before them, and how many have a negative time diff.
+    """
     if compiled:
-        return int(call(replay, hashes, previous, first, heads, compiled=True))
-    if hashes.size and hashes.min() < 0:
-        return 0
-    slots = hashes % heads.size
-    order = np.argsort(slots, kind="stable")
-    grouped = slots[order]
-    expected = np.empty(hashes.size, np.int32)
-    numbers = (order + first).astype(np.int32)
-    follows = np.zeros(hashes.size, np.bool_)
-    follows[1:] = grouped[1:] == grouped[:-1]
-    expected[order] = np.where(follows, np.roll(numbers, 1), heads[grouped])
-    newest = np.append(~follows[1:], True)[: hashes.size]
-    heads[grouped[newest]] = numbers[newest]
-    return hashes.size if np.array_equal(expected, previous) else 0
+        from rocket_columnar._audit_entries import look
+
+        return look(raw.view(np.uint8), start, count, ENTRIES, replay.heads, replay.differs, *blocks)
+    replay.put(start, raw["key_hash"].astype(np.int32), raw["prev_entry"].astype(np.int32))
+    counted = raw[: count - start]
+    offsets = counted["phy_offset"].astype(np.int64)
+    place = np.arange(start, start + offsets.size) // ENTRIES
+    np.minimum.at(blocks[0], place, offsets)
+    np.maximum.at(blocks[1], place, offsets)
+    return int(np.count_nonzero(counted["prev_entry"] == 0)), int(np.count_nonzero(counted["time_diff"] < 0))
