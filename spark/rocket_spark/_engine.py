@@ -1,24 +1,27 @@
-"""Part of a store through the engine, as if the whole were decoded at once.
+"""Parts of a store that the engine decodes by themselves, with the rows and gaps that they have in the whole.
 
-What the engine says of a commit-log file depends on those behind it: zeros at its end are the end of the log or a gap
-in it. So a part is decoded with the files that follow, up to their first batch.
+A large index file is divided by its entries, a commit-log file by physical offsets. What the engine says of the end of a
+commit-log file depends on those behind it: zeros there are the end of the log or a gap in it. So a part of the log comes
+with the files that follow, up to the first that holds anything.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
-from rocket_columnar import decode as engine
+from rocket_columnar.decode import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    import pyarrow as pa
-    from rocket_columnar.decode import Gap
+    from rocket_columnar.geometry import GeometryGuess
     from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
 
-__all__ = ["decode_part", "followers"]
+__all__ = ["WHOLE_LOG", "entry_spans", "followers", "log_spans"]
+
+WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
+"""From before any physical offset to behind all."""
 
 
 def followers(files: Sequence[StoreFile]) -> list[tuple[StoreFile, ...]]:
@@ -43,41 +46,34 @@ def _begins(file: StoreFile) -> bool:
         return bool(reader.read(0, min(8, reader.size)).any())
 
 
-def decode_part(
-    files: Sequence[StoreFile],
-    following: Sequence[StoreFile],
-    *,
-    tables: Sequence[str],
-    geometry: Geometry | None,
-    columns: Sequence[str] | None = None,
-    batch_rows: int,
-    on_gap: Callable[[Gap], None],
-) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The rows of `files` as (table, record batch), as the engine gives them.
+def log_spans(files: Sequence[StoreFile], following: Sequence[StoreFile], step: int) -> list[tuple[int, int]]:
+    """Physical offsets at which parts of neighbouring log files begin and end: of one large file every `step` bytes.
 
-    Args:
-        files: of one kind.
-        following: as `followers` gives them; nothing of them is returned.
-        tables: of that kind.
-        geometry: of index files.
-        columns: these, and `file`; all when None.
-        batch_rows: rows of a batch at most.
-        on_gap: called for gaps in the log; it may be one between `following`, too.
+    The last reaches to the next file, over a hole before it. Room that is still to be written is not divided.
 
     Raises:
-        MalformedError: bytes that cannot be decoded.
         OSError: a file cannot be read.
     """
-    own = {file.name for file in files}
-    batches = engine.decode(
-        [*files, *following],
-        tables=tables,
-        geometry=geometry,
-        columns=None if columns is None else list(dict.fromkeys([*columns, "file"])),
-        batch_rows=batch_rows,
-        on_gap=on_gap,
-    )
-    for table, batch in batches:
-        if following and batch.num_rows and batch.column("file")[0].as_py() not in own:
-            return
-        yield table, batch
+    first = files[0].base_offset
+    end = following[0].base_offset if following else WHOLE_LOG[1]
+    cuts = [first, end]
+    if len(files) == 1:
+        with files[0].open() as reader:
+            size = reader.size
+            if size > step and not following and files[0].source is None:
+                size = (reader.last_nonzero(0, size) or 0) + 1
+        cuts = [*range(first, min(first + max(size, 1), end), step), end]
+    return list(pairwise(cuts))
+
+
+def entry_spans(file: StoreFile, guess: GeometryGuess, step: int) -> list[tuple[int, int]]:
+    """Numbers of rows of an index file, in equal shares of `step` at most: the first, and how many.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
+    count = max(0, min(header.column("index_count")[0].as_py(), guess.geometry.index_num) - 1)
+    shares = max(1, -(-count // step))
+    edges = [count * share // shares for share in range(shares + 1)]
+    return [(begin, end - begin) for begin, end in pairwise(edges)]

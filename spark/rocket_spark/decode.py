@@ -19,7 +19,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
 from rocket_spark._commit import Output, attempt, check_out
-from rocket_spark._engine import decode_part, followers
+from rocket_spark._engine import WHOLE_LOG, entry_spans, followers, log_spans
 from rocket_spark._stores import StorePath, local_paths, name_stores, store_files
 from rocket_spark.jobs import Progress, run_tasks, silent
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from rocket_columnar.decode import Gap
+    from rocket_columnar.geometry import GeometryGuess
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
@@ -43,10 +44,15 @@ __all__ = [
 ]
 
 _TASK_BYTES: Final = 128 << 20
-"""Small files are joined into one task up to this many bytes, so that a part is worth a file of its own."""
+"""Small files are joined into one task up to this many bytes, so that a part is worth a file of its own; what one task
+takes of a large commit-log file."""
 
 _TASK_ENTRIES: Final = 2_500_000
 """Entries of a large index file that one task takes at most."""
+
+_MANY_TASKS: Final = 10_000
+_LARGEST: Final = 8
+"""Of a job that would have more tasks than this each takes more, up to so many times: a whole file of its kind."""
 
 _BATCH_ROWS: Final = 1 << 20
 """Rows of a batch, and so of a Parquet row group, at most."""
@@ -63,8 +69,9 @@ class PartTask:
         sizes: of these files when the job was planned, bytes.
         following: files of the log that say whether zeros at the end of `files` are a gap.
         tables: to write.
-        geometry: of index files.
+        guess: the geometry of index files.
         entries: from which entry on and how many, of the one index file that has several tasks.
+        log_range: of commit logs, the physical offsets from the first on, before the second.
     """
 
     number: int
@@ -73,8 +80,9 @@ class PartTask:
     sizes: tuple[int, ...]
     following: tuple[StoreFile, ...]
     tables: tuple[str, ...]
-    geometry: Geometry | None
+    guess: GeometryGuess | None
     entries: tuple[int, int] | None = None
+    log_range: tuple[int, int] = WHOLE_LOG
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +173,14 @@ def plan_decode(
     found = {name: store_files(path, storage, on_skip) for name, path in named.items()}
     check_out(out, local_paths(named), TABLES, overwrite=overwrite)
     chosen = _select(found, tables, named)
+    sizes = {name: [_size(file) for file in files] for name, files in chosen.items()}
+    size = sum(map(sum, sizes.values()))
+    times = min(max(size // (_TASK_BYTES * _MANY_TASKS), 1), _LARGEST)
     tasks: list[PartTask] = []
     for name, files in chosen.items():
-        for task in _tasks(files, tables, geometry):
+        for task in _tasks(files, sizes[name], tables, geometry, times):
             tasks.append(replace(task, number=len(tasks), store=name))
-    every = [file for files in chosen.values() for file in files]
-    return DecodePlan(out, overwrite, named, len(every), sum(map(_size, every)), tuple(tasks))
+    return DecodePlan(out, overwrite, named, sum(map(len, sizes.values())), size, tuple(tasks))
 
 
 def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
@@ -182,6 +192,7 @@ def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = si
             return work(task, directory)
 
         outcomes = run_tasks(spark, run, plan.tasks, what="decode", progress=progress)
+        _join_ranges(plan.tasks, outcomes, lambda task: run_tasks(spark, run, [task], what="decode")[0])
         parts: dict[str, str] = {}
         rows: dict[str, int] = {}
         for task, outcome in zip(plan.tasks, outcomes, strict=True):
@@ -238,22 +249,26 @@ def _size(file: StoreFile) -> int:
 
 
 def _tasks(
-    files: list[StoreFile], tables: Collection[str] | None, geometry: Geometry | None
+    files: list[StoreFile],
+    sizes: list[int],
+    tables: Collection[str] | None,
+    geometry: Geometry | None,
+    times: int,
 ) -> Iterator[PartTask]:
-    """Tasks in the order of the files: neighbours of one kind up to `_TASK_BYTES`, larger files alone.
+    """Tasks in the order of the files: neighbours of one kind up to `times` `_TASK_BYTES`, larger files alone.
 
     The files of one queue stay together, since the engine holds their offsets against each other; a large index
-    file is divided by its entries.
+    file is divided by its entries, a large log file by offsets.
     """
-    geometries = {file: guess.geometry for file, guess in resolve_each(files, geometry).items()}
+    guesses = resolve_each(files, geometry)
+    geometries = {file: guess.geometry for file, guess in guesses.items()}
     groups: list[list[int]] = []
     room = 0
-    sizes = [_size(file) for file in files]
     for number, file in enumerate(files):
         size = sizes[number]
         if not groups or not _together(files[groups[-1][-1]], file, geometries, fits=size <= room):
             groups.append([])
-            room = _TASK_BYTES
+            room = _TASK_BYTES * times
         groups[-1].append(number)
         room -= size
     following = followers(files)
@@ -267,9 +282,9 @@ def _tasks(
             tuple(sizes[number] for number in numbers),
             following[numbers[-1]],
             tuple(table for table in wanted if tables is None or table in tables),
-            geometries.get(first),
+            guesses.get(first),
         )
-        yield from _divided(task)
+        yield from _divided(task, times)
 
 
 def _together(
@@ -282,39 +297,50 @@ def _together(
     return fits or same_queue
 
 
-def _divided(task: PartTask) -> Iterator[PartTask]:
-    """The task, or of a single large index file one for each `_TASK_ENTRIES`; the first has the header too."""
-    if [file.kind for file in task.files] != ["index"] or "index_entries" not in task.tables:
-        yield task
+def _divided(task: PartTask, times: int) -> Iterator[PartTask]:
+    """The task, or the parts of its one large file; the first part of an index file has the header too."""
+    if task.files[0].kind == "log":
+        for span in log_spans(task.files, task.following, _TASK_BYTES * times):
+            yield replace(task, log_range=span)
         return
-    count = _entries(task)
-    if count <= _TASK_ENTRIES:
-        yield task
-        return
-    shares = -(-count // _TASK_ENTRIES)
-    edges = [count * share // shares for share in range(shares + 1)]
-    for begin, end in pairwise(edges):
-        yield replace(
-            task, entries=(begin, end - begin), tables=task.tables if not begin else ("index_entries",)
-        )
+    if task.guess is not None and len(task.files) == 1 and "index_entries" in task.tables:
+        spans = entry_spans(task.files[0], task.guess, _TASK_ENTRIES * times)
+        if len(spans) > 1:
+            for span in spans:
+                yield replace(task, entries=span, tables=task.tables if not span[0] else ("index_entries",))
+            return
+    yield task
 
 
-def _entries(task: PartTask) -> int:
-    """How many entries the engine gives of the task's one index file."""
-    assert task.geometry is not None  # noqa: S101 - for the type checkers
-    batches = engine.decode(list(task.files), tables=["index_headers"], geometry=task.geometry)
-    (count,) = (int(number.as_py()) for _, batch in batches for number in batch.column("index_count"))
-    return max(0, min(count, task.geometry.index_num) - 1)
+def _join_ranges(
+    tasks: Sequence[PartTask], outcomes: list[dict[str, Any]], again: Callable[[PartTask], dict[str, Any]]
+) -> None:
+    """Corrects `outcomes` where a range of a log began within the last record of the range before.
+
+    A range begins at the first frame that verifies there, and a record's body may hold one.
+    """
+    for number, (before, task) in enumerate(pairwise(tasks), 1):
+        if task.files[0].kind != "log" or before.files[-1] != task.files[0]:
+            continue
+        end = outcomes[number - 1]["end"]
+        begin = outcomes[number]["begin"]
+        if end is not None and begin is not None and begin < end:
+            outcomes[number] = again(replace(task, log_range=(end, task.log_range[1])))
+        if outcomes[number]["end"] is None:
+            outcomes[number]["end"] = end
 
 
 def run_part(task: PartTask, directory: str) -> dict[str, Any]:
     """In a task: decodes to attempts in `directory`; `{"parts": {table: [attempt, rows]}, "gaps": [...]}`.
+
+    Of a commit log also the physical offsets "begin", of the first record, and "end", behind the last; else None.
 
     Raises:
         FormatError: bytes that cannot be decoded, or a file of another size than planned.
         OSError: a file cannot be read or written.
     """
     gaps: list[str] = []
+    begin = end = None
     rows = dict.fromkeys(task.tables, 0)
     name = f"part-{task.number:05}"
     _check_sizes(task)
@@ -325,12 +351,18 @@ def run_part(task: PartTask, directory: str) -> dict[str, Any]:
             for table, batch in _batches(task, lambda gap: gaps.append(str(gap))):
                 rows[table] += batch.num_rows
                 writers[table].write_batch(batch)
+                if table == "commit_log" and batch.num_rows:
+                    offsets, last = batch.column("phy_offset"), batch.num_rows - 1
+                    begin = offsets[0].as_py() if begin is None else begin
+                    end = offsets[last].as_py() + batch.column("size")[last].as_py()
         _check_sizes(task)
         if task.entries is not None and rows["index_entries"] != task.entries[1]:
             raise _changed(task.files[0], f"{rows['index_entries']:,} entries", f"{task.entries[1]:,}")
     return {
         "parts": {table: [f"{folder.name}/{table}.parquet", rows[table]] for table in task.tables},
         "gaps": gaps,
+        "begin": begin,
+        "end": end,
     }
 
 
@@ -352,25 +384,26 @@ def _writer(folder: Path, table: str) -> Iterator[pq.ParquetWriter]:
 
 
 def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    guesses = None if task.guess is None else dict.fromkeys(task.files, task.guess)
     if task.entries is not None:
         skip, limit = task.entries
         for table in task.tables:
             yield from engine.decode(
                 list(task.files),
                 tables=[table],
-                geometry=task.geometry,
+                geometry=guesses,
                 skip=skip if table == "index_entries" else 0,
                 limit=limit,
                 batch_rows=_BATCH_ROWS,
             )
         return
-    yield from decode_part(
-        task.files,
-        task.following,
+    yield from engine.decode(
+        [*task.files, *task.following],
         tables=task.tables,
-        geometry=task.geometry,
+        geometry=guesses,
         batch_rows=_BATCH_ROWS,
         on_gap=on_gap,
+        log_range=task.log_range,
     )
 
 

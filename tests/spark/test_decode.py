@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from rocket_spec.errors import FormatError, UsageError
+from store_bytes import blank, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -241,7 +243,62 @@ def test_gaps_between_tasks_are_those_of_decode(
         pass
     assert len(whole) > 1
 
-    monkeypatch.setattr(decode, "_TASK_BYTES", 1)
+    monkeypatch.setattr(decode, "_TASK_BYTES", size)
     summary = decode_stores(spark, tmp_path / "store", tmp_path / "out")
     assert [table.parts for table in summary.tables] == [5]
     assert list(summary.gaps) == whole
+
+
+def ranged(
+    spark: SparkSession, files: dict[int, bytes], step: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[dict[str, Any]], list[str], int]:
+    """Rows, gaps and parts of log files, by their base offsets, of which a task takes `step` bytes."""
+    from rocket_spark import decode, decode_stores
+
+    log = folder / "store" / "commitlog"
+    log.mkdir(parents=True)
+    for offset, content in files.items():
+        (log / f"{offset:020}").write_bytes(content)
+    monkeypatch.setattr(decode, "_TASK_BYTES", step)
+    summary = decode_stores(spark, folder / "store", folder / "out")
+    (table,) = summary.tables
+    return parquet_rows(folder / "out" / "commit_log"), list(summary.gaps), table.parts
+
+
+def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record over two boundaries, a gap over one, the blank, a hole between files, room that is not written."""
+    files: dict[int, bytes] = {}
+    offsets = []
+    for base in (0, 2000, 4000):
+        log = b""
+        for body, behind in ((b"", b""), (bytes(500), b""), (b"", b"x" * 300), (b"", b"")):
+            offsets.append(base + len(log))
+            log += record(base + len(log), body=body) + behind
+        files[base] = log + (blank(1400 - len(log)) if base < 4000 else bytes(1400 - len(log)))
+    rows, gaps, parts = ranged(spark, files, 250, tmp_path, monkeypatch)
+    assert [row["phy_offset"] for row in rows] == offsets
+    third, fourth = (offsets[2::4], offsets[3::4])
+    size = len(record(0, body=b""))
+    lost = [(begin + size, end) for begin, end in zip(third, fourth, strict=True)]
+    holes = [(1400, 2000), (3400, 4000)]
+    found = [re.search(r"([\d,]+) to ([\d,]+)", gap) for gap in gaps]
+    assert [
+        tuple(int(number.replace(",", "")) for number in one.groups()) for one in found if one is not None
+    ] == [lost[0], holes[0], lost[1], holes[1], lost[2]]
+    assert parts == 6 + 6 + -(-(fourth[2] + size - 4000) // 250)
+
+
+def test_a_frame_in_a_body_is_no_record_where_a_range_begins(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = [record(offset, body=b"", queue_offset=7) for offset in (300, 600)]
+    body = bytes(300 - 88) + inner[0].ljust(300, b"\0") + inner[1]
+    log = record(0, body=body)
+    log += record(len(log), queue_offset=1)
+    assert log[300:].startswith(inner[0])
+    assert log[600:].startswith(inner[1])
+    rows, gaps, parts = ranged(spark, {0: log}, 150, tmp_path, monkeypatch)
+    assert [row["queue_offset"] for row in rows] == [0, 1]
+    assert (gaps, parts) == ([], -(-len(log) // 150))
