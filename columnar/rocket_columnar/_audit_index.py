@@ -101,15 +101,16 @@ def check_content(
     if state.written <= 1 and state.header.index_count <= 1:
         report(empty_file(file, last=last))
         return True
-    if not state.moving:
-        _check_count(file, state, report, live=live)
     count = used_count(state)
+    put = live and not state.moving and count == max(state.header.index_count, 1) + 1
+    if not state.moving and not put:
+        _check_count(file, state, report)
     limit = reached_count(state, live=live)
     slots = windows.slots()
     differs = replay.differs | (replay.heads != slots)
     problems = []
     if differs.any():
-        bound = state.first_count if state.moving else count
+        bound = state.first_count if state.moving else count - put
         problems = chain_problems(*_chains(windows, limit, bound, slots, differs))
     for problem in problems:
         if problem.place == "slot":
@@ -119,10 +120,8 @@ def check_content(
             offset = entry_position(windows.geometry, problem.number, field)
         where = f"{_CHAIN_CLAUSES[problem.place]} {problem.number:,}"
         report(finding(problem.code, file.name, offset, f"{where}: {problem.message}"))
-    if not state.moving and not problems:
-        torn = live and count == state.header.index_count + 1 and used == state.header.hash_slot_count + 1
-        if not torn:
-            _check_slot_count(file, state.header.hash_slot_count, used, count, report)
+    if not state.moving and not problems and not (put and used == state.header.hash_slot_count + 1):
+        _check_slot_count(file, state.header.hash_slot_count, used, count, report)
     return not problems
 
 
@@ -163,11 +162,9 @@ def _chains(
         chosen[more] = True
 
 
-def _check_count(
-    file: StoreFile, state: IndexState, report: Callable[[Finding], None], *, live: bool
-) -> None:
+def _check_count(file: StoreFile, state: IndexState, report: Callable[[Finding], None]) -> None:
     found, count = state.header.index_count, state.written
-    if found == count or (count == 1 and found == 0) or (live and count == found + 1):
+    if found == count or (count == 1 and found == 0):
         return
     what = (
         "queries and further puts go by it: entries beyond it are not found, and are overwritten"

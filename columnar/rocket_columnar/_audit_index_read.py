@@ -92,8 +92,8 @@ def _header(reader: Reader) -> IndexHeader:
 class EntryWindows:
     """The entries of an open file, some at a time.
 
-    The header is read first and again behind the slots, so that a file in use hangs together: entries up to
-    the later count are there, and slots lead to none beyond it.
+    The header is read first, and again when slots and entries have been looked at, so that a file in use hangs together:
+    slots lead to no entry beyond the later count.
     """
 
     def __init__(self, reader: Reader, geometry: Geometry) -> None:
@@ -101,11 +101,10 @@ class EntryWindows:
         self.geometry = geometry
         first = _header(reader)
         self._slots = _read(reader, INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
-        header = _header(reader)
         begin = geometry.entries_offset
         last = reader.last_nonzero(begin, min(reader.size, geometry.file_size))
         written = 1 if last is None else max((last - begin) // INDEX_ENTRY.size + 1, 1)
-        self.state = IndexState(header, first.index_count, written)
+        self.state = IndexState(_header(reader), first.index_count, written)
 
     def slots(self) -> NDArray[np.int32]:
         """The newest entry of each slot."""

@@ -71,6 +71,7 @@ class IndexLook:
         low: of each block the least physical offset of an entry.
         high: of each block the greatest one.
         ends: physical offsets of the first and the last entry; none without entries.
+        before: physical offset of the entry before the last; None without one.
         marks: entries that are wrong by themselves.
         findings: what is wrong with header, slots and chains.
         sound: whether walks over its chains end.
@@ -83,6 +84,7 @@ class IndexLook:
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     ends: tuple[int, int] | tuple[()] = ()
+    before: int | None = None
     marks: Marks = field(default_factory=Marks)
     findings: tuple[Finding, ...] = ()
     sound: bool = True
@@ -169,6 +171,7 @@ def look_at_index(
         blocks[1] = -1 - _NONE
         replay = Replay.of(geometry)
         ends: list[int] = []
+        newest: list[int] = []
         used = 0
         for start, raw in windows.each(reached_count(state, live=live and last), 1):
             counted = raw[: count - start]
@@ -180,6 +183,7 @@ def look_at_index(
                 marks.add("entry.negative", file.name, bad + start, _values(bad, diffs))
             if counted.size:
                 ends = [*ends[:1], *counted["phy_offset"][[0, -1]].tolist()]
+                newest = [*newest[-1:], *counted["phy_offset"][-2:].tolist()]
         sound = check_content(file, windows, replay, used, found.append, live=live and last, last=last)
     return IndexLook(
         file=file.name,
@@ -189,6 +193,7 @@ def look_at_index(
         low=blocks[0],
         high=blocks[1],
         ends=(ends[0], ends[-1]) if ends else (),
+        before=newest[-2] if newest[1:] else None,
         marks=marks,
         findings=tuple(found),
         sound=sound,

@@ -297,7 +297,7 @@ def _probe(indexes: Blocks, frames: Frames, result: RangeResult) -> None:
     """Store timestamps of the records that headers and outermost entries name."""
     wanted: set[int] = set()
     for look in indexes.files:
-        wanted.update(look.ends)
+        wanted.update(look.ends, () if look.before is None else (look.before,))
         wanted.update((look.header.begin_phy_offset, look.header.end_phy_offset))
     inside = [offset for offset in wanted if result.range.begin <= offset < result.range.end]
     if inside and frames.all.phy_offset.size:
