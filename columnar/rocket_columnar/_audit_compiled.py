@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_columnar._audit_bytes import POWERS, equal_64, first_bit, high_16, i32, i64, same_64, text_16
-from rocket_columnar._numba import jit, long
+from rocket_columnar._compiled_bytes import address, byte, find, high_16, i32, i64, lowest, spaces, text_16
+from rocket_columnar._compiled_bytes import marks as twos
+from rocket_columnar._numba import inlined, jit, long
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DONE", "FULL", "LEFT", "TOPIC", "scan", "topic_hash"]
+__all__ = ["DONE", "FULL", "LEFT", "TOPIC", "free_place", "scan"]
 
 DONE, TOPIC, LEFT, FULL = range(4)
 """Why a scan stopped: the window has no further whole record that verifies, or the range ends; the topic at
@@ -27,10 +28,7 @@ DONE, TOPIC, LEFT, FULL = range(4)
 
 _FIXED: Final = RECORD_FIXED_V4
 _MAGIC: Final = MESSAGE_MAGIC
-_SPACE: Final = 32
 _ONE: Final = np.uint64(1)
-_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
-_ALL: Final = ~np.uint64(0)
 
 # The first bytes of a pair that counts, as the high bytes of a big-endian long, the separator with them.
 _KEYS: Final = int.from_bytes(b"KEYS\1")
@@ -43,8 +41,8 @@ _SIXTEENTH: Final = pow(31, 16, 1 << 32)
 _FACTORS: Final = np.array([pow(31, length, 1 << 32) for length in range(16)], np.int64)
 
 
-@jit
-def _bits(bits: Any, length: int) -> Any:
+@inlined
+def _until(bits: Any, length: int) -> Any:
     """Of the separators in 64 bytes those in the first `length`, and one behind these."""
     if length >= 64:
         return bits
@@ -52,24 +50,24 @@ def _bits(bits: Any, length: int) -> Any:
     return bits & (last - _ONE) | last
 
 
-@jit
-def _ascii_hash(window: NDArray[np.uint8], at: int, length: int, code: int) -> Any:
+@inlined
+def _ascii_hash(at: int, length: int, code: int) -> Any:
     """`String.hashCode` of ASCII behind a text whose hash is `code`, as an unsigned number."""
     while length >= 16:
-        code = code * _SIXTEENTH + text_16(window, at, POWERS, 0)
+        code = code * _SIXTEENTH + text_16(at, long(16))
         at += 16
         length -= 16
-    return (code * _FACTORS[length] + text_16(window, at, POWERS, 16 - length)) & 0xFFFFFFFF
+    return (code * _FACTORS[length] + text_16(at, length)) & 0xFFFFFFFF
 
 
-@jit
-def _is_ascii(window: NDArray[np.uint8], at: int, length: int) -> Any:
+@inlined
+def _is_ascii(at: int, length: int) -> Any:
     while length >= 16:
-        if high_16(window, at):
+        if high_16(at):
             return False
         at += 16
         length -= 16
-    return high_16(window, at) & ((1 << length) - 1) == 0
+    return high_16(at) & ((1 << length) - 1) == 0
 
 
 # Of characters of 1 to 4 bytes, by the highest four bits of the first, as the longs of one row: how many bytes, which bits
@@ -85,11 +83,11 @@ _CHARACTERS: Final = np.array(
 
 
 @jit
-def text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
+def _text_hash(at: int, end: int, code: int) -> Any:
     """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 where it is not well formed."""
     good = True
     while at < end:
-        word = i32(window, at) & 0xFFFFFFFF
+        word = i32(at) & 0xFFFFFFFF
         kind = word >> 28
         point = (word >> 6 & 0x1FC0000) | (word >> 4 & 0x3F000) | (word >> 2 & 0xFC0) | (word & 0x3F)
         point = (point >> _CHARACTERS[kind, 3]) & _CHARACTERS[kind, 5]
@@ -105,56 +103,27 @@ def text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
     return code if good and at == end else long(-1)
 
 
-@jit
-def _hash(window: NDArray[np.uint8], at: int, length: int, code: int) -> Any:
+@inlined
+def _hash(at: int, length: int, code: int) -> Any:
     """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 of what is not well formed."""
-    if _is_ascii(window, at, length):
-        return _ascii_hash(window, at, length, code)
-    return text_hash(window, at, at + length, code)
+    if _is_ascii(at, length):
+        return _ascii_hash(at, length, code)
+    return _text_hash(at, at + length, code)
 
 
-@jit
+@inlined
 def _key_hash(code: int) -> Any:
     """The key hash of a text whose `String.hashCode` is `code` (IDX-HASH-1, IDX-HASH-2)."""
     return code if code < 0x80000000 else (0x100000000 - code) & 0x7FFFFFFF
 
 
 @jit
-def topic_hash(data: NDArray[np.uint8], at: int, length: int) -> Any:
-    """Of a topic a number of 31 bits, made of its first, last and middle bytes."""
-    if length < 8:
-        word = np.uint64(i64(data, at)) >> np.uint64(64 - 8 * length) if length else np.uint64(0)
-    else:
-        word = np.uint64(i64(data, at)) * _MIX + np.uint64(i64(data, at + length - 8))
-        word = word * _MIX + np.uint64(i64(data, at + length // 2 - 4))
-    return long(((word + np.uint64(length)) * _MIX) >> np.uint64(33))
-
-
-@jit
-def _topic_place(
-    window: NDArray[np.uint8],
-    at: int,
-    length: int,
-    table: NDArray[np.int32],
-    pool: NDArray[np.uint8],
-    bounds: NDArray[np.int64],
-) -> Any:
-    """The place of a topic among those that are known, or -1; `table` is a power of two long, -1 where free."""
-    mask = len(table) - 1
-    probe = topic_hash(window, at, length) & mask
-    while table[probe] >= 0:
-        place = table[probe]
-        begin = bounds[place]
-        if bounds[place + 1] - begin == length:
-            rest = length
-            while rest >= 64 and same_64(window, at + length - rest, pool, begin + length - rest) == _ALL:
-                rest -= 64
-            if rest < 64:
-                other = ~same_64(window, at + length - rest, pool, begin + length - rest)
-                if other & ((_ONE << np.uint64(rest)) - _ONE) == 0:
-                    return place
-        probe = (probe + 1) & mask
-    return -1
+def free_place(
+    pool: NDArray[np.uint8], number: int, table: NDArray[np.int32], bounds: NDArray[np.int64]
+) -> int:
+    """Where in `table` the number of the string with this number of the pool belongs."""
+    begin = bounds[number]
+    return find(address(pool) + begin, bounds[number + 1] - begin, table, address(pool), bounds)[1]
 
 
 @jit
@@ -201,66 +170,68 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         Why it stopped, where the next record begins, the next row, and how many hashes there are.
     """
     table, pool, bounds, numbers, codes, scheduled = topics
+    base, pool_place = address(window), address(pool)
+    at, size, stop = at + base, size + base, stop + base
     while at < stop and at + _FIXED <= size:
-        total = i32(window, at)
-        if i32(window, at + 4) != _MAGIC or not _FIXED <= total <= room or at + total > size:
+        total = i32(at)
+        if i32(at + 4) != _MAGIC or not _FIXED <= total <= room or at + total > size:
             break
-        if i64(window, at + 28) != position:
+        if i64(at + 28) != position:
             break
-        sys_flag = i32(window, at + 36)
+        sys_flag = i32(at + 36)
         after_born = at + 48 + (20 if sys_flag & 16 else 8)
         body = after_born + 8 + (20 if sys_flag & 32 else 8) + 16
         end = at + total
         if body + 3 > end:
             break
-        body_length = max(i32(window, body - 4), 0)
+        body_length = max(i32(body - 4), 0)
         topic = body + body_length + 1
         if topic + 2 > end:
             break
-        topic_length = long(window[topic - 1])
+        topic_length = byte(topic - 1)
         properties = topic + topic_length + 2
         if topic_length > 127 or properties > end:
             break
-        length = i32(window, properties - 2) >> 16
+        length = i32(properties - 2) >> 16
         if length < 0:
             length = long(0)
         if properties + length != end:
             break
         if row >= longs.shape[1] or used + length // 2 + 2 > len(hashes):
-            return FULL, at, row, used
-        place = _topic_place(window, topic, topic_length, table, pool, bounds)
+            return FULL, at - base, row, used
+        place, _ = find(topic, topic_length, table, pool_place, bounds)
         if place < 0:
-            info[0], info[1] = topic, topic_length
-            return TOPIC, at, row, used
-        timestamp = i64(window, after_born)
+            info[0], info[1] = topic - base, topic_length
+            return TOPIC, at - base, row, used
+        timestamp = i64(after_born)
         longs[0, row] = position
-        longs[1, row] = i64(window, at + 20)
+        longs[1, row] = i64(at + 20)
         longs[2, row] = timestamp
         ints[0, row] = total
         ints[1, row] = numbers[place]
-        ints[2, row] = i32(window, at + 12)
+        ints[2, row] = i32(at + 12)
         marks[0, row] = sys_flag & 12
         marks[1, row] = 1
         marks[2, row] = 0
         if bodies.shape[1]:
             bodies[0, row], bodies[1, row], bodies[2, row] = (
-                body,
+                body - base,
                 body_length,
-                i32(window, at + 8) & 0xFFFFFFFF,
+                i32(at + 8) & 0xFFFFFFFF,
             )
         # Of each pair that counts its value: the last that is not empty.
         keys, keys_end, unique, unique_end = long(0), long(0), long(0), long(0)
         tags, tags_end, delay, delay_end = long(0), long(0), long(0), long(0)
         pair, block = properties, properties
         while block <= end:
-            twos = _bits(equal_64(window, block, 2), end - block)
-            while twos:
-                pair_end = block + first_bit(twos)
-                twos &= twos - _ONE
-                head = i64(window, pair)
+            ends = _until(twos(block), end - block)
+            while ends:
+                pair_end = block + lowest(ends)
+                ends &= ends - _ONE
+                head = i64(pair)
                 if head >> 24 == _KEYS and pair_end > pair + 5:
                     keys, keys_end = pair + 5, pair_end
-                elif head == _UNIQ_KEY and pair_end > pair + 9 and window[pair + 8] == 1:
+                elif head == _UNIQ_KEY and pair_end > pair + 9 and byte(pair + 8) == 1:
                     unique, unique_end = pair + 9, pair_end
                 elif head >> 24 == _TAGS and pair_end > pair + 5:
                     tags, tags_end = pair + 5, pair_end
@@ -269,8 +240,8 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                 elif (
                     head == _COPIES[0]
                     and pair_end > pair + 21
-                    and i64(window, pair + 8) == _COPIES[1]
-                    and i64(window, pair + 13) == _COPIES[2]
+                    and i64(pair + 8) == _COPIES[1]
+                    and i64(pair + 13) == _COPIES[2]
                 ):
                     marks[2, row] = 1
                 pair = pair_end + 1
@@ -281,14 +252,14 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                 left = True
             else:
                 for j in range(delay, delay_end):
-                    digit = long(window[j]) - 48
+                    digit = byte(j) - 48
                     if not 0 <= digit <= 9:
                         left = True
                     level = level * 10 + digit
         if level > 0:
             longs[3, row] = timestamp + 1000 * seconds[min(level, len(seconds)) - 1]
         elif tags_end > tags:
-            code = _hash(window, tags, tags_end - tags, long(0))
+            code = _hash(tags, tags_end - tags, long(0))
             left |= code < 0
             longs[3, row] = ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
         else:
@@ -297,29 +268,29 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         if sys_flag & 12 != 12:
             first = long(codes[place])
             if unique_end > unique:
-                code = _hash(window, unique, unique_end - unique, first)
+                code = _hash(unique, unique_end - unique, first)
                 left |= code < 0
                 hashes[used] = _key_hash(code)
                 used += 1
             word, block = keys, keys
-            while block <= keys_end:
-                spaces = _bits(equal_64(window, block, _SPACE), keys_end - block)
-                while spaces:
-                    word_end = block + first_bit(spaces)
-                    spaces &= spaces - _ONE
+            while block <= keys_end and keys < keys_end:
+                words = _until(spaces(block), keys_end - block)
+                while words:
+                    word_end = block + lowest(words)
+                    words &= words - _ONE
                     if word_end > word:
-                        code = _hash(window, word, word_end - word, first)
+                        code = _hash(word, word_end - word, first)
                         left |= code < 0
                         hashes[used] = _key_hash(code)
                         used += 1
                     word = word_end + 1
                 block += 64
         if left:
-            info[2], info[3], info[4], info[5] = properties, length, total, place
-            return LEFT, at, row, before
+            info[2], info[3], info[4], info[5] = properties - base, length, total, place
+            return LEFT, at - base, row, before
         ints[3, row] = used - before
         row += 1
         at = end
         room -= total
         position += total
-    return DONE, at, row, used
+    return DONE, at - base, row, used

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY
 
-from rocket_columnar._audit_bytes import i32, i64
-from rocket_columnar._numba import jit, long, prefetch, slot_of
+from rocket_columnar._compiled_bytes import address, i32, i64
+from rocket_columnar._numba import inlined, jit, long, prefetch, slot_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,9 +22,9 @@ _OFFSET: Final = INDEX_ENTRY.offset_of("phy_offset")
 _AHEAD: Final = 32
 
 
-@jit
-def _slot(raw: NDArray[np.uint8], entry: int, heads: NDArray[np.int32], inverse: float) -> Any:
-    return slot_of(max(i32(raw, _SIZE * entry), 0), len(heads), inverse)
+@inlined
+def _slot(base: int, entry: int, heads: NDArray[np.int32], inverse: float) -> Any:
+    return slot_of(max(i32(base + _SIZE * entry), 0), len(heads), inverse)
 
 
 @jit
@@ -53,31 +53,32 @@ def look(
     Returns:
         How many of those that count have no other before them, and how many have a negative time diff.
     """
+    base = address(raw)
     inverse = 1.0 / len(heads)
     size = len(raw) // _SIZE
     ahead = np.empty(_AHEAD, np.uint64)  # the slots of the entries to come, which are being fetched meanwhile
     for i in range(min(_AHEAD, size)):
-        ahead[i] = _slot(raw, i, heads, inverse)
+        ahead[i] = _slot(base, i, heads, inverse)
         prefetch(heads, ahead[i])
     used, negative = long(0), long(0)
     least, greatest = long(0), long(0)
     for i in range(size):
-        at, number = _SIZE * i, first + i
+        at, number = base + _SIZE * i, first + i
         slot = ahead[i % _AHEAD]
         if i + _AHEAD < size:
-            ahead[i % _AHEAD] = _slot(raw, i + _AHEAD, heads, inverse)
+            ahead[i % _AHEAD] = _slot(base, i + _AHEAD, heads, inverse)
             prefetch(heads, ahead[i % _AHEAD])
-        previous = i32(raw, at + _PREVIOUS)
-        if i32(raw, at) >= 0:
+        previous = i32(at + _PREVIOUS)
+        if i32(at) >= 0:
             if heads[slot] != previous:
                 differs[slot] = True
             heads[slot] = number
         if number < count:
             if i == 0 or number % block == 0:
                 least, greatest = low[number // block], high[number // block]
-            offset = i64(raw, at + _OFFSET)
+            offset = i64(at + _OFFSET)
             least, greatest = min(least, offset), max(greatest, offset)
             low[number // block], high[number // block] = least, greatest
             used += previous == 0
-            negative += i32(raw, at + _DIFF) < 0
+            negative += i32(at + _DIFF) < 0
     return used, negative

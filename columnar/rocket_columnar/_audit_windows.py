@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rocket_columnar import _compiled_log
-from rocket_columnar._audit_bytes import PADDING
-from rocket_columnar._audit_compiled import DONE, LEFT, TOPIC, scan, topic_hash
+from rocket_columnar._audit_compiled import DONE, LEFT, TOPIC, free_place, scan
 from rocket_columnar._audit_scan import ROLLBACK, Requests, TopicNames, index_keys, topic_code
+from rocket_columnar._compiled_bytes import SLACK
 from rocket_columnar._record import DELAY_SECONDS, clean_utf8, parse_properties, tags_code
 from rocket_columnar.hashing import hash_keys
 
@@ -49,13 +49,10 @@ class _Topics:
     def _pack(self) -> None:
         size = 1 << (2 * len(self.items) + 16).bit_length()
         table = np.full(size, -1, np.int32)
-        pool = np.frombuffer(b"".join(self.items) + bytes(PADDING), np.uint8).copy()
+        pool = np.frombuffer(b"".join(self.items) + bytes(SLACK), np.uint8).copy()
         bounds = np.cumsum([0, *map(len, self.items)], dtype=np.int64)
-        for place, raw in enumerate(self.items):
-            probe = topic_hash(pool, int(bounds[place]), len(raw)) & (size - 1)
-            while table[probe] >= 0:
-                probe = (probe + 1) & (size - 1)
-            table[probe] = place
+        for number in range(len(self.items)):
+            table[free_place(pool, number, table, bounds)] = number
         self.arrays = (
             table,
             pool,
@@ -72,7 +69,7 @@ class Windows:
     def __init__(self, reader: Reader, base_offset: int, names: TopicNames, *, check_crc: bool) -> None:
         self._reader = reader
         self._base = base_offset
-        self._window = np.empty(_WINDOW + PADDING, np.uint8)
+        self._window = np.empty(_WINDOW + SLACK, np.uint8)
         self._begin = self._end = 0
         self._topics = _Topics(names)
         self._info = np.zeros(6, np.int64)

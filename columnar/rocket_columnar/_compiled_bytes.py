@@ -28,11 +28,14 @@ __all__ = [
     "byte_hash",
     "copy",
     "find",
+    "high_16",
     "high_marks",
     "i32",
     "i64",
     "lowest",
     "marks",
+    "spaces",
+    "text_16",
     "word",
 ]
 
@@ -118,8 +121,49 @@ def _marks(comparison: str, other: int) -> Any:
 marks: Final = _marks("==", 2)
 """`marks(at)`: which of 64 bytes are a 2, the end of a property; the first is the lowest bit."""
 
+spaces: Final = _marks("==", 32)
+"""`spaces(at)`: which of 64 bytes are a space; the first is the lowest bit."""
+
 high_marks: Final = _marks("<", 0)
 """`high_marks(at)`: which of 64 bytes are no ASCII; the first is the lowest bit."""
+
+
+@_intrinsic
+def high_16(_: Any, at: Any) -> Any:  # noqa: ARG001
+    """`high_16(at)`: which of the 16 bytes from a place on are no ASCII; the first is the lowest bit."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(8), 16)
+        bits = builder.icmp_signed("<", _load(builder, arguments[0], kind), ir.Constant(kind, [0] * 16))
+        mask = builder.bitcast(bits, ir.IntType(16))
+        return builder.zext(mask if SWAP else builder.bitreverse(mask), ir.IntType(64))
+
+    return types.int64(types.int64), code
+
+
+@_intrinsic
+def _products(_: Any, at: Any, powers: Any) -> Any:  # noqa: ARG001
+    """The sum of 16 bytes, each times one of 16 ints, modulo 2^32."""
+
+    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(32), 16)
+        text = builder.zext(_load(builder, arguments[0], ir.VectorType(ir.IntType(8), 16)), kind)
+        products = builder.mul(text, _load(builder, arguments[1], kind))
+        total = ir.FunctionType(ir.IntType(32), [kind])
+        name = "llvm.vector.reduce.add.v16i32"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, total, name)
+        return builder.zext(builder.call(function, [products]), ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), code
+
+
+_POWERS: Final = np.array([pow(31, 15 - place, 1 << 32) for place in range(16)] + [0] * 16, np.uint32)
+
+
+@inlined
+def text_16(at: int, length: int) -> Any:
+    """`String.hashCode` of at most 16 bytes of ASCII, as an unsigned number."""
+    return _products(at, address(_POWERS) + 4 * (16 - length))
 
 
 @_intrinsic
