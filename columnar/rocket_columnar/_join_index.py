@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["join_keys"]
 
 _HEADER, _ENTRY = INDEX_HEADER.size // 4, INDEX_ENTRY.size // 4
-_PART: Final = 1 << 14  # entries of a part, about: a third of a megabyte
+_PART: Final = 1 << 15  # entries of a part, about: two thirds of a megabyte
 _WIDEST: Final = 16  # a part is 1 << so many slots at most
 _SPARE: Final = 2  # bits by which what finds the entries of a part is wider than they are many
 _BITS: Final = 20  # of that at most
-_BLOCK: Final = 1 << 16  # keys whose hits are put in order at once: a megabyte of places and hits, about
+_BLOCK: Final = 1 << 17  # keys whose hits are put in order at once: two megabytes of places and hits, about
 _Item = TypeVar("_Item")
 _Span = tuple[int, int]
 

@@ -28,7 +28,7 @@ MOST: Final = 64
 
 _ROUNDS: Final = 4096  # steps of a chain from which on the compiled loop takes over, however few the keys
 _PART: Final = 1 << 18  # keys that a thread takes at a time
-_SPARSE: Final = 8  # entries for a key from which on walks are quicker than a pass over the file
+_SPARSE: Final = 16  # entries for a key from which on walks are quicker than a pass over the file
 
 
 class Hits(NamedTuple):
