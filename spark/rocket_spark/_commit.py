@@ -95,7 +95,7 @@ def attempt(directory: str | Path, name: str) -> Iterator[Path]:
 
 
 class Output:
-    """The folder of one job while it runs; use it in a `with` block. `attempts` is where tasks write."""
+    """The folder of one job while it runs; use it in a `with` block. `folder` is where tasks write."""
 
     def __init__(self, out: Path, *, overwrite: bool = False) -> None:
         """Takes the folder, and whether what is in it may be replaced."""
@@ -103,6 +103,7 @@ class Output:
         self._overwrite = overwrite
         self._temporary = out / _TEMPORARY
         self.attempts = self._temporary / "attempts"
+        self.folder = str(self.attempts)
         self._made: list[Path] = []
 
     def __enter__(self) -> Self:

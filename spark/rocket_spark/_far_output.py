@@ -113,7 +113,7 @@ class FarOutput:
         """Takes the folder and the options of its storage."""
         self._storage, self.out = _far(out, options)
         self._temporary = f"{self.out}/{_TEMPORARY}"
-        self.attempts = FarFolder(self._storage, f"{self._temporary}/{uuid4().hex}")
+        self.folder = FarFolder(self._storage, f"{self._temporary}/{uuid4().hex}")
         self._placed: list[str] = []
 
     def __enter__(self) -> Self:
@@ -131,7 +131,7 @@ class FarOutput:
 
     def size(self, name: str) -> int:
         """Bytes of an attempt; JobError where it is gone."""
-        uri = f"{self.attempts.uri}/{name}"
+        uri = f"{self.folder.uri}/{name}"
         try:
             return self._storage.stat(uri).size
         except FileNotFoundError as error:
@@ -151,7 +151,7 @@ class FarOutput:
         def put(place: str, name: str) -> dict[str, Any]:
             size = self.size(name)
             self._placed.append(f"{self.out}/{place}")
-            self._storage.move(f"{self.attempts.uri}/{name}", f"{self.out}/{place}")
+            self._storage.move(f"{self.folder.uri}/{name}", f"{self.out}/{place}")
             return {"path": place, "bytes": size}
 
         with ThreadPoolExecutor(_MOVES) as pool:

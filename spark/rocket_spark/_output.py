@@ -9,6 +9,7 @@ from rocket_spark import _commit
 from rocket_spark._commit import Output, check_out
 from rocket_spark._far_output import FarFolder, FarOutput, check_far_out, far_attempt
 from rocket_spark._stores import local_paths
+from rocket_spark.files import storage_for
 from rocket_spark.files._storage import is_remote
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def checked_out(
         uri = str(out).rstrip("/")
         check_far_out(uri, stores.values(), owned, storage, overwrite=overwrite)
         return uri
-    path = Path(out).absolute()
+    path = Path(storage_for(str(out))[1]).absolute()
     check_out(path, local_paths(stores), owned, overwrite=overwrite)
     return path
 

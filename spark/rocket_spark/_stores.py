@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files import find_files
+from rocket_spark.files import find_files, storage_for
 from rocket_spark.files._storage import is_remote
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def _absolute(store: StorePath) -> str:
     """Symbolic links stay: they may name the place."""
     if is_remote(str(store)):
         return str(store).rstrip("/")
-    return Path(os.path.abspath(store)).as_posix()  # noqa: PTH100
+    _, path = storage_for(str(store))
+    return Path(os.path.abspath(path)).as_posix()  # noqa: PTH100
 
 
 def local_paths(stores: Mapping[str, str]) -> list[Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -18,13 +17,15 @@ from rocket_columnar.write import parquet_options
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
-from rocket_spark._commit import Output, attempt, check_out
 from rocket_spark._engine import WHOLE_LOG, entry_spans, followers, log_spans
-from rocket_spark._stores import StorePath, local_paths, name_stores, store_files
+from rocket_spark._output import Folder, attempt, checked_out, opened_out
+from rocket_spark._stores import StorePath, name_stores, store_files
+from rocket_spark.files import size_now
 from rocket_spark.jobs import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -110,8 +111,9 @@ class DecodeSummary:
 class DecodePlan:
     """What a decode job will do: all that can be wrong with the request has been checked, nothing is written."""
 
-    out: Path
+    out: str | Path
     overwrite: bool
+    storage: dict[str, str]
     stores: dict[str, str]
     files: int
     size: int
@@ -137,7 +139,7 @@ def decode_stores(
     Args:
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
         stores: one or several; each a file, a directory of one kind, or a whole store; a path, or a URI of S3 or HDFS.
-        out: a directory, missing or empty.
+        out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
         tables: names from `rocket_spec.tables.TABLES`; None for every table that the stores have files of.
         geometry: of the index files; inferred store by store when None.
         overwrite: replaces what an earlier job wrote to `out`, once all is written.
@@ -169,24 +171,26 @@ def plan_decode(
 
     `on_skip` is called with the name of each file that is left out, and the reason.
     """
-    named, out = name_stores(stores), Path(out).absolute()
+    named = name_stores(stores)
     found = {name: store_files(path, storage, on_skip) for name, path in named.items()}
-    check_out(out, local_paths(named), TABLES, overwrite=overwrite)
+    out = checked_out(out, named, TABLES, storage, overwrite=overwrite)
     chosen = _select(found, tables, named)
-    sizes = {name: [_size(file) for file in files] for name, files in chosen.items()}
+    sizes = {name: [file.size() for file in files] for name, files in chosen.items()}
     size = sum(map(sum, sizes.values()))
     times = min(max(size // (_TASK_BYTES * _MANY_TASKS), 1), _LARGEST)
     tasks: list[PartTask] = []
     for name, files in chosen.items():
         for task in _tasks(files, sizes[name], tables, geometry, times):
             tasks.append(replace(task, number=len(tasks), store=name))
-    return DecodePlan(out, overwrite, named, sum(map(len, sizes.values())), size, tuple(tasks))
+    return DecodePlan(
+        out, overwrite, dict(storage or {}), named, sum(map(len, sizes.values())), size, tuple(tasks)
+    )
 
 
 def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
     """The second half of `decode_stores`; arguments and errors as there."""
-    with Output(plan.out, overwrite=plan.overwrite) as output:
-        directory, work = str(output.attempts), run_part
+    with opened_out(plan.out, plan.storage, overwrite=plan.overwrite) as output:
+        directory, work = output.folder, run_part
 
         def run(task: PartTask) -> dict[str, Any]:
             return work(task, directory)
@@ -200,9 +204,7 @@ def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = si
                 place = f"{_folder(table, task.store)}/part-{task.number:05}.parquet"
                 parts[place], rows[place] = name, count
         gaps = list(dict.fromkeys(gap for outcome in outcomes for gap in outcome["gaps"]))
-        written = _summaries(
-            rows, {place: (output.attempts / name).stat().st_size for place, name in parts.items()}
-        )
+        written = _summaries(rows, {place: output.size(name) for place, name in parts.items()})
         facts = {
             "job": "decode",
             "stores": plan.stores,
@@ -242,10 +244,6 @@ def _select(
             raise UsageError(f"{where}: holds no file that table {table} is decoded from")
     wanted = {TABLE_KINDS[table] for table in tables}
     return {name: [file for file in files if file.kind in wanted] for name, files in found.items()}
-
-
-def _size(file: StoreFile) -> int:
-    return file.path.stat().st_size if file.source is None else file.source.size
 
 
 def _tasks(
@@ -330,7 +328,7 @@ def _join_ranges(
             outcomes[number]["end"] = end
 
 
-def run_part(task: PartTask, directory: str) -> dict[str, Any]:
+def run_part(task: PartTask, directory: Folder) -> dict[str, Any]:
     """In a task: decodes to attempts in `directory`; `{"parts": {table: [attempt, rows]}, "gaps": [...]}`.
 
     Of a commit log also the physical offsets "begin", of the first record, and "end", behind the last; else None.
@@ -409,10 +407,11 @@ def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[st
 
 def _check_sizes(task: PartTask) -> None:
     for file, planned in zip(task.files, task.sizes, strict=True):
-        size = _size(file)
+        size = size_now(file)
         if size != planned:
             raise _changed(file, f"{size:,} bytes", f"{planned:,}")
 
 
 def _changed(file: StoreFile, found: str, planned: str) -> MalformedError:
-    return MalformedError(file=str(file.path), found=found, expected=f"{planned}, as when the job began")
+    name = str(file.path) if file.source is None else file.source.name
+    return MalformedError(file=name, found=found, expected=f"{planned}, as when the job began")

@@ -28,6 +28,7 @@ from rocket_spec.errors import UsageError
 
 from rocket_spark._commit import Output, attempt, check_out
 from rocket_spark._stores import StorePath, local_paths, name_stores, store_files
+from rocket_spark.files import storage_for
 from rocket_spark.files._storage import is_remote
 from rocket_spark.jobs import Progress, run_tasks, silent
 
@@ -141,7 +142,7 @@ def plan_rebuilds(
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
     if is_remote(str(out)):
         raise UsageError(f"{out}: a rebuild writes to a directory; copy it there afterwards")
-    named, out = name_stores(stores), Path(out).absolute()
+    named, out = name_stores(stores), Path(storage_for(str(out))[1]).absolute()
     plans = {
         name: plan_rebuild(path, geometry, queue_file_size, files=store_files(path, storage))
         for name, path in named.items()

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import filecmp
+import json
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rocket_columnar.audit import LEVELS, audit
+from rocket_columnar.decode import decode
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.store import find_files
 from rocket_golden import open_damaged
-from rocket_spec.errors import UsageError
+from rocket_spark.files import storage_for
+from rocket_spec.errors import MalformedError, UsageError
 
 if TYPE_CHECKING:
     from far_storage import Far
@@ -82,6 +88,44 @@ def test_a_quick_audit_and_a_rebuild_on_hdfs(
     (short / "checkpoint").write_bytes(b"short")
     found = list(audit_stores(spark, uri, "quick", storage=hdfs.options))
     assert [one for _, one in found] == list(audit(short, "quick")) != []
+
+
+@pytest.mark.parametrize("where", ["s3", "hdfs"])
+def test_a_decode_to_far_away(
+    spark: SparkSession, hand_made: Path, request: pytest.FixtureRequest, where: str
+) -> None:
+    from rocket_spark import decode_stores, plan_decode, run_decode
+
+    far: Far = request.getfixturevalue(where)
+    store = far.upload(hand_made, "decode/store")
+    out = f"{far.root}/decode/out"
+    plan = plan_decode(store, out, ["checkpoint"], storage=far.options)
+    far.write(f"{store}/checkpoint", (hand_made / "checkpoint").read_bytes() + bytes(4))
+    with pytest.raises(MalformedError, match=r"4,100 bytes, expected 4,096, as when the job began"):
+        run_decode(spark, plan)
+    summary = decode_stores(spark, store, out, storage=far.options)
+    files, uri = storage_for(out, far.options)
+    found = {
+        info.uri[len(uri) + 1 :]: files.opened(info.uri, info.size)(0, info.size)
+        for info in files.walk(uri)
+        if not info.is_directory
+    }
+    manifest = json.loads(found.pop("_manifest.json"))
+    assert found.pop("_SUCCESS") == b""
+    assert {file["path"]: file["bytes"] for file in manifest["files"]} == {
+        name: len(data) for name, data in found.items()
+    }
+    rows = {
+        name.partition("/")[0]: pq.read_table(pa.BufferReader(data)).to_pylist()
+        for name, data in found.items()
+    }
+    expected: dict[str, list[dict[str, Any]]] = {}
+    for table, batch in decode(find_files(hand_made)):
+        expected.setdefault(table, []).extend(batch.to_pylist())
+    assert rows == expected
+    assert sum(table.size for table in summary.tables) == sum(map(len, found.values()))
+    with pytest.raises(UsageError, match="exists and is not empty"):
+        plan_decode(hand_made, out, storage=far.options)
 
 
 @pytest.mark.soak

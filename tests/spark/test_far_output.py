@@ -39,7 +39,7 @@ def files(far: Far, uri: str) -> dict[str, bytes]:
 
 def write(output: FarOutput, text: str) -> str:
     """What a task does, in another process: a tree of one file; its name."""
-    folder = pickle.loads(pickle.dumps(output.attempts))  # noqa: S301
+    folder = pickle.loads(pickle.dumps(output.folder))  # noqa: S301
     with attempt(folder, "part") as path:
         path.mkdir()
         (path / "table").write_text(text)
@@ -149,7 +149,7 @@ def test_output_in_a_store_is_refused(far: Far) -> None:
 def test_a_path_is_a_directory_of_this_machine(tmp_path: Path) -> None:
     assert checked_out(tmp_path / "out", {}, [], None, overwrite=False) == tmp_path / "out"
     with opened_out(tmp_path / "out", None, overwrite=False) as output:
-        with attempt(str(output.attempts), "part") as path:
+        with attempt(output.folder, "part") as path:
             path.write_text("one")
         assert output.size(path.name) == 3
         with pytest.raises(JobError, match="and gone"):

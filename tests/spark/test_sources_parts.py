@@ -303,7 +303,7 @@ def test_a_wrong_option_is_named(mixed: Path, options: dict[str, object], said: 
 
 
 def test_an_empty_path_is_none() -> None:
-    with pytest.raises(UsageError, match="^option path: missing"):
+    with pytest.raises(UsageError, match=r"^option path: missing"):
         Read("index_entries", "")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rocket_spark.files._storage import FileInfo, Storage
 
-__all__ = ["RangeRead", "local_copy", "source"]
+__all__ = ["RangeRead", "local_copy", "size_now", "source"]
 
 _CHUNK: Final = 8 << 20
 _PAGE: Final = 1 << 16
@@ -42,6 +42,12 @@ class RangeRead:
 def source(storage: Storage, info: FileInfo) -> Source:
     """The file as what the engine reads in place of a path."""
     return Source(info.uri, info.size, RangeRead(storage, info.uri, info.size))
+
+
+def size_now(file: StoreFile) -> int:
+    """Bytes of the file as it lies now, far away too; OSError where it is gone."""
+    read = None if file.source is None else file.source.read
+    return read.storage.stat(read.uri).size if isinstance(read, RangeRead) else file.size()
 
 
 def local_copy(
