@@ -46,6 +46,12 @@ _EMPTY_TASKS: Final = 200
 _PLANNED: Final = 2_000
 _COMMITTED: Final = 2_000
 
+_CONF: Final = {
+    "spark.executor.memory": "2g",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.log.level": "ERROR",
+}
+
 _BARS: Final = """\
 | what | bar | measured |
 |---|---|---|
@@ -63,8 +69,9 @@ _PAGE: Final = """\
 Measured on {date} by `{command}`, which writes this page, `SPARK.json` and `docs/petabyte.md`.
 
 An index file of {entries:,} entries is decoded to Parquet; a store of {store:.2f} GB - commit log, consume queues, index -
-is audited, rebuilt and decoded. Sessions are open and warm: their start is told apart. Times are medians of {rounds}
-rounds, files in the page cache.
+is audited, rebuilt and decoded. Sessions are open and warm: their start is told apart. They are those of
+`open_session(..., only_jobs=True)`, as the command opens them, with {conf}. Times are medians of
+{rounds} rounds (of one: rebuild, and decode of the store), files in the page cache.
 
 {machine}
 
@@ -116,8 +123,7 @@ def _spark(scratch: Path, rounds: int, master: str) -> dict[str, float]:
     """The jobs in one session."""
     index, store, out = scratch / "one" / "index", scratch / "store", scratch / "out"
     begin = time.perf_counter()
-    conf = {"spark.executor.memory": "2g", "spark.log.level": "ERROR"}
-    spark = open_session(master, conf=conf)
+    spark = open_session(master, conf=_CONF, only_jobs=True)
     figures = {"start": time.perf_counter() - begin}
     works: dict[str, Callable[[], Any]] = {
         "decode": _fresh(out, lambda to: decode_stores(spark, index, to, ["index_entries"])),
@@ -296,6 +302,7 @@ def main(arguments: Sequence[str]) -> None:
         entries=entries,
         store=(sizes["log"] + sizes["queue"] + sizes["index"]) / 1e9,
         rounds=rounds,
+        conf=", ".join(f"`{name}={value}`" for name, value in _CONF.items()),
         machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
         bars=_bars(figures),
         rows="".join(_row(name, figures[key]) for key, name in _NAMES.items()),

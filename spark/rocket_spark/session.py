@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -24,6 +24,9 @@ _LOG_CONFIG: Final = Path(__file__).with_name("quiet-log4j2.properties")
 
 _CURE: Final = "Spark needs a Java 17 beside `pip install rocketspec[spark]`"
 
+_QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"
+"""For a JVM that only hands out tasks: the thorough compiler would take the processors from these for minutes."""
+
 _LOOPBACK: Final = "127.0.0.1"
 
 _SERVER: Final = re.compile(r"sc://(\[[^\]]+\]|[^/:;]+)(?::(\d+))?")
@@ -31,6 +34,8 @@ _SERVER: Final = re.compile(r"sc://(\[[^\]]+\]|[^/:;]+)(?::(\d+))?")
 _CONNECT_PORT: Final = 15002
 
 _PATIENCE_SECONDS: Final = 15
+
+_ADDRESS: Final = re.compile(r"(\[[^\]]+\]|[^/:,]+):(\d+)")
 
 _ON_LOOPBACK: Final = re.compile(r"local(\[|$|-cluster)|spark://(localhost|127\.0\.0\.1)[:,]")
 
@@ -88,6 +93,7 @@ def open_session(
     conf: Mapping[str, str] | None = None,
     app_name: str = "rocketspec",
     log: Path | None = None,
+    only_jobs: bool = False,
 ) -> SparkSession:
     """A Spark session: on this machine, on a cluster, or over Spark Connect; one that is there is taken.
 
@@ -100,6 +106,8 @@ def open_session(
         conf: Spark's properties.
         app_name: name of the application.
         log: a file, overwritten, that takes what the JVM and its workers write to stderr; this process's own stderr when None.
+        only_jobs: the session is for the jobs of this package: the JVM here starts in half the processor time, and
+            would be slow at Spark SQL of weight (`cross_check_stores`, queries of your own).
 
     Raises:
         SparkUnavailableError: without a Java, or when Spark does not start or answer.
@@ -118,7 +126,9 @@ def open_session(
         builder = builder.remote(remote)
     else:
         where = f"Spark does not start with master {master}"
-        builder = _classic(builder, master)
+        if master is not None and master.startswith("spark://"):
+            _require_answer([(host, int(port)) for host, port in _ADDRESS.findall(master)], where)
+        builder = _classic(builder, master, _QUICK_COMPILER if only_jobs else "")
     for name, value in (conf or {}).items():
         builder = builder.config(name, value)
     try:
@@ -132,19 +142,26 @@ def open_session(
 
 
 def _require_server(remote: str, where: str) -> None:
-    """Knocks at a server's port: Spark's own client tries for many minutes. A local server has none yet."""
+    """Knocks at a server's port. A local server has none yet."""
     address = _SERVER.match(remote)
-    if address is None:
-        return
-    try:
-        socket.create_connection(
-            (address[1].strip("[]"), int(address[2] or _CONNECT_PORT)), _PATIENCE_SECONDS
-        ).close()
-    except OSError as error:
-        raise SparkUnavailableError(f"{where}: {error.strerror or error}") from error
+    if address is not None:
+        _require_answer([(address[1], int(address[2] or _CONNECT_PORT))], where)
 
 
-def _classic(builder: SparkSession.Builder, master: str | None) -> SparkSession.Builder:
+def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:
+    """Knocks at ports, of which one has to answer: Spark itself tries for minutes."""
+    why = "names no HOST:PORT"
+    for host, port in addresses:
+        try:
+            socket.create_connection((host.strip("[]"), port), _PATIENCE_SECONDS).close()
+        except OSError as error:
+            why = error.strerror or str(error)
+        else:
+            return
+    raise SparkUnavailableError(f"{where}: {why}")
+
+
+def _classic(builder: SparkSession.Builder, master: str | None, options: str) -> SparkSession.Builder:
     """Settings of a session whose driver is here."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master is None and not submitted:
@@ -161,7 +178,10 @@ def _classic(builder: SparkSession.Builder, master: str | None) -> SparkSession.
     builder = (
         builder.master(master)
         .config("spark.ui.enabled", "false")
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}")
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()} {options}".rstrip(),
+        )
     )
     if _ON_LOOPBACK.match(master):
         os.environ["SPARK_LOCAL_IP"] = _LOOPBACK

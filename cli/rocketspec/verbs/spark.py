@@ -98,7 +98,7 @@ def _require_pyspark() -> None:
 
 @contextmanager
 def _session(
-    master: str | None, remote: str | None, conf: list[str] | None
+    master: str | None, remote: str | None, conf: list[str] | None, *, only_jobs: bool = True
 ) -> Iterator[tuple[SparkSession, Progress]]:
     """A session for one job, and where its progress goes; stopped at the end."""
     from rocket_spark import JobError, SparkUnavailableError, open_session
@@ -106,7 +106,9 @@ def _session(
     settings = _settings("--conf", conf)
     with _progress() as progress, TemporaryDirectory(prefix="rocketspec-spark-") as scratch:
         try:
-            spark = open_session(master, remote=remote, conf=settings, log=Path(scratch) / "stderr")
+            spark = open_session(
+                master, remote=remote, conf=settings, log=Path(scratch) / "stderr", only_jobs=only_jobs
+            )
         except SparkUnavailableError as error:
             _fail(str(error))
         try:
@@ -315,7 +317,7 @@ def _audit(
     far = _settings("--storage", storage)
     level: Level = "quick" if quick else "deep" if deep else "default"
     checked = None
-    with _session(master, remote, conf) as (spark, progress):
+    with _session(master, remote, conf, only_jobs=not cross_check) as (spark, progress):
         found = list(audit_stores(spark, stores, level, geometry=given, storage=far, progress=progress))
         if cross_check:
             checked = cross_check_stores(spark, stores, found, geometry=given, storage=far)
