@@ -49,3 +49,19 @@ def test_a_server_that_is_not_there(hand_made: Path, tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.startswith("rocketspec: Spark Connect at sc://127.0.0.1:9/")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("master", "why"),
+    [
+        ("spark://127.0.0.1:9", "Connection refused"),
+        ("spark://127.0.0.1:9,127.0.0.1:11", "Connection refused"),
+        ("spark://nobody", "names no HOST:PORT"),
+    ],
+)
+def test_a_master_that_is_not_there(master: str, why: str) -> None:
+    from rocket_spark import SparkUnavailableError, open_session
+
+    with pytest.raises(SparkUnavailableError) as caught:
+        open_session(master)
+    assert str(caught.value) == f"Spark does not start with master {master}: {why}"
