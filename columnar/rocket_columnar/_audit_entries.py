@@ -1,11 +1,15 @@
-"""Compiled loops over index entries as they lie in their files; imported only where a store is large."""
+"""Compiled loops over index entries and queue units as they lie in their files; imported only where a store is large.
+
+Those that hold them against records take what is sound, in the order of the log, and give up at anything else: that is
+looked at once more, with time.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_spec.layout import INDEX_ENTRY
+from rocket_spec.layout import INDEX_ENTRY, PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar._compiled_bytes import address, i32, i64
 from rocket_columnar._numba import inlined, jit, long, prefetch, slot_of
@@ -13,13 +17,17 @@ from rocket_columnar._numba import inlined, jit, long, prefetch, slot_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["look"]
+__all__ = ["entries_are_sound", "look", "look_at_units", "units_are_sound"]
 
 _SIZE: Final = INDEX_ENTRY.size
 _DIFF: Final = INDEX_ENTRY.offset_of("time_diff")
 _PREVIOUS: Final = INDEX_ENTRY.offset_of("prev_entry")
 _OFFSET: Final = INDEX_ENTRY.offset_of("phy_offset")
 _AHEAD: Final = 32
+_UNIT: Final = QUEUE_UNIT.size
+_UNIT_SIZE: Final = QUEUE_UNIT.offset_of("size")
+_UNIT_TAGS: Final = QUEUE_UNIT.offset_of("tags_code")
+_CELL: Final = 6  # log2 of the bytes that hold the beginning of one record at most
 
 
 @inlined
@@ -61,24 +69,148 @@ def look(
         ahead[i] = _slot(base, i, heads, inverse)
         prefetch(heads, ahead[i])
     used, negative = long(0), long(0)
-    least, greatest = long(0), long(0)
-    for i in range(size):
-        at, number = base + _SIZE * i, first + i
-        slot = ahead[i % _AHEAD]
-        if i + _AHEAD < size:
-            ahead[i % _AHEAD] = _slot(base, i + _AHEAD, heads, inverse)
-            prefetch(heads, ahead[i % _AHEAD])
-        previous = i32(at + _PREVIOUS)
-        if i32(at) >= 0:
-            if heads[slot] != previous:
-                differs[slot] = True
-            heads[slot] = number
-        if number < count:
-            if i == 0 or number % block == 0:
-                least, greatest = low[number // block], high[number // block]
-            offset = i64(at + _OFFSET)
-            least, greatest = min(least, offset), max(greatest, offset)
-            low[number // block], high[number // block] = least, greatest
-            used += previous == 0
-            negative += i32(at + _DIFF) < 0
+    i = long(0)
+    while i < size:
+        part = (first + i) // block
+        end = min(block * (part + 1) - first, size)
+        counted = min(end, count - first)
+        least, greatest = (low[part], high[part]) if counted > i else (long(0), long(0))
+        while i < end:
+            at = base + _SIZE * i
+            turn = np.uint64(i) % np.uint64(_AHEAD)
+            slot = ahead[turn]
+            if i + _AHEAD < size:
+                ahead[turn] = _slot(base, i + _AHEAD, heads, inverse)
+                prefetch(heads, ahead[turn])
+            previous = i32(at + _PREVIOUS)
+            if i32(at) >= 0:
+                if heads[slot] != previous:
+                    differs[slot] = True
+                heads[slot] = first + i
+            if i < counted:
+                offset = i64(at + _OFFSET)
+                least, greatest = min(least, offset), max(greatest, offset)
+                used += previous == 0
+                negative += i32(at + _DIFF) < 0
+            i += 1
+        if part < len(low):
+            low[part], high[part] = least, greatest
     return used, negative
+
+
+@jit
+def entries_are_sound(
+    raw: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    low: int,
+    high: int,
+    known: NDArray[np.int64],
+    times: NDArray[np.int64],
+    key_start: NDArray[np.int64],
+    key_hash: NDArray[np.int32],
+    seen: NDArray[np.uint8],
+) -> bool:
+    """Whether all entries that point into [low, high) are sound and in the order of the log; marks their keys in `seen`.
+
+    Arguments as of `match_entries`.
+    """
+    base = address(raw)
+    place, key, stop, seconds = long(-1), long(0), long(0), long(0)
+    for piece in range(len(firsts)):
+        begin, number = begins[piece], firsts[piece] - bounds[piece]
+        for i in range(bounds[piece], bounds[piece + 1]):
+            at = base + _SIZE * i
+            offset = i64(at + _OFFSET)
+            if offset < low or offset >= high:
+                continue
+            if place < 0 or known[place] != offset:
+                place += 1
+                while place < len(known) and known[place] < offset:
+                    place += 1
+                if place == len(known) or known[place] != offset:
+                    return False
+                key, stop = key_start[place], key_start[place + 1]
+                seconds = long(0)
+                if begin > 0 and times[place] > begin:
+                    seconds = min((times[place] - begin) // 1000, 0x7FFFFFFF)
+            if key >= stop or key_hash[key] != i32(at):
+                return False
+            seen[key] = 1
+            key += 1
+            diff = i32(at + _DIFF)
+            if diff < 0 or (diff != seconds and number + i > 1):
+                return False
+    return True
+
+
+@jit
+def units_are_sound(
+    raw: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    topics: NDArray[np.int64],
+    queues: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    low: int,
+    high: int,
+    known: NDArray[np.int64],
+    of_topic: NDArray[np.int32],
+    of_queue: NDArray[np.int32],
+    of_size: NDArray[np.int32],
+    of_offset: NDArray[np.int64],
+    of_tags: NDArray[np.int64],
+    queued: NDArray[np.uint8],
+) -> bool:
+    """Whether all units that point into [low, high) are sound; marks their records in `queued`.
+
+    Arguments as of `match_units`.
+    """
+    if not len(known):
+        return False
+    base = address(raw)
+    cells = np.full(((known[-1] - low) >> _CELL) + 1, -1, np.int32)
+    for i in range(len(known)):
+        cells[(known[i] - low) >> _CELL] = i
+    for piece in range(len(topics)):
+        topic, queue, logical = topics[piece], queues[piece], firsts[piece] - bounds[piece]
+        for i in range(bounds[piece], bounds[piece + 1]):
+            at = base + _UNIT * i
+            offset, size, tags = i64(at), i32(at + _UNIT_SIZE), i64(at + _UNIT_TAGS)
+            if offset < low or offset >= high or size <= 0:
+                continue
+            if offset == 0 and size == PRE_BLANK_SIZE and tags == 0:
+                continue
+            cell = (offset - low) >> _CELL
+            place = long(cells[cell]) if cell < len(cells) else long(-1)
+            if (
+                place < 0
+                or known[place] != offset
+                or of_topic[place] != topic
+                or of_queue[place] != queue
+                or of_offset[place] != logical + i
+                or of_size[place] != size
+                or of_tags[place] != tags
+            ):
+                return False
+            queued[place] = 1
+    return True
+
+
+@jit
+def look_at_units(
+    raw: NDArray[np.uint8], block: int, low: NDArray[np.int64], high: NDArray[np.int64]
+) -> bool:
+    """Finds where units point to, block by block; False at one that is no plain unit."""
+    base = address(raw)
+    size = len(raw) // _UNIT
+    for part in range(len(low)):
+        least, greatest, strange = i64(base + _UNIT * block * part), long(0), False
+        for i in range(block * part, min(block * (part + 1), size)):
+            offset, length = i64(base + _UNIT * i), i32(base + _UNIT * i + _UNIT_SIZE)
+            least, greatest = min(least, offset), max(greatest, offset)
+            strange |= length <= 0 or length == PRE_BLANK_SIZE
+        if strange or least < 0:
+            return False
+        low[part], high[part] = least, greatest
+    return True

@@ -32,7 +32,7 @@ _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 ENTRY: Final = np.dtype(
     [("key_hash", ">i4"), ("phy_offset", ">i8"), ("time_diff", ">i4"), ("prev_entry", ">i4")]
 )
-_AT_ONCE: Final = 1 << 16  # a multiple of a block
+_AT_ONCE: Final = 1 << 15  # a multiple of a block
 
 
 @dataclass(frozen=True, slots=True)

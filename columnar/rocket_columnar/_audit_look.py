@@ -101,8 +101,8 @@ def _blocks(
     return low, np.maximum.reduceat(np.where(chosen, offsets, -1 - _NONE), starts)
 
 
-def look_at_queue(file: StoreFile) -> QueueLook:
-    """Reads a consume-queue file through.
+def look_at_queue(file: StoreFile, *, compiled: bool = False) -> QueueLook:
+    """Reads a consume-queue file through, by compiled loops or not.
 
     Raises:
         OSError: the file cannot be read.
@@ -117,6 +117,10 @@ def look_at_queue(file: StoreFile) -> QueueLook:
         for start in range(0, count, _AT_ONCE):
             stop = min(start + _AT_ONCE, count)
             raw = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT)
+            if compiled and (plain := _plain(raw)) is not None:
+                lows.append(plain[0])
+                highs.append(plain[1])
+                continue
             offset = raw["phy_offset"].astype(np.int64)
             size = raw["size"].astype(np.int32)
             valid = (offset >= 0) & (size > 0)
@@ -134,6 +138,14 @@ def look_at_queue(file: StoreFile) -> QueueLook:
             highs.append(high)
     runs = _runs(np.concatenate(zeros))
     return QueueLook(file.name, count, np.concatenate(lows), np.concatenate(highs), marks, runs)
+
+
+def _plain(raw: NDArray[np.void]) -> NDArray[np.int64] | None:
+    """Least and greatest of each block of units that all count and are valid, else None."""
+    from rocket_columnar._audit_entries import look_at_units
+
+    blocks = np.empty((2, -(-raw.size // UNITS)), np.int64)
+    return blocks if look_at_units(raw.view(np.uint8), UNITS, *blocks) else None
 
 
 def _values(places: NDArray[np.int64], *columns: NDArray[Any]) -> Callable[[int], tuple[int, ...]]:

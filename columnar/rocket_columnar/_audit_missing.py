@@ -34,9 +34,12 @@ def check_missing(
     """Records without a unit and keys without an entry; where each record lies: BEFORE, NEWEST or AFTER."""
     every = frames.all
     has_unit = queued != 0
-    key_frame = np.repeat(np.arange(every.phy_offset.size), every.key_count)
-    has_entry = np.zeros(every.phy_offset.size, np.bool_)
-    has_entry[key_frame[seen != 0]] = True
+    absent = np.flatnonzero(seen == 0)
+    has_entry = every.key_count > 0
+    if absent.size:
+        key_frame = np.repeat(np.arange(every.phy_offset.size), every.key_count)
+        has_entry[:] = False
+        has_entry[key_frame[seen != 0]] = True
     where = np.zeros(every.phy_offset.size, np.int8)
     indexed = np.flatnonzero(has_entry)[-1:]
     result.indexed = bool(indexed.size)
@@ -52,7 +55,6 @@ def check_missing(
     lacking = np.flatnonzero(every.queued & ~has_unit)
     if lacking.size:
         _missing_units(plan, frames, lacking, where, result)
-    absent = np.flatnonzero(seen == 0)
     if absent.size:
         _missing_keys(every, key_frame, absent, where, result)
     return where
@@ -65,7 +67,7 @@ def _missing_keys(
     where: NDArray[np.int8],
     result: RangeResult,
 ) -> None:
-    result.hashes = frozenset(np.unique(every.key_hash[absent])[:_HASHES].tolist())
+    result.hashes = frozenset(np.unique(every.key_hash[absent[:_HASHES]]).tolist())
     kinds = where[key_frame[absent]]
     starts = np.flatnonzero(
         (np.diff(absent, prepend=absent[0] - 2) != 1) | (np.diff(kinds, prepend=kinds[0]) != 0)

@@ -164,33 +164,46 @@ def _check_units(
     pieces = Pieces.read(plan, queues, queues.meeting(range_.begin, range_.end), UNITS, QUEUE_UNIT.size, UNIT)
     if not pieces.files:
         return queued
-    raw = pieces.raw
-    offsets, sizes = raw["phy_offset"].astype(np.int64), raw["size"].astype(np.int32)
-    tags = raw["tags_code"].astype(np.int64)
     topics = [frames.names.numbers.get(file.topic or "", -1) for file in pieces.files]
     firsts = [
         file.base_offset // QUEUE_UNIT.size + first
         for file, first in zip(pieces.files, pieces.firsts, strict=True)
     ]
-    places = frames.find(offsets)
-    flags = np.zeros(offsets.size, np.uint8)
-    flagged = call(
-        match_units,
+    where = (
         pieces.bounds,
         np.array(topics, np.int64),
         np.array([file.queue_id or 0 for file in pieces.files], np.int64),
         np.array(firsts, np.int64),
+    )
+    records = (
+        every.topic,
+        every.queue_id,
+        every.size,
+        every.queue_offset,
+        every.tags_code,
+    )
+    raw = pieces.raw
+    if plan.large:
+        from rocket_columnar._audit_entries import units_are_sound
+
+        known: tuple[Any, ...] = range_.begin, range_.end, every.phy_offset, *records, queued
+        if units_are_sound(raw.view(np.uint8), *where, *known):
+            return queued
+        queued[:] = 0
+    offsets, sizes = raw["phy_offset"].astype(np.int64), raw["size"].astype(np.int32)
+    tags = raw["tags_code"].astype(np.int64)
+    places = frames.find(offsets)
+    flags = np.zeros(offsets.size, np.uint8)
+    flagged = call(
+        match_units,
+        *where,
         offsets,
         sizes,
         tags,
         places,
         range_.begin,
         range_.end,
-        every.topic,
-        every.queue_id,
-        every.size,
-        every.queue_offset,
-        every.tags_code,
+        *records,
         flags,
         queued,
         compiled=plan.large,
@@ -211,17 +224,24 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
     if not pieces.files:
         return seen
     raw = pieces.raw
+    begins = [indexes.files[owner].header.begin_timestamp for owner in pieces.owners]
+    where = pieces.bounds, np.array(pieces.firsts, np.int64), np.array(begins, np.int64)
+    records = every.store_timestamp, frames.key_start, every.key_hash
+    if plan.large and range_.number:  # of the first range, negative offsets are judged too
+        from rocket_columnar._audit_entries import entries_are_sound
+
+        known: tuple[Any, ...] = range_.begin, range_.end, every.phy_offset, *records, seen
+        if entries_are_sound(raw.view(np.uint8), *where, *known):
+            return seen
+        seen[:] = 0
     names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
     columns = [raw[name].astype(ENTRY[name].newbyteorder("=")) for name in names]
     hashes, offsets, diffs, previous = columns
-    begins = [indexes.files[owner].header.begin_timestamp for owner in pieces.owners]
     places = frames.find(offsets)
     flags = np.zeros(offsets.size, np.uint8)
     flagged = call(
         match_entries,
-        pieces.bounds,
-        np.array(pieces.firsts, np.int64),
-        np.array(begins, np.int64),
+        *where,
         offsets,
         hashes,
         diffs,
@@ -229,9 +249,7 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
         places,
         range_.begin,
         range_.end,
-        every.store_timestamp,
-        frames.key_start,
-        every.key_hash,
+        *records,
         flags,
         seen,
         compiled=plan.large,

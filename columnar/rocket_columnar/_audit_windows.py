@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Windows"]
 
-_WINDOW: Final = 1 << 20
+_WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's own cache
 _ROWS: Final = 1 << 19
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)

@@ -87,7 +87,7 @@ def look(plan: Plan, file: StoreFile) -> QueueLook | IndexLook | None:
     """
     try:
         if file.kind == "queue":
-            return look_at_queue(file)
+            return look_at_queue(file, compiled=plan.large)
         assert plan.geometry is not None  # noqa: S101 - else no index file's content is checked
         last = file.name == plan.indexes[-1][0].name
         return look_at_index(file, plan.geometry, live=plan.live, last=last, compiled=plan.large)
