@@ -249,6 +249,10 @@ class _File(Protocol):
         """Hits of each key hash."""
         ...
 
+    def release(self) -> None:
+        """Lets go of what was read of the file; it is read again when it is needed."""
+        ...
+
 
 def select_files(
     files: Sequence[_File],
@@ -262,7 +266,8 @@ def select_files(
     """Offsets of many keys from the index files of a store, as one query after the other would find them.
 
     From the newest file to the oldest; those that the window does not touch are left out, and the search ends
-    behind a file that begins before the window. A key that has all its hits is not looked for any more.
+    behind a file that begins before the window. A key that has all its hits is not looked for any more. Of the files,
+    one at a time is held in memory.
 
     Args:
         files: in the order in which a broker loads them, oldest first.
@@ -282,15 +287,23 @@ def select_files(
         raise ValueError(f"max_num is negative: {max_num}")
     rooms = np.full(len(hashes), min(max_num, MOST), np.int64)
     open_keys = np.arange(len(hashes))
-    keys, offsets = [open_keys[:0]], [np.empty(0, np.int64)]
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
+    bounds = np.zeros(len(hashes) + 1, np.int64)
     for file in reversed(files):
         if file.time_matched(begin, end) and open_keys.size:
             hits = file.select_many(hashes[open_keys], rooms[open_keys], begin, end, threads=threads)
+            file.release()
             counts = np.diff(hits.bounds)
-            keys.append(np.repeat(open_keys, counts))
-            offsets.append(hits.phy_offsets)
             rooms[open_keys] -= counts
+            bounds[1 + open_keys] += counts
+            parts.append((open_keys[counts > 0], counts[counts > 0], hits.phy_offsets))
         if file.header().begin_timestamp < begin:
             break
         open_keys = open_keys[rooms[open_keys] > 0]
-    return _in_order(np.concatenate(keys), np.concatenate(offsets), len(hashes))
+    np.cumsum(bounds, out=bounds)
+    places, found = bounds[:-1].copy(), np.empty(bounds[-1], np.int64)
+    for keys, counts, offsets in parts:
+        before = np.cumsum(counts) - counts
+        found[np.repeat(places[keys] - before, counts) + np.arange(len(offsets))] = offsets
+        places[keys] += counts
+    return Hits(bounds, found)

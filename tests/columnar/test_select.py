@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import struct
+import tracemalloc
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,8 +24,6 @@ from rocket_spec.errors import InvalidError
 from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 T = 1_700_000_000_000
@@ -221,6 +221,52 @@ def test_files_of_a_store_are_searched_as_a_query_does(
     if max_num == 64 and window[0] == 0:
         for (topic, key), offsets in zip(keys[:40], lists(select_all(store, keys)), strict=False):
             assert list(query(store, topic, key, begin=0, end=FOREVER, max_num=64).offsets) == offsets
+
+
+def _resident(path: Path) -> int:
+    """How much of a mapped file counts as this process's memory, in KiB."""
+    total, ours = 0, False
+    for line in Path("/proc/self/smaps").read_text("utf-8").splitlines():
+        if not line.split(" ", 1)[0].endswith(":"):
+            ours = line.endswith(str(path))
+        elif ours and line.startswith("Rss:"):
+            total += int(line.split()[1])
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc/self/smaps")
+def test_of_a_directory_of_files_one_at_a_time_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    geometry, found, hashes = Geometry(1000, 8000), 7000, np.arange(30_000, dtype=np.int32) * 65_537
+    asked: list[int] = []
+    select_many = IndexFile.select_many
+
+    def watched(file: IndexFile, keys: NDArray[np.int32], *rest: Any, **named: Any) -> Hits:
+        asked.append(len(keys))
+        return select_many(file, keys, *rest, **named)
+
+    monkeypatch.setattr(IndexFile, "select_many", watched)
+    peaks: dict[int, int] = {}
+    for count in (2, 10):  # as many hits in all, in few files and in many
+        paths = [tmp_path / str(count) / str(number) for number in range(count)]
+        for path, part in zip(paths, np.array_split(hashes[:found], count), strict=True):
+            with IndexFile(path, *geometry) as new:
+                new.put_many(part, part.astype(np.int64), np.full(len(part), T))
+        with paths[0].open("r+b") as short:
+            short.truncate(geometry.file_size - 20)
+        with ExitStack() as stack:
+            files = [stack.enter_context(IndexFile.open_for_reading(path, geometry)) for path in paths]
+            asked.clear()
+            tracemalloc.start()
+            hits = select_files(files, hashes, 1, T, T)
+            peaks[count] = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert asked == [len(hashes) - found * number // count for number in range(count)]
+            assert lists(hits) == [[one] for one in hashes[:found]] + [[]] * (len(hashes) - found)
+            assert all(_resident(path) == 0 for path in paths)
+            assert lists(select_files(files, hashes, 1, T, T)) == lists(hits)
+    assert peaks[10] < 1.1 * peaks[2]
 
 
 def select_all(store: Path, keys: list[tuple[str, str]]) -> Hits:
