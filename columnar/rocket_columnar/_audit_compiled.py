@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar._compiled_bytes import address, byte, find, high_16, i32, i64, lowest, spaces, text_16
 from rocket_columnar._compiled_bytes import marks as twos
+from rocket_columnar._compiled_log import frame
 from rocket_columnar._numba import inlined, jit, long
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ DONE, TOPIC, LEFT, FULL = range(4)
 `info[0]`, `info[1]` bytes long, is new; the row is there but for its keys and tags code, its properties at `info[2]`,
 `info[3]` bytes long, the record `info[4]` bytes long, its topic's place `info[5]`; there is no room."""
 
-_FIXED: Final = RECORD_FIXED_V4
-_MAGIC: Final = MESSAGE_MAGIC
 _ONE: Final = np.uint64(1)
 
 # The first bytes of a pair that counts, as the high bytes of a big-endian long, the separator with them.
@@ -123,7 +121,8 @@ def free_place(
 ) -> int:
     """Where in `table` the number of the string with this number of the pool belongs."""
     begin = bounds[number]
-    return find(address(pool) + begin, bounds[number + 1] - begin, table, address(pool), bounds)[1]
+    known = address(table), len(table) - 1, address(pool), address(bounds)
+    return find(address(pool) + begin, bounds[number + 1] - begin, *known)[1]
 
 
 @jit
@@ -170,40 +169,24 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         Why it stopped, where the next record begins, the next row, and how many hashes there are.
     """
     table, pool, bounds, numbers, codes, scheduled = topics
-    base, pool_place = address(window), address(pool)
+    known = address(table), len(table) - 1, address(pool), address(bounds)
+    base = address(window)
     at, size, stop = at + base, size + base, stop + base
-    while at < stop and at + _FIXED <= size:
-        total = i32(at)
-        if i32(at + 4) != _MAGIC or not _FIXED <= total <= room or at + total > size:
+    while at < stop:
+        total, after_born, body, body_length, topic, topic_length, properties = frame(
+            at, size, room, position
+        )
+        if total == 0:
             break
-        if i64(at + 28) != position:
-            break
-        sys_flag = i32(at + 36)
-        after_born = at + 48 + (20 if sys_flag & 16 else 8)
-        body = after_born + 8 + (20 if sys_flag & 32 else 8) + 16
         end = at + total
-        if body + 3 > end:
-            break
-        body_length = max(i32(body - 4), 0)
-        topic = body + body_length + 1
-        if topic + 2 > end:
-            break
-        topic_length = byte(topic - 1)
-        properties = topic + topic_length + 2
-        if topic_length > 127 or properties > end:
-            break
-        length = i32(properties - 2) >> 16
-        if length < 0:
-            length = long(0)
-        if properties + length != end:
-            break
+        length = end - properties
         if row >= longs.shape[1] or used + length // 2 + 2 > len(hashes):
             return FULL, at - base, row, used
-        place, _ = find(topic, topic_length, table, pool_place, bounds)
+        place, _ = find(topic, topic_length, *known)
         if place < 0:
             info[0], info[1] = topic - base, topic_length
             return TOPIC, at - base, row, used
-        timestamp = i64(after_born)
+        timestamp, sys_flag = i64(after_born), i32(at + 36)
         longs[0, row] = position
         longs[1, row] = i64(at + 20)
         longs[2, row] = timestamp

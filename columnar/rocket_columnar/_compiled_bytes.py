@@ -19,7 +19,6 @@ from rocket_columnar._numba import SWAP, inlined, long
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
 
 __all__ = [
     "SLACK",
@@ -27,6 +26,7 @@ __all__ = [
     "byte",
     "byte_hash",
     "copy",
+    "fetch",
     "find",
     "high_16",
     "high_marks",
@@ -34,6 +34,9 @@ __all__ = [
     "i64",
     "lowest",
     "marks",
+    "own_i32",
+    "own_i64",
+    "same",
     "spaces",
     "text_16",
     "word",
@@ -48,7 +51,6 @@ _WORD: Final = 8
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
-_ONE: Final = np.uint64(1)
 _PRIME: Final = np.uint64(31)
 _LOW: Final = np.uint64(0x00000000FFFFFFFF)
 _TWOS: Final = np.uint64(0x0000FFFF0000FFFF)
@@ -71,8 +73,8 @@ def _load(builder: Any, at: Any, kind: Any) -> Any:
     return builder.load(builder.inttoptr(at, kind.as_pointer()), align=1)
 
 
-def _number(bits: int, *, big: bool) -> Any:
-    """An intrinsic: the number of so many bits that lies at a place; big-endian ones have a sign."""
+def _number(bits: int, *, big: bool = SWAP is False, signed: bool = True) -> Any:
+    """An intrinsic: the number of so many bits that lies at a place, its first byte the highest or the lowest."""
 
     @_intrinsic
     def number(_: Any, at: Any) -> Any:  # noqa: ARG001
@@ -80,14 +82,14 @@ def _number(bits: int, *, big: bool) -> Any:
             value = _load(builder, arguments[0], ir.IntType(bits))
             if big == SWAP and bits > 8:
                 value = builder.bswap(value)
-            return (builder.sext if big else builder.zext)(value, ir.IntType(64))
+            return (builder.sext if signed else builder.zext)(value, ir.IntType(64))
 
-        return (types.int64 if big or bits == 8 else types.uint64)(types.int64), code
+        return (types.int64 if signed or bits < 64 else types.uint64)(types.int64), code
 
     return number
 
 
-byte: Final = _number(8, big=False)
+byte: Final = _number(8, signed=False)
 """`byte(at)`: one byte as a number that is not negative."""
 
 i32: Final = _number(32, big=True)
@@ -96,8 +98,14 @@ i32: Final = _number(32, big=True)
 i64: Final = _number(64, big=True)
 """`i64(at)`: eight bytes, big-endian, as a signed number."""
 
-word: Final = _number(64, big=False)
+word: Final = _number(64, big=False, signed=False)
 """`word(at)`: eight bytes as a number without a sign, the first the lowest."""
+
+own_i32: Final = _number(32)
+"""`own_i32(at)`: an item of an array of this machine's."""
+
+own_i64: Final = _number(64)
+"""`own_i64(at)`: the same of 64 bits."""
 
 
 def _marks(comparison: str, other: int) -> Any:
@@ -167,6 +175,21 @@ def text_16(at: int, length: int) -> Any:
 
 
 @_intrinsic
+def fetch(_: Any, at: Any) -> Any:  # noqa: ARG001
+    """`fetch(at)`: has the processor bring what lies there into its cache; any place is allowed."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        place, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place, number, number, number])
+        name = "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [builder.inttoptr(arguments[0], place), number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), code
+
+
+@_intrinsic
 def lowest(_: Any, mask: Any) -> Any:  # noqa: ARG001
     """`lowest(mask)`: the number of the lowest bit that is set; one is."""
 
@@ -230,24 +253,21 @@ def same(at: int, other: int, length: int) -> Any:
 
 
 @inlined
-def find(
-    at: int, length: int, table: NDArray[np.int32], pool: int, bounds: NDArray[np.int64]
-) -> tuple[int, int]:
+def find(at: int, length: int, table: int, mask: int, pool: int, bounds: int) -> tuple[int, int]:
     """The number of a byte string among those known, or -1, and its place in `table`, or where it would be put.
 
-    `table`, a power of two long and never full, holds numbers, -1 where free; string `n` lies from `bounds[n]` to
-    `bounds[n + 1]` of the pool.
+    `table`, `mask` + 1 numbers long, a power of two, and never full, holds numbers of 32 bits, -1 where free; string
+    `n` lies from `bounds[n]` to `bounds[n + 1]` of the pool, numbers of 64 bits.
     """
-    mask = np.uint64(len(table) - 1)
-    probe = _mixed(at, length) & mask
-    number = long(table[probe])
+    probe = long(_mixed(at, length)) & mask
+    number = own_i32(table + 4 * probe)
     while number >= 0:
-        begin = bounds[np.uint64(number)]
-        if bounds[np.uint64(number + 1)] - begin == length and same(at, pool + begin, length):
+        begin = own_i64(bounds + 8 * number)
+        if own_i64(bounds + 8 * number + 8) - begin == length and same(at, pool + begin, length):
             break
-        probe = (probe + _ONE) & mask
-        number = long(table[probe])
-    return number, long(probe)
+        probe = (probe + 1) & mask
+        number = own_i32(table + 4 * probe)
+    return number, probe
 
 
 @inlined

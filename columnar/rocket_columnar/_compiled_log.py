@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_columnar._compiled_bytes import SLACK, address, byte, copy, find, i32, i64
+from rocket_columnar._compiled_bytes import SLACK, address, byte, copy, find, i32, i64, word
 from rocket_columnar._numba import inlined, jit, long
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ def intern(
 
     Returns the first item that found no room, and how many are known.
     """
-    base, pool_place = address(window), address(pool)
+    base, pool_place, mask = address(window), address(pool), len(table) - 1
     for i in range(first, len(starts)):
         at, length = base + long(starts[i]), long(lengths[i])
-        number, place = find(at, length, table, pool_place, bounds)
+        number, place = find(at, length, address(table), mask, pool_place, address(bounds))
         if number < 0:
             number, end = long(used), bounds[used] + length
             if used + 1 >= len(bounds) or used * 2 >= len(table) or end + SLACK > len(pool):
@@ -132,20 +132,20 @@ def check_bodies(
     good: NDArray[np.bool_],
 ) -> None:
     """Whether each body has the CRC that its record tells; true for none (LOG-REC-4)."""
+    base = address(window)
     for i in range(len(starts)):
-        at, left = long(starts[i]), long(lengths[i])
+        at = base + long(starts[i])
+        end = at + long(lengths[i])
         code = np.uint32(0xFFFFFFFF)
-        while left >= 16:
-            folded = np.uint32(0)
-            for j in range(4):
-                folded ^= table[15 - j, np.uint8(code >> np.uint32(8 * j)) ^ window[at + j]]
-            for j in range(4, 16):
-                folded ^= table[15 - j, window[at + j]]
-            code = folded
+        while at + 16 <= end:
+            first, second = word(at) ^ np.uint64(code), word(at + 8)
+            code = np.uint32(0)
+            for j in range(8):
+                code ^= table[15 - j, np.uint8(first >> np.uint64(8 * j))]
+            for j in range(8):
+                code ^= table[7 - j, np.uint8(second >> np.uint64(8 * j))]
             at += 16
-            left -= 16
-        while left > 0:
-            code = code >> np.uint32(8) ^ table[0, np.uint8(code) ^ window[at]]
+        while at < end:
+            code = code >> np.uint32(8) ^ table[0, np.uint8(code ^ np.uint32(byte(at)))]
             at += 1
-            left -= 1
         good[i] = lengths[i] == 0 or long(~code & np.uint32(0x7FFFFFFF)) == expected[i]

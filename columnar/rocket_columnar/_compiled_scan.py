@@ -15,6 +15,7 @@ from rocket_columnar._compiled_bytes import (
     byte,
     byte_hash,
     copy,
+    fetch,
     find,
     high_marks,
     i32,
@@ -41,6 +42,7 @@ long; there is no room for another row."""
 WANTED, SCHEDULED = 1, 2
 """Bits of a topic's kind: whether its records are rows, and whether it is that of delayed messages."""
 
+_LINES: Final = 4  # of 64 bytes
 _AFTER_BORN, _AFTER_STORE = 56, 72  # offsets from which on fields move with the hosts' lengths
 _FOUR_BYTES: Final = np.uint64(0x000000FFFFFFFFFF)  # and the separator
 _FIVE_BYTES: Final = np.uint64(0x0000FFFFFFFFFFFF)
@@ -160,7 +162,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
     base = address(window)
     at, stop, size = base + span[0], base + span[1], base + span[2]
     table, pool, bounds, numbers, kinds = topics
-    pool_place = address(pool)
+    known = address(table), len(table) - 1, address(pool), address(bounds)
     wide, masks, narrow, longs, ints, topic_numbers, codes, spans = columns
     keys_data, keys_offsets, keys_valid = texts[0:3]
     unique_data, unique_offsets, unique_valid = texts[3:6]
@@ -176,7 +178,10 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         if total == 0:
             break
         end = at + total
-        number, _ = find(topic, topic_length, table, pool_place, bounds)
+        behind_next = end + i32(end)
+        for line in range(_LINES):  # where the next record's topic and properties are to be looked for
+            fetch(behind_next - 64 * line)
+        number, _ = find(topic, topic_length, *known)
         if number < 0:
             info[0], info[1] = topic - base, topic_length
             why = TOPIC

@@ -27,6 +27,17 @@ def _numbers(data: NDArray[np.uint8], at: int) -> Any:
 
 
 @jit
+def _items(narrow: NDArray[np.int32], wide: NDArray[np.int64], number: int) -> Any:
+    # What is fetched need not be there.
+    compiled.fetch(0)
+    compiled.fetch(-64)
+    return (
+        compiled.own_i32(compiled.address(narrow) + 4 * number),
+        compiled.own_i64(compiled.address(wide) + 8 * number),
+    )
+
+
+@jit
 def _marks(data: NDArray[np.uint8], at: int) -> Any:
     at += compiled.address(data)
     return compiled.marks(at), compiled.high_marks(at)
@@ -80,6 +91,15 @@ def array(data: bytes) -> NDArray[np.uint8]:
 @pytest.mark.parametrize("at", [0, 1, 13])
 def test_numbers(data: bytes, byte: int, i32: int, i64: int, word: int, at: int) -> None:
     assert _numbers(array(bytes(at) + data), at) == (byte, i32, i64, word)
+
+
+def test_items_of_arrays() -> None:
+    narrow, wide = np.array([5, -1, -(1 << 31)], np.int32), np.array([6, -2, -(1 << 63)], np.int64)
+    assert [_items(narrow, wide, number) for number in range(3)] == [
+        (5, 6),
+        (-1, -2),
+        (-(1 << 31), -(1 << 63)),
+    ]
 
 
 def test_marks_are_bits_from_the_first_byte_up() -> None:
