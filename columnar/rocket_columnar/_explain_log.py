@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from rocket_columnar._query_log import keys_of
 from rocket_columnar._read import open_reader
 from rocket_columnar.decode import decode
+from rocket_columnar.store import is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,13 +83,21 @@ def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
 def find_key(log: CommitLog, topic: str, key: str) -> Iterator[Found]:
     """Records that have the key, in the order of the log; damaged ranges are passed over."""
     for file in log.files:
-        if not _holds(file, key):
-            continue
-        for _, batch in decode([file], tables=["commit_log"], columns=_COLUMNS, on_gap=lambda _: None):
-            for row in batch.to_pylist():
-                how = _how(row, topic, key)
-                if how is not None:
-                    yield Found(row["phy_offset"], row["topic"], row["store_timestamp"], row["sys_flag"], how)
+        try:
+            yield from _find_in(file, topic, key)
+        except FileNotFoundError:  # expired since it was listed
+            if not is_gone(file):
+                raise
+
+
+def _find_in(file: StoreFile, topic: str, key: str) -> Iterator[Found]:
+    if not _holds(file, key):
+        return
+    for _, batch in decode([file], tables=["commit_log"], columns=_COLUMNS, on_gap=lambda _: None):
+        for row in batch.to_pylist():
+            how = _how(row, topic, key)
+            if how is not None:
+                yield Found(row["phy_offset"], row["topic"], row["store_timestamp"], row["sys_flag"], how)
 
 
 def _how(row: Row, topic: str, key: str) -> Literal["key", "other topic", "part"] | None:

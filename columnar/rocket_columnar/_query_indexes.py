@@ -14,7 +14,7 @@ from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_columnar._java import parse_long
 from rocket_columnar.geometry import GeometryGuess, resolve
 from rocket_columnar.index_file import IndexFile
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +81,8 @@ def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexS
             with file.open():
                 readable.append(file)
         except OSError as error:
+            if is_gone(file):  # expired since it was listed
+                continue
             reason = error.strerror or str(error)
             skipped.append((file.name, f"it cannot be read: {reason.lower()}"))
     filled = [file for file in readable if file.path.stat().st_size]

@@ -14,7 +14,7 @@ from rocket_columnar._log_rows import LogRows, Topics
 from rocket_columnar._read import Reader, open_reader
 from rocket_columnar._record import Bad, Record, check
 from rocket_columnar.schema import SCHEMAS
-from rocket_columnar.store import find_files
+from rocket_columnar.store import find_files, is_gone
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
@@ -58,12 +58,23 @@ class CommitLog:
             self._readers[file] = self._stack.enter_context(open_reader(file.path))
         return self._readers[file]
 
+    def _size(self, file: StoreFile) -> int | None:
+        """Bytes of a file; None, and the log is listed again, where it has been deleted since."""
+        try:
+            return self._reader(file).size
+        except FileNotFoundError:
+            if not is_gone(file):
+                raise
+            self._list()
+            return None
+
     @property
     def range(self) -> tuple[int, int] | None:
         """Physical offsets of the log's first byte and of the byte behind its last, or None without files."""
         if not self.files:
             return None
-        return self._bases[0], self._bases[-1] + self._reader(self.files[-1]).size
+        size = self._size(self.files[-1])
+        return self.range if size is None else (self._bases[0], self._bases[-1] + size)
 
     def file_at(self, offset: int) -> StoreFile | None:
         """The file in which a physical offset lies."""
@@ -71,7 +82,10 @@ class CommitLog:
         if number < 0:
             return None
         file = self.files[number]
-        return file if offset < file.base_offset + self._reader(file).size else None
+        size = self._size(file)
+        if size is None:
+            return self.file_at(offset)
+        return file if offset < file.base_offset + size else None
 
     def data(self, offset: int) -> bytes | None:
         """The bytes that a broker would send for a hit: as many as the first four say, whatever they hold.
@@ -105,7 +119,8 @@ class CommitLog:
         """
         data = self.data(offset)
         if data is None and offset == 0 and self.files and self.file_at(0) is None:
-            data = self._data(self.files[0], 0)
+            first = self.file_at(self._bases[0])
+            data = None if first is None else self._data(first, 0)
         return None if data is None else _decoded_time(data)
 
     def record(self, offset: int) -> tuple[bytes, Record] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
@@ -18,6 +19,7 @@ from rocket_columnar._gap import Gap
 from rocket_columnar.filters import Skip
 from rocket_columnar.geometry import resolve_each
 from rocket_columnar.schema import SCHEMAS
+from rocket_columnar.store import is_gone, while_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -125,6 +127,7 @@ class _Decoder:
         self.skip = Skip(skip)
         self.threads = threads
         self.files = [file for file in files if file.kind == TABLE_KINDS[table]]
+        self.lone = len(files) == 1
         self.schema = schema
         self.wanted = set(schema.names)
         self.geometries = geometries
@@ -135,28 +138,39 @@ class _Decoder:
         self.topic_names = _Numbers(file.topic for file in self.files)
         self.log = LogState(self.wanted, batch_rows, where, threads=threads)
 
+    def _opened(self) -> Iterator[tuple[int, StoreFile, Reader]]:
+        """The files one after the other, open; of several those are left out that were deleted since they were listed."""
+        for number, file in enumerate(self.files):
+            with ExitStack() as stack:
+                try:
+                    reader = stack.enter_context(file.open())
+                except FileNotFoundError:
+                    if self.lone or not is_gone(file):
+                        raise
+                    continue
+                yield number, file, reader
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches of all files."""
         after: dict[object, tuple[StoreFile, int]] = {}
         total = 0 if self.on_progress is None else sum(map(_size, self.files))
         done = 0
-        for number, file in enumerate(self.files):
-            with file.open() as reader:
-                if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
-                    before = after.get((file.path.parent, file.topic, file.queue_id))
-                    if before is not None:
-                        self._check_order(*before, file)
-                    after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
-                done += reader.size
-                if self._passes_over(file, reader.size):
-                    continue
-                for count, columns in self._columns(reader, file, number):
-                    if self.on_progress is not None:
-                        self.on_progress(done - reader.size + reader.reached, total)
-                    batch = self._batch(file, count, columns)
-                    passed = self.skip.of(count)
-                    if passed < count:
-                        yield batch.slice(passed) if passed else batch
+        for number, file, reader in self._opened():
+            if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
+                before = after.get((file.path.parent, file.topic, file.queue_id))
+                if before is not None:
+                    self._check_order(*before, file)
+                after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
+            done += reader.size
+            if self._passes_over(file, reader.size):
+                continue
+            for count, columns in self._columns(reader, file, number):
+                if self.on_progress is not None:
+                    self.on_progress(done - reader.size + reader.reached, total)
+                batch = self._batch(file, count, columns)
+                passed = self.skip.of(count)
+                if passed < count:
+                    yield batch.slice(passed) if passed else batch
 
     def _passes_over(self, file: StoreFile, size: int) -> bool:
         """Whether no row can come from a file of so many bytes."""
@@ -238,13 +252,19 @@ class _Decoder:
 
 
 def _size(file: StoreFile) -> int:
-    return file.path.stat().st_size if file.source is None else file.source.size
+    try:
+        return file.size()
+    except FileNotFoundError:
+        return 0
 
 
 def _begins(file: StoreFile) -> bool:
     """Whether a later log file begins with anything but zeros."""
-    with file.open() as reader:
-        return bool(reader.read(0, min(8, reader.size)).any())
+    try:
+        with file.open() as reader:
+            return bool(reader.read(0, min(8, reader.size)).any())
+    except FileNotFoundError:
+        return False
 
 
 def _limited(batches: Iterator[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
@@ -352,7 +372,12 @@ def decode(
         where.check(chosen)
     geometries: dict[StoreFile, GeometryGuess] = {}
     if any(TABLE_KINDS[table] == "index" for table in chosen):
-        geometries = dict(geometry) if isinstance(geometry, Mapping) else resolve_each(files, geometry)
+        known = geometry
+        geometries = (
+            dict(known)
+            if isinstance(known, Mapping)
+            else while_there(files, lambda some: resolve_each(some, known))
+        )
     if on_geometry is not None:
         for file, guess in geometries.items():
             on_geometry(file, guess)

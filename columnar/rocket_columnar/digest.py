@@ -27,10 +27,10 @@ from rocket_columnar._audit_dispatch import values
 from rocket_columnar._read import open_reader
 from rocket_columnar.decode import Gap, decode
 from rocket_columnar.geometry import resolve_each
-from rocket_columnar.store import find_files
+from rocket_columnar.store import find_files, is_gone, while_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rocket_spec.layout import Geometry
 
@@ -73,14 +73,20 @@ def digest(store: Path | str, *, geometry: Geometry | None = None) -> Iterator[F
         OSError: a file cannot be read.
     """
     files = find_files(Path(store))
-    geometries = {file: guess.geometry for file, guess in _geometries(files, geometry).items()}
+    guesses = while_there(files, lambda some: _geometries(some, geometry))
+    geometries = {file: guess.geometry for file, guess in guesses.items()}
     order = 0
     for file in files:
-        if file.kind == "index":
-            number, name = _index(file, geometries.get(file)), str(order)
-            order += 1
-        else:
-            number, name = _STREAMS[file.kind](file), _name(file)
+        try:
+            if file.kind == "index":
+                number, name = _index(file, geometries.get(file)), str(order)
+                order += 1
+            else:
+                number, name = _STREAMS[file.kind](file), _name(file)
+        except FileNotFoundError:
+            if len(files) == 1 or not is_gone(file):
+                raise
+            continue  # deleted since it was listed
         known = number != _EMPTY and file.kind != "checkpoint"
         yield FileDigest(file.name, file.kind, name if known else None, number)
 
@@ -95,7 +101,7 @@ def store_digest(files: list[FileDigest]) -> str:
     return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _geometries(files: list[StoreFile], given: Geometry | None) -> dict[StoreFile, Any]:
+def _geometries(files: Sequence[StoreFile], given: Geometry | None) -> dict[StoreFile, Any]:
     try:
         return dict(resolve_each(files, given))
     except UsageError:

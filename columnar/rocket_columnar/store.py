@@ -10,7 +10,7 @@ import stat
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, cast, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import MESSAGE_MAGIC
@@ -20,13 +20,24 @@ from rocket_columnar._java import parse_int, parse_long
 from rocket_columnar._read import Source, open_reader, require_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from rocket_columnar._read import Reader
 
-__all__ = ["KINDS", "Kind", "Source", "StoreFile", "find_files", "placed_file", "protected_directories"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Source",
+    "StoreFile",
+    "find_files",
+    "is_gone",
+    "placed_file",
+    "protected_directories",
+    "while_there",
+]
 
+_T = TypeVar("_T")
 Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -81,6 +92,27 @@ class StoreFile:
     def size(self) -> int:
         """Bytes of the file; OSError where it is gone."""
         return self.path.stat().st_size if self.source is None else self.source.size
+
+
+def is_gone(file: StoreFile) -> bool:
+    """Whether nothing lies any more where a file was found."""
+    return file.source is None and not os.path.lexists(file.path)
+
+
+def while_there(files: Sequence[StoreFile], work: Callable[[Sequence[StoreFile]], _T]) -> _T:
+    """What `work` makes of files, less those that a broker has deleted since they were listed.
+
+    Raises:
+        OSError: none of them is left, or one cannot be read.
+    """
+    while True:
+        try:
+            return work(files)
+        except FileNotFoundError:
+            left = [file for file in files if not is_gone(file)]
+            if len(left) in (0, len(files)):
+                raise
+            files = left
 
 
 @dataclass(frozen=True, slots=True)
