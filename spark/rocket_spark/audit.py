@@ -16,7 +16,7 @@ from rocket_spark._cross_check import CrossCheck, cross_check
 from rocket_spark._stores import StorePath, name_stores, store_files
 from rocket_spark.files import storage_for
 from rocket_spark.files._storage import is_remote
-from rocket_spark.jobs import Progress, one_line_errors, run_tasks, silent
+from rocket_spark.jobs import Progress, cores, one_line_errors, run_tasks, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["audit_stores", "cross_check_stores"]
 
 _TASK_BYTES: Final = 128 << 20
-"""Bytes of queue files, or of log, that one task takes."""
+"""Bytes of queue files that one task takes."""
+
+_RANGES: Final = 4, 16
+"""Ranges of a log, of 32 MB, that one task takes where the number of cores cannot be asked, and at most."""
+
+_TURNS: Final = 3
+"""Tasks that a core takes of a log of middling size, so that all end at about the same time."""
 
 _NEIGHBOURS: Final = 64
 """Tasks whose blocks are picked together."""
@@ -193,7 +199,8 @@ def _audit(spark: SparkSession, plans: dict[str, Plan], progress: Progress) -> I
         files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
         found = _looks(spark, plans, files, "queues and index files", progress)
     known = {name: engine.Looks.of(found[name]) for name in plans}
-    tasks = [task for name, plan in plans.items() for task in _range_tasks(name, plan, known[name])]
+    together = _together(sum(len(plan.ranges) for plan in plans.values()), cores(spark))
+    tasks = [task for name, plan in plans.items() for task in _range_tasks(name, plan, known[name], together)]
     results = run_tasks(spark, range_task, tasks, what="ranges of the log", progress=progress, common=plans)
     for name, plan in plans.items():
         mine = (
@@ -234,25 +241,19 @@ def look_task(task: _LookTask, plan: Plan) -> list[Any]:
     return [engine.look(plan, file) for file in task.files]
 
 
-def _range_tasks(store: str, plan: Plan, looks: Looks) -> Iterator[_RangeTask]:
+def _together(ranges: int, cores: int | None) -> int:
+    """How many ranges a task takes: an equal share for each turn of each core."""
+    usual, most = _RANGES
+    return usual if cores is None else min(max(-(-ranges // (cores * _TURNS)), 1), most)
+
+
+def _range_tasks(store: str, plan: Plan, looks: Looks, together: int) -> Iterator[_RangeTask]:
     """The ranges of a log as tasks; their blocks are picked from those of many neighbours, not each time from all."""
-    every = list(_joined(plan.ranges))
+    every = [plan.ranges[start : start + together] for start in range(0, len(plan.ranges), together)]
     for start in range(0, len(every), _NEIGHBOURS):
         near = every[start : start + _NEIGHBOURS]
         around = _narrowed(looks, (near[0][0], near[-1][-1]))
         yield from (_RangeTask(store, ranges, _narrowed(around, ranges)) for ranges in near)
-
-
-def _joined(ranges: Sequence[Range]) -> Iterator[tuple[Range, ...]]:
-    """Neighbouring ranges up to `_TASK_BYTES`."""
-    held: list[Range] = []
-    for one in ranges:
-        if held and one.end - held[0].begin > _TASK_BYTES:
-            yield tuple(held)
-            held = []
-        held.append(one)
-    if held:
-        yield tuple(held)
 
 
 def _narrowed(looks: Looks, ranges: Sequence[Range]) -> Looks:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-__all__ = ["JobError", "Progress", "one_line_errors", "run_tasks", "silent"]
+__all__ = ["JobError", "Progress", "cores", "one_line_errors", "run_tasks", "silent"]
 
 Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
@@ -52,6 +52,13 @@ class JobError(RuntimeError):
 
 def silent(_what: str, _done: int, _total: int) -> None:
     """Tells nobody."""
+
+
+def cores(spark: SparkSession) -> int | None:
+    """How many tasks run at a time; None over Spark Connect, which does not say."""
+    from pyspark.sql.utils import is_remote
+
+    return None if is_remote() else int(spark.sparkContext.defaultParallelism)
 
 
 def run_tasks(

@@ -67,6 +67,13 @@ def test_planted_defects_are_found_both_ways(
     assert check(spark, stores, planted) == CODES
 
 
+def test_each_core_gets_an_equal_share_of_a_log() -> None:
+    from rocket_spark.audit import _together
+
+    assert [_together(ranges, 2) for ranges in (1, 6, 7, 51, 10_000)] == [1, 1, 2, 9, 16]
+    assert _together(51, None) == 4
+
+
 @pytest.mark.soak
 def test_every_golden_store_and_every_planted_defect(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path
