@@ -6,7 +6,7 @@ missing, times at the offsets that headers name, the last record that is dispatc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar._audit_plan import Plan, Range
 
-__all__ = ["Frames", "check_range", "entries_of", "read_frames"]
+__all__ = ["Frames", "Scanned", "check_range", "entries_of", "read_frames", "scan_range"]
 
 _CELL: Final = 6  # log2 of the bytes that hold the beginning of one record at most
 
@@ -74,8 +74,31 @@ class Frames:
         return places
 
 
+class Scanned(NamedTuple):
+    """The records of a range, and what is known of it from them alone."""
+
+    frames: Frames
+    result: RangeResult
+
+
+def scan_range(plan: Plan, range_: Range, *, start: int | None = None) -> Scanned:
+    """Reads the records of one range; arguments as of `check_range`.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    result = RangeResult(range_, range_.begin, range_.end)
+    return Scanned(read_frames(plan, range_, start, result), result)
+
+
 def check_range(
-    plan: Plan, queues: Blocks, indexes: Blocks, range_: Range, *, start: int | None = None
+    plan: Plan,
+    queues: Blocks,
+    indexes: Blocks,
+    range_: Range,
+    *,
+    start: int | None = None,
+    scanned: Scanned | None = None,
 ) -> RangeResult:
     """Checks one range.
 
@@ -85,12 +108,12 @@ def check_range(
         indexes: the index files' blocks.
         range_: one of the plan's.
         start: physical offset at which the range before ended, where that is known.
+        scanned: the range's records, where they were read before.
 
     Raises:
         OSError: a file cannot be read.
     """
-    result = RangeResult(range_, range_.begin, range_.end)
-    frames = read_frames(plan, range_, start, result)
+    frames, result = scan_range(plan, range_, start=start) if scanned is None else scanned
     names = frames.names
     copies = read_copies(plan, range_, frames, result)
     if result.gone:

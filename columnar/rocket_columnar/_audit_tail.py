@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tail", "appended_meanwhile", "log_tail"]
 
-_BACK: Final = 1 << 20
+_BACK: Final = 1 << 18
 _HEAD: Final = struct.Struct(">ii20xq")
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PAUSES", "Reader", "Source", "open_reader", "require_regular"]
 
 _CHUNK: Final = 1 << 20
+_PAGE: Final = 1 << 12
 _MOMENT: Final = 0.005  # s
 PAUSES: Final = (_MOMENT, 0.02, 0.1)
 """s, after which the end of a log is looked at again: a broker may be just writing a record there."""
@@ -110,10 +111,12 @@ class Reader(ABC):
 
     def last_nonzero(self, begin: int, end: int) -> int | None:
         """Offset of the last byte in [begin, end) that is not zero, or None; holes are not read."""
+        step = _PAGE  # most files are full to their end
         for first, limit in reversed(list(self.extents(begin))):
             low, high = max(first, begin), min(limit, end)
             while high > low:
-                start = max(low, high - _CHUNK)
+                start = max(low, high - step)
+                step = min(4 * step, _CHUNK)
                 found = np.flatnonzero(self.read(start, high - start))
                 if found.size:
                     return start + int(found[-1])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from rocket_columnar import audit_ranges
 from rocket_columnar._audit_combine import quick_findings
@@ -18,11 +18,16 @@ from rocket_columnar._audit_finding import CODES, Finding, Severity
 from rocket_columnar._audit_plan import LEVELS, Level, Plan, make_plan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from rocket_spec.layout import Geometry
 
+    from rocket_columnar.audit_ranges import IndexLook, QueueLook, Range, RangeResult
+    from rocket_columnar.store import StoreFile
+
 __all__ = ["CODES", "LEVELS", "Finding", "Level", "Severity", "audit"]
+
+_AHEAD: Final = 8  # ranges
 
 
 def audit(
@@ -54,27 +59,48 @@ def audit(
 
 def _audit(plan: Plan, threads: int) -> Iterator[Finding]:
     if not plan.large or threads < 2:
-        yield from _findings(plan, map)
+        yield from _findings(plan)
         return
     with ThreadPoolExecutor(threads) as pool:
-
-        def each(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-            """As `map`, a few items ahead."""
-            ahead = deque[Any]()
-            for item in items:
-                ahead.append(pool.submit(work, item))
-                if len(ahead) > threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-
-        yield from _findings(plan, each)
+        yield from _threaded(plan, pool, threads)
 
 
-def _findings(plan: Plan, each: Callable[..., Iterable[Any]]) -> Iterator[Finding]:
-    looks = list(each(lambda file: audit_ranges.look(plan, file), plan.queues))
+def _findings(plan: Plan) -> Iterator[Finding]:
+    looks = [audit_ranges.look(plan, file) for file in plan.queues]
     current = audit_ranges.relisted(plan) if plan.live else plan
-    looks += each(lambda file: audit_ranges.look(current, file), current.content_indexes)
+    looks += [audit_ranges.look(current, file) for file in current.content_indexes]
     seen = audit_ranges.Looks.of(looks)
-    results = each(lambda part: audit_ranges.check_range(current, seen, part), current.ranges)
+    results = (audit_ranges.check_range(current, seen, part) for part in current.ranges)
     yield from audit_ranges.findings(current, seen, results)
+
+
+def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int) -> Iterator[Finding]:
+    """As `_findings`; threads that have nothing left to look at scan the first ranges meanwhile."""
+
+    def submitted(files: Iterable[StoreFile]) -> list[Future[QueueLook | IndexLook | None]]:
+        return [pool.submit(audit_ranges.look, current, file) for file in files]
+
+    current = plan
+    indexes = [] if plan.live else submitted(plan.content_indexes)  # these take longest
+    queues = submitted(plan.queues)
+    if plan.live:
+        wait(queues)
+        current = audit_ranges.relisted(plan)
+        indexes = submitted(current.content_indexes)
+    scans = {part: pool.submit(audit_ranges.scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
+    seen = audit_ranges.Looks.of(look.result() for look in [*queues, *indexes])
+
+    def check(part: Range) -> RangeResult:
+        scan = scans.pop(part, None)
+        return audit_ranges.check_range(current, seen, part, scanned=scan.result() if scan else None)
+
+    def results() -> Iterator[RangeResult]:
+        ahead: deque[Future[RangeResult]] = deque()
+        for part in plan.ranges:
+            ahead.append(pool.submit(check, part))
+            if len(ahead) > _AHEAD * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+    yield from audit_ranges.findings(current, seen, results())

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from rocket_columnar._audit_combine import combined, quick_findings
 from rocket_columnar._audit_look import IndexLook, QueueLook, look_at_index, look_at_queue
 from rocket_columnar._audit_plan import LEVELS, Level, Plan, Range, make_plan, plan_files, relisted
+from rocket_columnar._audit_range import Scanned, scan_range
 from rocket_columnar._audit_range import check_range as _check_range
 from rocket_columnar._audit_result import Blocks, RangeResult
 
@@ -45,6 +46,7 @@ __all__ = [
     "QueueLook",
     "Range",
     "RangeResult",
+    "Scanned",
     "check_range",
     "findings",
     "look",
@@ -52,6 +54,7 @@ __all__ = [
     "plan_files",
     "quick_findings",
     "relisted",
+    "scan_range",
 ]
 
 plan_audit = make_plan
@@ -95,7 +98,14 @@ def look(plan: Plan, file: StoreFile) -> QueueLook | IndexLook | None:
         return None
 
 
-def check_range(plan: Plan, looks: Looks, part: Range, *, start: int | None = None) -> RangeResult:
+def check_range(
+    plan: Plan,
+    looks: Looks,
+    part: Range,
+    *,
+    start: int | None = None,
+    scanned: Scanned | None = None,
+) -> RangeResult:
     """Holds one range of the log against the units and entries that point into it.
 
     Args:
@@ -103,11 +113,12 @@ def check_range(plan: Plan, looks: Looks, part: Range, *, start: int | None = No
         looks: at its files.
         part: one of the plan's ranges.
         start: physical offset at which the range before ended, where that is known.
+        scanned: what `scan_range` gave for it, where the log was read while others looked at the files.
 
     Raises:
         OSError: a file cannot be read.
     """
-    return _check_range(plan, looks.queues, looks.indexes, part, start=start)
+    return _check_range(plan, looks.queues, looks.indexes, part, start=start, scanned=scanned)
 
 
 def findings(plan: Plan, looks: Looks, results: Iterable[RangeResult]) -> Iterator[Finding]:

@@ -47,6 +47,18 @@ def test_damage_by_compiled_loops(variant: Damaged, tmp_path: Path) -> None:
     assert in_parts(store, 1 << 14, large=True) == list(audit(store, "deep"))
 
 
+def test_damage_by_threads(variant: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More ranges than are scanned before the looks are done."""
+    store = open_damaged(variant.name, tmp_path)
+    whole = list(audit(store, "deep"))
+
+    def make_plan(*arguments: Any, **_: Any) -> Any:
+        return replace(plan_audit(*arguments, range_size=1 << 12), large=True)
+
+    monkeypatch.setattr("rocket_columnar.audit.make_plan", make_plan)
+    assert list(audit(store, "deep", threads=2)) == whole
+
+
 @pytest.mark.parametrize("name", ["mixed", "lmq", "transactions", "ext"])
 def test_healthy_stores_in_small_ranges(name: str, tmp_path: Path) -> None:
     assert in_parts(open_store(name, tmp_path), 777) == []
