@@ -36,7 +36,9 @@ _ENCODINGS: Final = {
         "DELTA_BINARY_PACKED",
     ),
     # Nearly every value another one: a dictionary would only be built to be given up.
-    **dict.fromkeys(("key_hash", "prev_entry", "body", "body_crc", "bit_map"), "PLAIN"),
+    **dict.fromkeys(
+        ("key_hash", "prev_entry", "body", "body_crc", "bit_map", "properties.key_value.value"), "PLAIN"
+    ),
     # The same, and neighbours begin alike.
     **dict.fromkeys(("keys", "uniq_key"), "DELTA_BYTE_ARRAY"),
 }
@@ -46,17 +48,17 @@ _ENCODINGS: Final = {
 def parquet_options(schema: pa.Schema) -> dict[str, Any]:
     """How `write` makes a Parquet file of a table, as arguments of `pyarrow.parquet.ParquetWriter`.
 
-    On a full index file of 20 million entries the encodings, chosen by measurement column by column, take a quarter
-    of the time of dictionaries and two fifths of the room.
+    The encodings were chosen by measurement, column by column: see docs/engine.md.
     """
-    encodings = {name: _ENCODINGS[name] for name in schema.names if name in _ENCODINGS}
-    others: list[str] = []
+    leaves: list[str] = []
     for field in schema:
-        if pa.types.is_map(field.type):
-            others += [f"{field.name}.key_value.key", f"{field.name}.key_value.value"]
-        elif field.name not in encodings:
-            others.append(field.name)
-    return {"compression": "zstd", "use_dictionary": others, "column_encoding": encodings}
+        pair = (f"{field.name}.key_value.key", f"{field.name}.key_value.value")
+        leaves += pair if pa.types.is_map(field.type) else [field.name]
+    return {
+        "compression": "zstd",
+        "use_dictionary": [leaf for leaf in leaves if leaf not in _ENCODINGS],
+        "column_encoding": {leaf: _ENCODINGS[leaf] for leaf in leaves if leaf in _ENCODINGS},
+    }
 
 
 class _Writer(Protocol):

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from pyarrow.parquet import read_table
+from pyarrow.parquet import ParquetFile, read_table
 from rocket_columnar.decode import decode
+from rocket_columnar.schema import SCHEMAS
 from rocket_columnar.store import find_files
 from rocket_columnar.write import FORMATS, write, write_stream
+from rocket_golden import open_store
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
 
@@ -162,9 +164,21 @@ def test_parquet_and_arrow_read_back_as_the_same_rows(
         assert back.to_pylist() == tables(found)[table]
 
 
-def test_parquet_is_compressed_with_zstd(store: Path, tmp_path: Path) -> None:
-    from pyarrow.parquet import ParquetFile
+@pytest.mark.parametrize("name", ["mixed", "transactions", "lmq", "ipv6"])
+def test_parquet_of_a_log_gives_its_schema_and_values_back(tmp_path: Path, name: str) -> None:
+    found = batches(open_store(name, tmp_path / "store"), tables=["commit_log"])
+    path = write(found, tmp_path / "out", "parquet")["commit_log"]
+    with ParquetFile(path) as file:
+        assert file.schema_arrow == SCHEMAS["commit_log"]
+        group = file.metadata.row_group(0)
+        columns = [group.column(number) for number in range(group.num_columns)]
+        dictionaries = {column.path_in_schema for column in columns if column.has_dictionary_page}
+    assert read_table(path).to_pylist() == tables(found)["commit_log"]
+    assert dictionaries >= {"topic", "queue_id", "born_host", "tags", "properties.key_value.key", "file"}
+    assert not dictionaries & {"phy_offset", "body", "keys", "uniq_key", "properties.key_value.value"}
 
+
+def test_parquet_is_compressed_with_zstd(store: Path, tmp_path: Path) -> None:
     files = write(batches(store), tmp_path / "out", "parquet")
     with ParquetFile(files["checkpoint"]) as file:
         assert file.metadata.row_group(0).column(0).compression == "ZSTD"
