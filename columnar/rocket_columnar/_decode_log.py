@@ -33,7 +33,7 @@ COMPILED_FROM: Final = 100_000
 """Records of a log from which compiled loops serve; below, their start-up would cost more than they save."""
 
 _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
-_SAMPLE: Final = 1 << 8  # records that tell how many there may be
+_SAMPLE: Final = 1 << 6  # records that tell how many there may be
 
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")

@@ -40,7 +40,7 @@ class Walk:
         reader: of the file.
         base_offset: physical offset of its first byte.
         bodies: whether bodies are wanted; if not, those of large records are not read.
-        window: bytes that are read at once.
+        window: bytes that are read at once, fewer at first.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Walk:
         self.begin = 0
         self._bodies = bodies
         self._thin: mmap | None = None
-        self._most = self._next = window
+        self._most, self._next = window, min(window, NARROW)
 
     def load(self, position: int, length: int) -> int:
         """Makes the window hold `length` bytes from `position`; their place in it."""
