@@ -31,7 +31,7 @@ from rocket_columnar._audit_names import is_safe
 from rocket_columnar._audit_result import Blocks, RangeResult
 from rocket_columnar._audit_scan import LogStretch, Requests, TopicNames
 from rocket_columnar._audit_tail import appended_meanwhile
-from rocket_columnar._audit_units import Judge, Pieces
+from rocket_columnar._audit_units import Judge, Pieces, ReadAhead
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,6 +99,7 @@ def check_range(
     *,
     start: int | None = None,
     scanned: Scanned | None = None,
+    ahead: ReadAhead | None = None,
 ) -> RangeResult:
     """Checks one range.
 
@@ -109,6 +110,7 @@ def check_range(
         range_: one of the plan's.
         start: physical offset at which the range before ended, where that is known.
         scanned: the range's records, where they were read before.
+        ahead: holds units for the ranges to come.
 
     Raises:
         OSError: a file cannot be read.
@@ -119,7 +121,7 @@ def check_range(
     if result.gone:
         return result
     every = frames.all
-    queued = _check_units(plan, queues, frames, copies, result)
+    queued = _check_units(plan, queues, frames, copies, result, ahead)
     seen = entries_of(plan, indexes, frames, result)
     _probe(indexes, frames, result)
     if not every.phy_offset.size:
@@ -179,12 +181,18 @@ def _records(
 
 
 def _check_units(
-    plan: Plan, queues: Blocks, frames: Frames, copies: RangeCopies, result: RangeResult
+    plan: Plan,
+    queues: Blocks,
+    frames: Frames,
+    copies: RangeCopies,
+    result: RangeResult,
+    ahead: ReadAhead | None,
 ) -> NDArray[np.uint8]:
     """Every unit that points into the range; which records have one in their queue."""
     range_, every = result.range, frames.all
     queued = np.zeros(every.phy_offset.size, np.uint8)
-    pieces = Pieces.read(plan, queues, queues.meeting(range_.begin, range_.end), UNITS, QUEUE_UNIT.size, UNIT)
+    met = queues.meeting(range_.begin, range_.end)
+    pieces = Pieces.read(plan, queues, met, UNITS, QUEUE_UNIT.size, UNIT, ahead)
     if not pieces.files:
         return queued
     topics = [frames.names.numbers.get(file.topic or "", -1) for file in pieces.files]

@@ -22,14 +22,18 @@ if TYPE_CHECKING:
     from rocket_columnar._audit_marks import Marks
     from rocket_columnar._audit_plan import Plan, Range
     from rocket_columnar._audit_range import Frames
+    from rocket_columnar._read import Reader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Judge", "Pieces"]
+__all__ = ["Judge", "Pieces", "ReadAhead"]
 
 _LAST_ADDRESS: Final = -2147483649
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _INT: Final = 1 << 31
 
+
+_HELD: Final = 64 << 20
+_FEW: Final = 256
 
 _held = threading.local()
 
@@ -40,6 +44,34 @@ def _room(length: int) -> NDArray[np.uint8]:
         _held.room = np.empty(length + length // 4, np.uint8)
     room: NDArray[np.uint8] = _held.room[:length]
     return room
+
+
+class ReadAhead:
+    """Units that are read together with those that a range needs, since the next ones will need them.
+
+    Where there are many queues, each has few units in a range; so a file is not opened for each range again. All
+    that is held is `_HELD` bytes, whatever the number of files.
+    """
+
+    def __init__(self, files: int) -> None:
+        self.rows = _HELD // (files * QUEUE_UNIT.size) if files > _FEW else 0
+        self._held: dict[str, tuple[int, NDArray[np.uint8]]] = {}
+
+    def take(self, name: str, first: int, rows: NDArray[np.uint8]) -> bool:
+        """Fills the rows of a file from number `first` on, where they are held."""
+        begin, held = self._held.get(name, (0, rows[:0]))
+        at = (first - begin) * QUEUE_UNIT.size
+        if at < 0 or at + rows.size > held.size:
+            return False
+        rows[:] = held[at : at + rows.size]
+        return True
+
+    def read(self, reader: Reader, name: str, first: int, count: int, rows: NDArray[np.uint8]) -> None:
+        """Fills the rows of an open file, which has `count`, and holds what comes behind them."""
+        stop = min(first + self.rows, count, reader.size // QUEUE_UNIT.size)
+        held = reader.read(first * QUEUE_UNIT.size, max((stop - first) * QUEUE_UNIT.size, rows.size))
+        rows[:] = held[: rows.size]
+        self._held[name] = first, held
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +101,7 @@ class Pieces:
         block: int,
         size: int,
         kind: np.dtype[np.void],
+        ahead: ReadAhead | None = None,
     ) -> Pieces:
         """Reads runs of blocks; a file that is gone meanwhile is left out."""
         entries = kind.names is not None and kind.names[0] == "key_hash"
@@ -82,15 +115,20 @@ class Pieces:
         raw = _room(size * sum(stop - first for *_, first, stop in wanted)).view(kind)
         data = raw.view(np.uint8)
         files, owners, firsts, bounds = [], [], [], [0]
+        header = 40 + 4 * plan.geometry.hash_slot_num if entries and plan.geometry else 0
         for file, owner, first, stop in wanted:
+            rows = data[bounds[-1] * size :][: (stop - first) * size]
             try:
-                with file.open() as reader:
-                    header = 40 + 4 * plan.geometry.hash_slot_num if entries and plan.geometry else 0
-                    place, at = bounds[-1] * size, header + first * size
-                    stop = min(stop, (reader.size - header) // size)  # noqa: PLW2901 - cut off meanwhile
-                    if stop <= first:
-                        continue
-                    reader.read_into(at, data[place : place + (stop - first) * size])
+                if ahead is None or not ahead.take(file.name, first, rows):
+                    with file.open() as reader:
+                        stop = min(stop, (reader.size - header) // size)  # noqa: PLW2901 - cut off meanwhile
+                        if stop <= first:
+                            continue
+                        rows = rows[: (stop - first) * size]
+                        if ahead is None or stop - first >= ahead.rows:
+                            reader.read_into(header + first * size, rows)
+                        else:
+                            ahead.read(reader, file.name, first, blocks.files[owner].count, rows)
             except FileNotFoundError:
                 continue
             files.append(file)

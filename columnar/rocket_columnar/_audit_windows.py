@@ -24,6 +24,7 @@ _WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's o
 _ROWS: Final = 1 << 19
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
+_TOPIC: Final = 127  # bytes of a topic at most
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 
 
@@ -33,34 +34,38 @@ class _Topics:
     def __init__(self, names: TopicNames) -> None:
         self._names = names
         self.items: list[bytes] = []
-        self._codes: list[int] = []
-        self._numbers: list[int] = []
-        self.arrays: tuple[NDArray[np.generic], ...] = ()
-        self._pack()
+        self._make_room(8)
 
     def add(self, raw: bytes) -> None:
         """One more."""
-        name = clean_utf8(raw).decode()
         self.items.append(raw)
-        self._numbers.append(self._names.number(name))
-        self._codes.append(topic_code(name))
-        self._pack()
+        if len(self.items) > self._room:
+            self._make_room(2 * self._room)
+        self._put(len(self.items) - 1)
 
-    def _pack(self) -> None:
-        size = 1 << (2 * len(self.items) + 16).bit_length()
-        table = np.full(size, -1, np.int32)
-        pool = np.frombuffer(b"".join(self.items) + bytes(SLACK), np.uint8).copy()
-        bounds = np.cumsum([0, *map(len, self.items)], dtype=np.int64)
-        for number in range(len(self.items)):
-            table[free_place(pool, number, table, bounds)] = number
+    def _make_room(self, room: int) -> None:
+        self._room = room
         self.arrays = (
-            table,
-            pool,
-            bounds,
-            np.array(self._numbers, np.int32),
-            np.array(self._codes, np.int64),
-            np.array([raw == _SCHEDULE for raw in self.items], np.bool_),
+            np.full(4 * room, -1, np.int32),
+            np.zeros(_TOPIC * room + SLACK, np.uint8),
+            np.zeros(room + 1, np.int64),
+            np.zeros(room, np.int32),
+            np.zeros(room, np.int64),
+            np.zeros(room, np.bool_),
         )
+        for number in range(len(self.items) - 1):
+            self._put(number)
+
+    def _put(self, number: int) -> None:
+        table, pool, bounds, numbers, codes, scheduled = self.arrays
+        raw = self.items[number]
+        begin, end = int(bounds[number]), int(bounds[number]) + len(raw)
+        pool[begin:end] = np.frombuffer(raw, np.uint8)
+        bounds[number + 1] = end
+        table[free_place(pool, number, table, bounds)] = number
+        name = clean_utf8(raw).decode()
+        numbers[number], codes[number] = self._names.number(name), topic_code(name)
+        scheduled[number] = raw == _SCHEDULE
 
 
 class Windows:

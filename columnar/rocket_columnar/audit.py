@@ -70,7 +70,8 @@ def _findings(plan: Plan) -> Iterator[Finding]:
     current = audit_ranges.relisted(plan) if plan.live else plan
     looks += [audit_ranges.look(current, file) for file in current.content_indexes]
     seen = audit_ranges.Looks.of(looks)
-    results = (audit_ranges.check_range(current, seen, part) for part in current.ranges)
+    held = audit_ranges.ReadAhead(len(plan.queues))
+    results = (audit_ranges.check_range(current, seen, part, ahead=held) for part in current.ranges)
     yield from audit_ranges.findings(current, seen, results)
 
 
@@ -90,9 +91,12 @@ def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int) -> Iterator[Fi
     scans = {part: pool.submit(audit_ranges.scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
     seen = audit_ranges.Looks.of(look.result() for look in [*queues, *indexes])
 
+    held = audit_ranges.ReadAhead(len(plan.queues))
+
     def check(part: Range) -> RangeResult:
         scan = scans.pop(part, None)
-        return audit_ranges.check_range(current, seen, part, scanned=scan.result() if scan else None)
+        scanned = scan.result() if scan else None
+        return audit_ranges.check_range(current, seen, part, scanned=scanned, ahead=held)
 
     def results() -> Iterator[RangeResult]:
         ahead: deque[Future[RangeResult]] = deque()

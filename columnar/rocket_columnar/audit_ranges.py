@@ -30,6 +30,7 @@ from rocket_columnar._audit_plan import LEVELS, Level, Plan, Range, make_plan, p
 from rocket_columnar._audit_range import Scanned, scan_range
 from rocket_columnar._audit_range import check_range as _check_range
 from rocket_columnar._audit_result import Blocks, RangeResult
+from rocket_columnar._audit_units import ReadAhead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,6 +47,7 @@ __all__ = [
     "QueueLook",
     "Range",
     "RangeResult",
+    "ReadAhead",
     "Scanned",
     "check_range",
     "findings",
@@ -105,6 +107,7 @@ def check_range(
     *,
     start: int | None = None,
     scanned: Scanned | None = None,
+    ahead: ReadAhead | None = None,
 ) -> RangeResult:
     """Holds one range of the log against the units and entries that point into it.
 
@@ -114,11 +117,13 @@ def check_range(
         part: one of the plan's ranges.
         start: physical offset at which the range before ended, where that is known.
         scanned: what `scan_range` gave for it, where the log was read while others looked at the files.
+        ahead: one for all ranges of a plan that are checked in this process, so that the files of many queues are not
+            opened for each range again.
 
     Raises:
         OSError: a file cannot be read.
     """
-    return _check_range(plan, looks.queues, looks.indexes, part, start=start, scanned=scanned)
+    return _check_range(plan, looks.queues, looks.indexes, part, start=start, scanned=scanned, ahead=ahead)
 
 
 def findings(plan: Plan, looks: Looks, results: Iterable[RangeResult]) -> Iterator[Finding]:

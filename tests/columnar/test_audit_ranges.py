@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rocket_columnar.audit import Finding, audit
-from rocket_columnar.audit_ranges import Looks, check_range, findings, look, plan_audit, plan_files
-from rocket_columnar.store import Source, find_files, placed_file
+from rocket_columnar.audit_ranges import Looks, ReadAhead, check_range, findings, look, plan_audit, plan_files
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.store import Source, StoreFile, find_files, placed_file
 from rocket_golden import Damaged, damaged, open_damaged, open_store
+from store_bytes import put, record
 
 KINDS = {variant.damage: variant for variant in damaged()}
 
@@ -76,3 +79,34 @@ def test_files_that_lie_elsewhere(tmp_path: Path) -> None:
     looks = Looks.of(look(plan, file) for file in [*plan.queues, *plan.content_indexes])
     assert sum(check_range(plan, looks, part).keys for part in plan.ranges) > 0
     assert list(findings(plan, looks, (check_range(plan, looks, part) for part in plan.ranges))) == []
+
+
+@pytest.mark.parametrize("loops", ["plain", "compiled"])
+def test_files_of_many_queues_are_opened_twice(
+    loops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once to look at each, once for all ranges."""
+    data = b""
+    for number in range(900):
+        queue_id, logical = number % 300, number // 300
+        data += record(
+            len(data), queue_id=queue_id, queue_offset=logical, properties=b"UNIQ_KEY\1%d" % number
+        )
+    put(tmp_path / "store", f"commitlog/{0:020}", data)
+    rebuild(tmp_path / "store", tmp_path / "made")
+    for part in ("index", "consumequeue"):
+        (tmp_path / "made" / part).rename(tmp_path / "store" / part)
+    unit = tmp_path / "store" / "consumequeue" / "T" / "77" / f"{0:020}"
+    unit.write_bytes(unit.read_bytes()[:20] + bytes(20) + unit.read_bytes()[40:])
+
+    plan = replace(plan_audit(tmp_path / "store", range_size=4096), large=loops == "compiled")
+    opened: Counter[str] = Counter()
+    really = StoreFile.open
+    monkeypatch.setattr(StoreFile, "open", lambda file: (opened.update([file.name]), really(file))[1])
+    looks = Looks.of(look(plan, file) for file in [*plan.queues, *plan.content_indexes])
+    ahead = ReadAhead(len(plan.queues))
+    results = [check_range(plan, looks, part, ahead=ahead) for part in plan.ranges]
+    del opened[f"consumequeue/T/77/{0:020}"]  # what is damaged is looked at again
+    assert len(results) > 20
+    assert {opened[file.name] for file in plan.queues} == {0, 2}
+    assert [one.code for one in findings(plan, looks, results)] == ["queue.missing_unit"]
