@@ -1,0 +1,76 @@
+"""The examples of docs/spark.md, run on golden stores: what the command prints, and the functions."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from verb_run import runner
+
+if TYPE_CHECKING:
+    from far_storage import Far
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8")
+
+
+@pytest.fixture
+def place(golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the stores that the page names; the current one."""
+    for name, golden_name in (
+        ("store", "mixed"),
+        ("broker-a/store", "ext"),
+        ("broker-b/store", "small-roll"),
+    ):
+        shutil.copytree(golden[golden_name], tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands(
+    spark: SparkSession,
+    s3: Far,
+    place: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    s3.upload(place / "broker-a" / "store", "backups/broker-a/store")
+    verb = runner("spark", capfd, monkeypatch)
+    (shown,) = re.findall(r"```\n(index_headers .*?)```", PAGE, re.DOTALL)
+    for line in re.findall(r"^rocketspec spark (.*)$", PAGE, re.MULTILINE):
+        asked = line
+        for old, new in (
+            ("~", str(place)),
+            ("/data", str(place)),
+            ("http://127.0.0.1:9000", s3.options["s3.endpoint"]),
+            ("s3://", f"{s3.root}/"),
+        ):
+            asked = asked.replace(old, new)
+        keys = [f"--storage={name}={value}" for name, value in s3.options.items() if "Key" in name]
+        done = verb(*shlex.split(asked), *(keys if "s3://" in asked else []))
+        assert (done.code, done.err) == (0, ""), (asked, done.err)
+        if f"{place}/store" in asked:  # how many bytes a Parquet file takes depends on pyarrow
+            assert [row.split()[:5] for row in done.out.splitlines()] == [
+                row.split()[:5] for row in shown.splitlines()
+            ]
+        shutil.rmtree(place / "tables", ignore_errors=True)
+
+
+def test_the_functions(spark: SparkSession, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, Any] = {"spark": spark}
+    for block in sorted(
+        blocks, key=lambda block: "import" not in block
+    ):  # what was decoded is read at the end
+        exec(block.replace("/data/", f"{place}/").replace('"tables', f'"{place}/tables'), names)  # noqa: S102 - our own page
+    assert names["summary"].stores == 2
+    assert set(names["rebuilt"]) == {""}
