@@ -33,6 +33,7 @@ __all__ = ["LogScan"]
 _PIECE: Final = 1 << 20
 _LARGE_PIECE: Final = 4 << 20  # where each piece is a batch, or goes from thread to thread
 _ROWS: Final = 1 << 15
+_FIRST_ROWS: Final = 1 << 13
 _BYTES: Final = 32 << 20  # of the log that a batch is made of, even where it has few rows
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
@@ -88,14 +89,15 @@ class LogScan:
     ) -> None:
         """Scans for columns of these names; with a `pool`, one piece is read while the one before is looked at."""
         self._topics = topics
-        self._rows = min(batch_rows, _ROWS)
+        self._most = min(batch_rows, _ROWS)
         self._parts = Parts(names) if names & PARTS else None
         self._names = names if self._parts is None else names | self._parts.fields
         small = self._parts is None and pool is None
         self._window = Window(_PIECE if small else _LARGE_PIECE, pool)
         self._known = _Known(topics, where)
         self._limits = _limits(where)
-        self._room = dict.fromkeys(TEXTS, 32 * self._rows)
+        self._expected = min(self._most, _FIRST_ROWS)
+        self._room = dict.fromkeys(TEXTS, 32 * self._expected)
         self._info = np.zeros(6, np.int64)
 
     def run(
@@ -108,7 +110,7 @@ class LogScan:
             No step forward: what lies there does not verify, or is longer than the window.
         """
         window, info = self._window, self._info
-        rows = Rows(self._names, self._rows, self._room, with_spans=self._parts is not None)
+        rows = Rows(self._names, self._expected, self._room, with_spans=self._parts is not None)
         start, records = position, 0
         while position < min(stop, start + _BYTES):
             bound = self._parts is not None and rows.count > 0  # to the window that holds the rows' parts
@@ -126,7 +128,7 @@ class LogScan:
                 rows.columns,
                 rows.texts,
                 rows.count,
-                self._rows,
+                rows.most,
                 info,
             )
             position += after - at
@@ -145,9 +147,9 @@ class LogScan:
                 break
         if not rows.count:
             return 0, records, position, {}
-        self._room.update(
-            {name: max(rows.used(name) * 9 // 8, 1 << 12) for name in TEXTS if name in self._names}
-        )
+        # The next batch gets as much memory as this one needed, and what it may need more.
+        self._expected = min(2 * rows.count, self._most)
+        self._room = {name: rows.used(name) * self._expected // rows.count for name in TEXTS}
         columns = rows.take(self._topics.array())
         if self._parts is not None:
             spans = rows.spans[:, : rows.count]

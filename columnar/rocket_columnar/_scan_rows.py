@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from rocket_columnar._arrow import Array, Columns
 
-__all__ = ["INTS", "LONGS", "TEXTS", "Rows"]
+__all__ = ["TEXTS", "Rows"]
 
 _LOW: Final = 0xFFFFFFFF
-LONGS: Final = {
+_LONGS: Final = {
     "queue_offset": (20, -1),
     "phy_offset": (28, -1),
     "born_timestamp": (40, -1),
@@ -28,13 +28,13 @@ LONGS: Final = {
 }
 """Columns of 64 bits: where eight bytes of them lie in a record with IPv4 hosts, and which bits of those they are."""
 
-INTS: Final = {"size": 0, "queue_id": 12, "flag": 16, "sys_flag": 36, "reconsume_times": 72}
+_INTS: Final = {"size": 0, "queue_id": 12, "flag": 16, "sys_flag": 36, "reconsume_times": 72}
 """Columns of 32 bits, and where they lie in such a record."""
 
 TEXTS: Final = {"keys": b"KEYS", "uniq_key": b"UNIQ_KEY", "tags": b"TAGS"}
 """Columns of text, and the names of their properties."""
 
-SPANS: Final = 6
+_SPANS: Final = 6
 _LONGEST: Final = 3 * 0x7FFF  # bytes of a text: each malformed byte becomes three
 
 
@@ -49,20 +49,23 @@ class Rows:
 
     Attributes:
         count: rows that are filled.
-        fields: for the compiled loop: where fields lie, and their columns.
+        most: rows that there is room for.
+        spans: the places of each record's parts in the window.
+        columns: for the compiled loop: where fields lie, and their columns.
         texts: for the compiled loop: bytes, offsets and validity of each text column.
     """
 
     def __init__(self, names: set[str], rows: int, room: dict[str, int], *, with_spans: bool) -> None:
         self.count = 0
+        self.most = rows
         self._names = names
-        self._longs = [name for name in LONGS if name in names]
-        self._ints = [name for name in INTS if name in names]
-        self.longs = _memory(len(self._longs) * rows, np.int64).reshape(-1, rows)
-        self.ints = _memory(len(self._ints) * rows, np.int32).reshape(-1, rows)
-        self.topics = _memory(rows if "topic" in names else 0, np.int32)
-        self.codes = _memory(rows if "tags_code" in names else 0, np.int64)
-        self.spans = np.empty((SPANS, rows if with_spans else 0), np.int32)
+        self._longs = [name for name in _LONGS if name in names]
+        self._ints = [name for name in _INTS if name in names]
+        self._columns64 = _memory(len(self._longs) * rows, np.int64).reshape(-1, rows)
+        self._columns32 = _memory(len(self._ints) * rows, np.int32).reshape(-1, rows)
+        self._topics = _memory(rows if "topic" in names else 0, np.int32)
+        self._codes = _memory(rows if "tags_code" in names else 0, np.int64)
+        self.spans = np.empty((_SPANS, rows if with_spans else 0), np.int32)
         self._texts: dict[str, tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.bool_]]] = {}
         for name in TEXTS:
             wanted = rows if name in names else 0
@@ -71,16 +74,14 @@ class Rows:
             offsets[0] = 0
             self._texts[name] = data, offsets, np.empty(wanted, np.bool_)
         self._unknown: list[int] = []
-        self.rows = rows
-
         self.columns = (
-            np.array([LONGS[name][0] for name in self._longs], np.int64),
-            np.array([LONGS[name][1] for name in self._longs], np.int64),
-            np.array([INTS[name] for name in self._ints], np.int64),
-            self.longs,
-            self.ints,
-            self.topics,
-            self.codes,
+            np.array([_LONGS[name][0] for name in self._longs], np.int64),
+            np.array([_LONGS[name][1] for name in self._longs], np.int64),
+            np.array([_INTS[name] for name in self._ints], np.int64),
+            self._columns64,
+            self._columns32,
+            self._topics,
+            self._codes,
             self.spans,
         )
         self.texts = tuple(array for text in self._texts.values() for array in text)
@@ -97,8 +98,8 @@ class Rows:
                     return False
                 data[begin:end] = np.frombuffer(value, np.uint8)
                 offsets[row + 1], valid[row] = end, bool(value)
-        if len(self.codes):
-            self.codes[row] = code or 0
+        if len(self._codes):
+            self._codes[row] = code or 0
             if code is None:
                 self._unknown.append(row)
         self.count += 1
@@ -107,21 +108,21 @@ class Rows:
     def field(self, name: str) -> NDArray[np.int64]:
         """A column of 64 bits, none where it is not wanted."""
         places = [place for place, known in enumerate(self._longs) if known == name]
-        return self.longs[places, : self.count].reshape(-1)
+        return self._columns64[places, : self.count].reshape(-1)
 
     def used(self, name: str) -> int:
         """Bytes of text in a column."""
-        return int(self._texts[name][1][self.count])
+        return int(self._texts[name][1][self.count]) if name in self._names else 0
 
     def take(self, topics: Array) -> Columns:
         """The columns, `topics` being the names of their numbers."""
         count = self.count
         columns: Columns = {}
-        for names, block in ((self._longs, self.longs), (self._ints, self.ints)):
+        for names, block in ((self._longs, self._columns64), (self._ints, self._columns32)):
             for name, values in zip(names, block, strict=True):
                 columns[name] = _arrow.integers(values[:count])
         if "topic" in self._names:
-            columns["topic"] = _arrow.dictionary(self.topics[:count], topics)
+            columns["topic"] = _arrow.dictionary(self._topics[:count], topics)
         for name, (data, offsets, valid) in self._texts.items():
             if name in self._names:
                 columns[name] = _arrow.gathered(offsets[: count + 1], data, valid=valid[:count], text=True)
@@ -130,5 +131,5 @@ class Rows:
             if self._unknown:
                 known = np.ones(count, np.bool_)
                 known[self._unknown] = False
-            columns["tags_code"] = _arrow.integers(self.codes[:count], known)
+            columns["tags_code"] = _arrow.integers(self._codes[:count], known)
         return columns

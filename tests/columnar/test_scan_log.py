@@ -179,7 +179,7 @@ def test_damaged_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     dice = random.Random(seed)  # noqa: S311
     pieces_of(1 << 13, monkeypatch)
     original = varied(60, seed) + blank(40)
-    for _ in range(15):
+    for _ in range(8):
         data = bytearray(original)
         for _ in range(dice.choice([1, 3, 20])):
             mark = dice.choice([*MARKS, dice.randbytes(8)])
