@@ -109,16 +109,20 @@ def far_attempt(folder: FarFolder, name: str) -> Iterator[Path]:
 class FarOutput:
     """As `rocket_spark._commit.Output`."""
 
-    def __init__(self, out: str, options: Mapping[str, str] | None) -> None:
-        """Takes the folder and the options of its storage."""
+    def __init__(self, out: str, options: Mapping[str, str] | None, *, overwrite: bool = False) -> None:
+        """Takes the folder, the options of its storage, and whether what a killed job left may be replaced."""
+        self._overwrite = overwrite
         self._storage, self.out = _far(out, options)
         self._temporary = f"{self.out}/{_TEMPORARY}"
         self.folder = FarFolder(self._storage, f"{self._temporary}/{uuid4().hex}")
         self._placed: list[str] = []
 
     def __enter__(self) -> Self:
-        """Removes what an earlier job left unfinished."""
-        for info in _listed(self._storage, self.out):
+        """Removes what an earlier job left unfinished; JobError for what came there since the folder was checked."""
+        there = _listed(self._storage, self.out)
+        if there and (not self._overwrite or any(info.name == _SUCCESS for info in there)):
+            raise JobError(f"{there[0].uri}: came there meanwhile; nothing is replaced")
+        for info in there:
             self._storage.remove(info.uri)
         return self
 

@@ -42,7 +42,9 @@ def checked_out(
 
 def opened_out(out: str | Path, storage: Mapping[str, str] | None, *, overwrite: bool) -> Output | FarOutput:
     """The folder of one job, to be used in a `with` block."""
-    return FarOutput(str(out), storage) if is_remote(str(out)) else Output(Path(out), overwrite=overwrite)
+    if is_remote(str(out)):
+        return FarOutput(str(out), storage, overwrite=overwrite)
+    return Output(Path(out), overwrite=overwrite)
 
 
 def attempt(folder: Folder, name: str) -> AbstractContextManager[Path]:

@@ -46,8 +46,8 @@ def write(output: FarOutput, text: str) -> str:
     return f"{path.name}/table"
 
 
-def opened(far: Far, uri: str) -> FarOutput:
-    return opened_out(uri, far.options, overwrite=False)  # type: ignore[return-value]
+def opened(far: Far, uri: str, *, overwrite: bool = False) -> FarOutput:
+    return opened_out(uri, far.options, overwrite=overwrite)  # type: ignore[return-value]
 
 
 def run(far: Far, uri: str, work: Callable[[FarOutput], None]) -> None:
@@ -131,11 +131,15 @@ def test_a_rest_is_replaced_when_asked_for_and_nothing_finished_is(far: Far) -> 
     with pytest.raises(UsageError, match="exists and is not empty"):
         check(overwrite=False)
     check(overwrite=True)
-    with opened(far, uri) as output:
+    with pytest.raises(JobError, match="came there meanwhile"):
+        run(far, uri, lambda _: None)
+    with opened(far, uri, overwrite=True) as output:
         output.commit({"table/part-1": write(output, "new")}, {})
     assert files(far, uri).keys() == {"table/part-1", "_manifest.json", "_SUCCESS"}
     with pytest.raises(UsageError, match="holds what a job finished"):
         check(overwrite=True)
+    with pytest.raises(JobError, match="came there meanwhile"), opened(far, uri, overwrite=True):
+        pass
     far.write(f"{far.root}/own/notes.txt", b"mine")
     with pytest.raises(UsageError, match=r"holds 'notes\.txt', which no such job wrote"):
         checked_out(f"{far.root}/own", {}, ["table"], far.options, overwrite=True)
