@@ -150,7 +150,12 @@ def _decode(
     *,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="OUT", help="Directory to make: OUT/TABLE/part-*.parquet."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Directory, s3:// or hdfs:// to make: OUT/TABLE/part-*.parquet.",
+        ),
     ],
     master: Master = None,
     remote: Remote = None,
