@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,47 +25,33 @@ __all__ = ["check_selects"]
 
 _ALL: Final = 0x7FFFFFFF
 _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 20  # entries, whatever the size of the file
 _LOOKS: Final = 3
 _MOST: Final = 10_000  # entries that are asked for again one by one
+_OFFSET: Final = 42  # bits of an offset that tell entries of one hash apart: 4 TB
 
 
 def check_selects(
     file: StoreFile, geometry: Geometry, look: IndexLook, report: Callable[[Finding], None]
 ) -> None:
-    """Reports entries that a query of their own key does not come to; the file's chains are sound, so all end."""
+    """Reports entries that a query of their own key does not come to; the file's chains are sound, so all end.
+
+    The file is read once for each million entries, of which those with neighbouring hashes are asked together.
+    """
     count = min(look.count, max(look.header.index_count, 1))
     if count < 2 or file.source is not None:
         return
-    hashes, offsets = np.empty(count - 1, np.int32), np.empty(count - 1, np.int64)
-    with file.open() as reader:
-        for start, raw in EntryWindows(reader, geometry).each(count, 1):
-            part = slice(start - 1, start - 1 + raw.size)
-            hashes[part], offsets[part] = raw["key_hash"], raw["phy_offset"]
-    order = np.lexsort((offsets, hashes))
-    sorted_hashes, sorted_offsets = hashes[order], offsets[order]
-    lost = np.zeros(count - 1, np.bool_)
-    with IndexFile.open_for_reading(file.path, geometry) as index:
-        distinct = np.unique(hashes[hashes >= 0])
-        for start in range(0, distinct.size, _AT_ONCE):
-            asked = distinct[start : start + _AT_ONCE]
+    parts = -(-count // _AT_ONCE)
+    bounds = [(part << 31) // parts for part in range(parts + 1)]
+    lost = [np.empty(0, np.int64)]
+    with IndexFile.open_for_reading(file.path, geometry) as index, file.open() as reader:
+        windows = EntryWindows(reader, geometry)
+        for low, high in pairwise(bounds):
             try:
-                hits = index.select_many(asked, _ALL, _LONG_MIN, _LONG_MAX)
+                lost.append(_lost(index, *_entries(windows, count, low, high)))
             except InvalidError:  # a chain without an end, told as such
                 return
-            part = slice(
-                int(np.searchsorted(sorted_hashes, asked[0], side="left")),
-                int(np.searchsorted(sorted_hashes, asked[-1], side="right")),
-            )
-            found_hashes = np.repeat(asked, np.diff(hits.bounds))
-            found = _unique(found_hashes, hits.phy_offsets)
-            wanted = _unique(sorted_hashes[part], sorted_offsets[part])
-            missing = np.setdiff1d(wanted, found, assume_unique=True)
-            if missing.size:
-                pairs = _pairs(sorted_hashes[part], sorted_offsets[part])
-                lost[order[part]] = np.isin(pairs, missing)
-        _ask_again(index, hashes, offsets, lost)
-    for first, length in runs(np.flatnonzero(lost) + 1):
+    for first, length in runs(np.sort(np.concatenate(lost))):
         report(
             finding(
                 "index.missing_key",
@@ -75,23 +62,43 @@ def check_selects(
         )
 
 
-def _ask_again(
-    index: IndexFile, hashes: NDArray[np.int32], offsets: NDArray[np.int64], lost: NDArray[np.bool_]
-) -> None:
-    """Clears what is found now: a broker that writes moves slots past the count that was read before (IDX-SEL-1)."""
+def _entries(
+    windows: EntryWindows, count: int, low: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Numbers, hashes and physical offsets of the entries before `count` with hashes in [low, high)."""
+    found = [(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int64))]
+    for start, raw in windows.each(count, 1):
+        hashes = raw["key_hash"].astype(np.int32)
+        chosen = np.flatnonzero((hashes >= low) & (hashes < high))
+        found.append((chosen + start, hashes[chosen], raw["phy_offset"][chosen].astype(np.int64)))
+    numbers, hashes, offsets = (np.concatenate(column) for column in zip(*found, strict=True))
+    return numbers, hashes, offsets
+
+
+def _lost(
+    index: IndexFile, numbers: NDArray[np.int64], hashes: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Numbers of the entries that a query of their hash does not come to."""
+    asked, ranks = np.unique(hashes, return_inverse=True)
+    hits = index.select_many(asked, _ALL, _LONG_MIN, _LONG_MAX)
+    found = _marks(np.repeat(np.arange(asked.size), np.diff(hits.bounds)), hits.phy_offsets)
+    lost = np.flatnonzero(~np.isin(_marks(ranks, offsets), found))
+    if not lost.size:
+        return lost
+    return numbers[lost[_still_lost(index, hashes[lost], offsets[lost])]]
+
+
+def _still_lost(index: IndexFile, hashes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which are not found now either: a broker that writes moves slots past the count that was read before (IDX-SEL-1)."""
+    lost = np.ones(hashes.size, np.bool_)
     for _ in range(_LOOKS):
         for place in np.flatnonzero(lost)[:_MOST].tolist():
             index.load()
             hits = index.select_many(hashes[place : place + 1], _ALL, _LONG_MIN, _LONG_MAX)
             lost[place] = int(offsets[place]) not in hits.phy_offsets
+    return lost
 
 
-def _pairs(hashes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.void]:
-    pairs = np.empty(hashes.size, np.dtype([("hash", "i4"), ("offset", "i8")]))
-    pairs["hash"], pairs["offset"] = hashes, offsets
-    return pairs
-
-
-def _unique(hashes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.void]:
-    unique: NDArray[np.void] = np.unique(_pairs(hashes, offsets))
-    return unique
+def _marks(ranks: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One number for each pair of a hash, by its rank, and an offset."""
+    return ranks << _OFFSET | offsets & ((1 << _OFFSET) - 1)
