@@ -11,7 +11,7 @@ from typing import Final, Self
 from planted import Verdict
 from rocket_golden import manifest
 
-STORES: Final = ("small-roll", "mixed", "ext", "transactions")
+STORES: Final = ("small-roll", "mixed", "ext", "transactions", "lmq", "ipv6")
 """The golden stores that are damaged."""
 
 SEEDS: Final = 25

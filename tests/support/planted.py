@@ -80,6 +80,11 @@ class Store:
                 chains[slot] = chain
         return chains
 
+    def chain(self) -> tuple[StoreFile, list[int]]:
+        """An index file and a chain of it that has several entries."""
+        chains = [(file, chain) for file in self.files("index") for chain in self.chains(file).values()]
+        return self.rng.choice([one for one in chains if len(one[1]) > 1])
+
     def records(self) -> list[tuple[StoreFile, int, int]]:
         """File, place in it and size of each record."""
         found = []
@@ -92,6 +97,12 @@ class Store:
                 found.append((file, at, size))
                 at += size
         return found
+
+    def body(self, file: StoreFile, at: int) -> tuple[int, int]:
+        """Place and length of a record's body: each IPv6 host takes 12 bytes more (sys_flag 16 and 32)."""
+        flags = self.read(file, at + 36, "i")
+        place = at + 88 + 12 * (bool(flags & 16) + bool(flags & 32))
+        return place, max(self.read(file, place - 4, "i"), 0)
 
     def unit(self) -> tuple[StoreFile, int]:
         """A queue's file and the place of a unit in it, no queue's last one."""
@@ -190,16 +201,14 @@ def index_prev_beyond(store: Store) -> Planted:
 
 
 def index_prev_cut(store: Store) -> Planted:
-    file, _ = store.index()
-    chain = store.rng.choice([chain for chain in store.chains(file).values() if len(chain) > 1])
+    file, chain = store.chain()
     at = store.entry(store.rng.choice(chain[:-1])) + PREV
     store.write(file, at, "i", 0)
     return Planted([("index.missing_key", file.name, at)], {"index.header_count"})
 
 
 def index_cycle(store: Store) -> Planted:
-    file, _ = store.index()
-    chain = store.rng.choice([chain for chain in store.chains(file).values() if len(chain) > 1])
+    file, chain = store.chain()
     newer, older = sorted(store.rng.sample(range(len(chain)), 2))
     at = store.entry(chain[older]) + PREV
     store.write(file, at, "i", chain[newer])
@@ -313,15 +322,23 @@ def queue_size_field(store: Store) -> Planted:
 
 
 def queue_of_another(store: Store) -> Planted:
+    """A unit whose record does not go into this queue; multi-dispatch puts one record into several."""
     file, at = store.unit()
-    others = [
-        other
-        for other in store.files("queue")
-        if (other.topic, other.queue_id) != (file.topic, file.queue_id)
-    ]
-    other = next(other for other in others if store.read(other, 8, "i"))
-    for place, form in ((0, "q"), (8, "i"), (12, "q")):
-        store.write(file, at + place, form, store.read(other, place, form))
+    units: dict[bool, set[bytes]] = {True: set(), False: set()}
+    for other in store.files("queue"):
+        data = other.path.read_bytes()
+        own = (other.topic, other.queue_id) == (file.topic, file.queue_id)
+        units[own].update(data[place : place + 20] for place in range(0, len(data), 20))
+    name = (file.topic or "").encode()
+    taken = {one[:8] for one in units[True]}
+    for log, place, size in store.records():
+        copies = log.path.read_bytes()[place : place + size].partition(b"INNER_MULTI_DISPATCH")[2]
+        if name in copies:
+            taken.add((log.base_offset + place).to_bytes(8))
+    others = sorted(one for one in units[False] if one[:8] not in taken and any(one[8:12]))
+    with file.path.open("r+b") as opened:
+        opened.seek(at)
+        opened.write(store.rng.choice(others))
     return Planted([("queue.wrong_target", file.name, at)])
 
 
@@ -393,11 +410,11 @@ def log_position(store: Store) -> Planted:
 
 
 def log_body(store: Store) -> Planted:
-    bodies = [(file, at) for file, at, _ in store.records() if store.read(file, at + 84, "i") > 0]
-    file, at = store.rng.choice(bodies)
-    place = at + 88 + store.rng.randrange(store.read(file, at + 84, "i"))
+    bodies = [(file, *store.body(file, at)) for file, at, _ in store.records()]
+    file, body, length = store.rng.choice([one for one in bodies if one[2]])
+    place = body + store.rng.randrange(length)
     store.write(file, place, "B", store.read(file, place, "B") ^ 0x40)
-    return Planted([("log.crc", file.name, at + 88)], level="deep")
+    return Planted([("log.crc", file.name, body)], level="deep")
 
 
 def log_segment_removed(store: Store) -> Planted:
@@ -422,9 +439,10 @@ def log_zeros(store: Store) -> Planted:
 def log_torn(store: Store) -> Planted:
     """The last record cut off before its topic; zeros follow. (Lost properties alone leave lengths that add up.)."""
     file, at, _ = store.records()[-1]
+    body, body_length = store.body(file, at)
     with file.path.open("r+b") as opened:
         length = file.path.stat().st_size
-        opened.truncate(at + store.rng.randrange(40, 88 + max(store.read(file, at + 84, "i"), 0)))
+        opened.truncate(at + store.rng.randrange(40, body - at + body_length))
         opened.truncate(length)
     later = {"checkpoint.ahead", "index.ahead_of_log"}
     return Planted([("log.torn", file.name, at)], LOST | later)
@@ -467,10 +485,10 @@ def abort_left(store: Store) -> Planted:
 def topic_unsafe(store: Store) -> Planted:
     records = [one for one in store.records() if one[2] > 100]
     file, at, _ = store.rng.choice(records)
-    topic = at + 88 + max(store.read(file, at + 84, "i"), 0) + 1
-    store.write(file, topic, "B", ord("/"))
+    store.write(file, sum(store.body(file, at)) + 1, "B", ord("/"))
     following = {"queue.wrong_target", "index.entry_wrong_key", "index.missing_key", "queue.missing_unit"}
-    return Planted([("store.unsafe_name", file.name, at)], following)
+    others = {"store.lag", "queue.tags_code"}  # of the last record; of the copies of a delayed one
+    return Planted([("store.unsafe_name", file.name, at)], following | others)
 
 
 def index_entry_of_another_record(store: Store) -> Planted:
@@ -505,7 +523,8 @@ def index_slots_zeroed(store: Store) -> Planted:
 
 def index_entries_zeroed(store: Store) -> Planted:
     """Entries in the middle that never reached the disk: their keys are missing, and the pointers to them astray."""
-    file, count = store.index()
+    counts = [(file, store.read(file, 36, "i")) for file in store.files("index")]
+    file, count = store.rng.choice([one for one in counts if one[1] > 3])
     first = store.rng.randrange(1, count - 2)
     length = store.rng.randrange(1, min(4, count - 1 - first) + 1)
     numbers = range(first, first + length)
@@ -582,8 +601,7 @@ def queue_invalid_size(store: Store) -> Planted:
 
 def log_properties_length(store: Store) -> Planted:
     file, at, _size = _record(store)
-    body = max(store.read(file, at + 84, "i"), 0)
-    topic = at + 88 + body
+    topic = sum(store.body(file, at))
     place = topic + 1 + store.read(file, topic, "B")
     store.write(file, place, "h", store.read(file, place, "h") + store.rng.choice((-1, 1, 99)))
     return Planted([("log.length", file.name, at)], LOST)
