@@ -150,20 +150,27 @@ class _Walk:
 
     def unreached(self, written: NDArray[np.bool_]) -> None:
         """Entries that no chain leads to: placed at the pointer that ought to."""
-        numbers = np.flatnonzero(written)
-        is_lost = self.owner[numbers] < 0
-        if not is_lost.any():
+        lost = np.flatnonzero(written & (self.owner < 0))
+        lost = lost[self.slot_of[lost] >= 0]
+        if not lost.size:
             return
-        slots = np.where(is_lost, self.slot_of[numbers], self.owner[numbers])
-        order = np.lexsort((numbers, slots))
-        numbers, slots, is_lost = numbers[order], slots[order], is_lost[order]
+        wanted = np.zeros(self.bad_slot.size, np.bool_)
+        wanted[self.slot_of[lost]] = True
+        beside = np.flatnonzero(written & (self.owner >= 0) & wanted[self.owner])
+        numbers = np.sort(np.concatenate([lost.astype(np.int32), beside.astype(np.int32)]))
+        del lost, beside
+        slots = np.where(self.owner[numbers] < 0, self.slot_of[numbers], self.owner[numbers])
+        order = np.argsort(slots, kind="stable").astype(np.int32)
+        numbers, slots = numbers[order], slots[order]
+        del order
+        is_lost = self.owner[numbers] < 0
         followed = np.zeros(numbers.size, np.bool_)
         followed[:-1] = slots[:-1] == slots[1:]
         newest = is_lost & ~(followed & np.append(is_lost[1:], False))
         for place in np.flatnonzero(newest).tolist():
             number, slot = int(numbers[place]), int(slots[place])
             source = int(numbers[place + 1]) if followed[place] else -1 - slot
-            if slot < 0 or (self.bad_entry[source] if source >= 0 else self.bad_slot[slot]):
+            if self.bad_entry[source] if source >= 0 else self.bad_slot[slot]:
                 continue
             self.problem(
                 "index.missing_key",
