@@ -178,9 +178,9 @@ def _answer(
             left[odd] = number
             odd += 1
         else:
-            end = used + (rooms[number] if many_rooms else rooms[0])
+            room = rooms[number] if many_rooms else rooms[0]
             place = newest[code & mask]
-            while place >= 0 and used < end:
+            while place >= 0 and used - start < room:
                 at = np.uint64(base + place)
                 if rows[at] == np.uint32(code):
                     if used == len(tape):
