@@ -27,6 +27,7 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
 from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
 from rocket_golden import open_store
+from rocket_spec.layout import INDEX_HEADER, Geometry
 
 from benchmarks import machine
 from benchmarks.memory import peak
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 _GOLDEN: Final = "default-geometry"
 _ROUND_MS: Final = 1000
 _CHUNK: Final = 1 << 20
+_SLOTS: Final = 5_000_000
 _DIGITS: Final = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 
 _HEAD: Final = """\
@@ -49,15 +51,23 @@ Measured on {date} by `{command}`, which writes this page.
 
 Each store holds the {records:,} records of the golden store `{golden}` again and again, with their own offsets, times
 and keys; consume queues and index files come from a rebuild. "Read" reads all files of the store, 1 MiB at a time, by
-one thread; "audit" is `rocket_columnar.audit.audit` at its default level; both in a process of their own, the files in
-the page cache, start-up of the process not counted, the least of {rounds} rounds. The peak is the resident memory of the
-audit's process at its highest. "Recover" is the `load` of the real 4.9.3 store after a kill, with neither index nor
+one thread; "audit" is `rocket_columnar.audit.audit` at its default level, by {threads} threads; both in a process of
+their own, the files in the page cache, start-up of the process not counted, the least of {rounds} rounds. "CPU" is
+processor time of all threads, system included, of the round that took least of it: audit and read compare by it
+whatever the number of threads. The peak is the resident memory of the audit's process at its highest. "Recover" is the `load` of the real 4.9.3 store after a kill, with neither index nor
 consume queues left.
 
 {machine}
 
-| store | records | keys | read | audit | audit / read | peak memory | audit in a new process | recover (4.9.3) |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|
+| store | records | keys | read | audit | audit / read | CPU of read | CPU of audit | peak memory | audit in a new process | recover (4.9.3) |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
+"""
+
+_DAMAGE_HEAD: Final = """
+With one damage in the first of these stores:
+
+| damage | findings | audit | CPU of audit | audit / healthy | peak memory |
+|---|---|---:|---:|---:|---:|
 """
 
 
@@ -204,26 +214,28 @@ def _read_all(root: Path) -> int:
     return total
 
 
-def _timed(work: Callable[[], Any], rounds: int) -> tuple[float, Any]:
-    best, value = float("inf"), None
+def _timed(work: Callable[[], Any], rounds: int) -> tuple[float, float, Any]:
+    """Least seconds, least processor seconds, and the value."""
+    best, least, value = float("inf"), float("inf"), None
     for _ in range(rounds):
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), time.process_time()
         value = work()
         best = min(best, time.perf_counter() - begin)
-    return best, value
+        least = min(least, time.process_time() - used)
+    return best, least, value
 
 
 def _child(what: str, root: Path, rounds: int) -> None:
     """One measurement, in a process of its own; prints its figures."""
     if what == "read":
-        seconds, value = _timed(lambda: _read_all(root), rounds)
+        seconds, used, value = _timed(lambda: _read_all(root), rounds)
     else:
         begin = time.perf_counter()
         found = list(audit(root))
         first = time.perf_counter() - begin
-        seconds, _ = _timed(lambda: list(audit(root)), rounds)
-        value = {"findings": [one.code for one in found][:10], "first": first}
-    print(json.dumps({"seconds": seconds, "value": value, "peak": peak()}))
+        seconds, used, _ = _timed(lambda: list(audit(root)), rounds)
+        value = {"findings": sorted({one.code for one in found}), "first": first}
+    print(json.dumps({"seconds": seconds, "cpu": used, "value": value, "peak": peak()}))
 
 
 def _measured(what: str, root: Path, rounds: int) -> dict[str, Any]:
@@ -277,7 +289,10 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _row(root: Path, records: int, body_size: int, given: argparse.Namespace, scratch: Path) -> str:
+def _row(
+    root: Path, records: int, body_size: int, given: argparse.Namespace, scratch: Path
+) -> tuple[str, float]:
+    """The store's row, and the seconds of its audit."""
     read, audited = (_measured(what, root, given.rounds) for what in ("read", "audit"))
     if audited["value"]["findings"]:
         raise RuntimeError(f"findings in a healthy store: {audited['value']['findings']}")
@@ -285,11 +300,62 @@ def _row(root: Path, records: int, body_size: int, given: argparse.Namespace, sc
     indexes = [file for file in find_files(root) if file.kind == "index"]
     keys = sum(header.index_count - 1 for _, header in read_headers(indexes))
     kind = f"bodies of {body_size:,} bytes" if body_size else "as the broker wrote them"
-    return (
+    row = (
         f"| {read['value'] / 1e9:.2f} GB, {kind} | {records:,} | {keys:,} | {read['seconds']:.2f} s "
-        f"| {audited['seconds']:.2f} s | {audited['seconds'] / read['seconds']:.1f} | {audited['peak'] / 1e6:,.0f} MB "
+        f"| {audited['seconds']:.2f} s | {audited['seconds'] / read['seconds']:.1f} "
+        f"| {read['cpu']:.2f} s | {audited['cpu']:.2f} s | {audited['peak'] / 1e6:,.0f} MB "
         f"| {audited['value']['first']:.2f} s | {recover} |\n"
     )
+    return row, audited["seconds"]
+
+
+def _overwritten(at: int, new: bytes) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        with path.open("r+b") as file:
+            file.seek(at)
+            file.write(new)
+
+    return damage
+
+
+def _wrong_slot(path: Path) -> None:
+    """Lets a slot in use lead to an older entry of another one."""
+    slots = np.fromfile(path, ">i4", _SLOTS, offset=INDEX_HEADER.size)
+    slot = int(np.flatnonzero(slots)[1000])
+    _overwritten(INDEX_HEADER.size + 4 * slot, max(int(slots[slot]) - 7, 1).to_bytes(4))(path)
+
+
+_ENTRY: Final = Geometry(_SLOTS, 20_000_000).entries_offset + 20 * 100_000
+_DAMAGE: Final[dict[str, tuple[str, Callable[[Path], None]]]] = {
+    "a slot leads to another chain": ("index", _wrong_slot),
+    "an entry of zeros": ("index", _overwritten(_ENTRY, bytes(20))),
+    "an entry that points nowhere": ("index", _overwritten(_ENTRY + 11, b"\xff")),
+    "the index file is gone": ("index", Path.unlink),
+    "a unit of zeros": ("consumequeue/Orders/0", _overwritten(20 * 1000, bytes(20))),
+    "a queue file is cut off": ("consumequeue/Orders/0", lambda path: os.truncate(path, 3_000_000)),
+}
+"""What is damaged, below which folder of the store, and how: it is done to the first file there."""
+
+
+def _damaged_rows(root: Path, rounds: int, healthy: float) -> str:
+    """One row for each damage; the file is put back after each."""
+    text = _DAMAGE_HEAD
+    for name, (folder, damage) in _DAMAGE.items():
+        path = min((root / folder).iterdir())
+        kept = root.parent / "kept"
+        path.rename(kept)
+        shutil.copyfile(kept, path)
+        damage(path)
+        audited = _measured("audit", root, rounds)
+        kept.replace(path)
+        if not audited["value"]["findings"]:
+            raise RuntimeError(f"no findings: {name}")
+        codes = ", ".join(f"`{code}`" for code in audited["value"]["findings"])
+        text += (
+            f"| {name} | {codes} | {audited['seconds']:.2f} s | {audited['cpu']:.2f} s "
+            f"| {audited['seconds'] / healthy:.1f} | {audited['peak'] / 1e6:,.0f} MB |\n"
+        )
+    return text
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -308,8 +374,10 @@ def main(arguments: Sequence[str]) -> None:
         records=_template(0).ranks.size,
         golden=_GOLDEN,
         rounds=given.rounds,
+        threads=min(os.cpu_count() or 1, 4),
         machine=facts,
     )
+    damaged = ""
     for body_size in given.bodies:
         with tempfile.TemporaryDirectory(dir=given.scratch) as directory:
             root = Path(directory) / "store"
@@ -317,9 +385,11 @@ def main(arguments: Sequence[str]) -> None:
             begin = time.perf_counter()
             records = make_store(root, given.size, file_size=file_size, body_size=body_size)
             print(f"made in {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
-            text += _row(root, records, body_size, given, Path(directory))
+            row, healthy = _row(root, records, body_size, given, Path(directory))
+            text += row
             print(text.splitlines()[-1], file=sys.stderr, flush=True)
-    given.output.write_text(text, "utf-8")
+            damaged = damaged or _damaged_rows(root, given.rounds, healthy)
+    given.output.write_text(text + damaged, "utf-8")
 
 
 if __name__ == "__main__":
