@@ -74,6 +74,7 @@ def _begin(plan: Plan, report: _Report) -> None:
 
 def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool) -> None:
     """Names, sizes and headers, and the checkpoint."""
+    _check_parts(plan, report, quick=quick)
     check_queue_files(plan.queues, report)
     times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
     end = plan.end
@@ -86,6 +87,23 @@ def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool
         check_checkpoint(file, found_times, newest, flushed, report, live=plan.live)
     for found in plan.findings:
         report(found)
+
+
+def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
+    """Parts of a store that are gone as a whole; what lies in the others tells, but of a quick look."""
+    if not plan.logs and (plan.queues or any(header.index_count > 1 for _, header in plan.indexes)):
+        text = (
+            "there is no commit log, though queues or index files point into one: a start deletes all queues"
+        )
+        report(finding("log.gap", "commitlog", None, text))
+    if not quick or plan.live or plan.newest is None:
+        return
+    if not plan.queues:
+        text = "there is no consume queue, though the log holds records: consumers get no message"
+        report(finding("queue.missing_unit", "consumequeue", None, text))
+    if not plan.indexes:
+        text = "there is no index file, though the log holds records: no key is found"
+        report(finding("index.missing_key", "index", None, text))
 
 
 def quick_findings(plan: Plan) -> Iterator[Finding]:

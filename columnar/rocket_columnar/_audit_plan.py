@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -29,6 +30,7 @@ __all__ = ["LEVELS", "Level", "Plan", "Range", "make_plan", "plan_files", "relis
 Level = Literal["quick", "default", "deep"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
+_PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _RANGE: Final = 32 << 20
 _MAX: Final = (1 << 63) - 1
 
@@ -153,8 +155,13 @@ def _check_store(store: Path) -> None:
     if not store.is_dir():
         store.stat()  # the system's own reason
         raise UsageError(f"{store}: a file; audit takes the directory of a store")
-    if not any((store / part).exists() for part in ("commitlog", "consumequeue", "index", "checkpoint")):
-        raise UsageError(f"{store}: holds no store: no commitlog, consumequeue, index or checkpoint")
+    if not any((store / part).exists() for part in _PARTS):
+        whole = Path(os.path.abspath(store))  # noqa: PTH100 - resolve() would follow links, and change the name
+        if whole.name in _PARTS:
+            raise UsageError(
+                f"{store}: the {whole.name} folder of a store; audit takes the store, {store.parent}"
+            )
+        raise UsageError(f"{store}: holds no store: no {', '.join(_PARTS[:-1])} or {_PARTS[-1]}")
 
 
 def plan_files(

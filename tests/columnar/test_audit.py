@@ -278,3 +278,27 @@ def test_what_is_no_store(tmp_path: Path) -> None:
         audit(tmp_path / "absent")
     with pytest.raises(UsageError, match="unknown level"):
         audit(tmp_path, "thorough")  # type: ignore[arg-type]
+
+
+def test_a_store_without_a_commit_log(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    shutil.rmtree(tmp_path / "commitlog")
+    assert ("log.gap", "error", "commitlog", None) in found(tmp_path)
+    assert found(tmp_path, "quick") == [("log.gap", "error", "commitlog", None)]
+
+
+def test_a_quick_look_at_a_log_alone(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    shutil.rmtree(tmp_path / "consumequeue")
+    shutil.rmtree(tmp_path / "index")
+    assert found(tmp_path, "quick") == [
+        ("queue.missing_unit", "warning", "consumequeue", None),
+        ("index.missing_key", "warning", "index", None),
+    ]
+
+
+@pytest.mark.parametrize("part", ["index", "commitlog", "consumequeue"])
+def test_a_folder_of_a_store_names_the_store(part: str, tmp_path: Path) -> None:
+    small_store(tmp_path)
+    with pytest.raises(UsageError, match=f"the {part} folder of a store; audit takes the store"):
+        list(audit(tmp_path / part))
