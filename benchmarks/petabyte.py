@@ -13,8 +13,8 @@ _LOG_FILE: Final = 1 << 30
 _QUEUE_FILE: Final = 6_000_000
 _INDEX_ENTRIES: Final = 19_999_999
 _LINK: Final = 25e9 / 8
-_TASK_ENTRIES: Final = 2_500_000
-_TASK_QUEUES: Final = 128 << 20
+_TASK_ENTRIES: Final = 20_000_000
+_TASK_QUEUES: Final = 1 << 30
 _GROUP: Final = 64 << 30
 
 _PAGE: Final = """\
@@ -46,8 +46,8 @@ lie, and no core waiting for another's disk.
 | audit | {store:,} bytes in {audit_s:.2f} s | {audit_rate:.1f} MB/s | `{all:.3e} / ({cores:,} * {audit_rate:.1f}e6)` = {audit_h:.1f} h |
 | rebuild (reads the log alone) | {measured_log:,} bytes in {rebuild_s:.2f} s | {rebuild_rate:.1f} MB/s | `{log:.3e} / ({cores:,} * {rebuild_rate:.1f}e6)` = {rebuild_h:.1f} h |
 
-Tasks cost {task_ms:.1f} ms each on a core before they do anything. A decode has {tasks:,} of them - one for a log file, for
-{entries:,} index entries, for 128 MiB of queues - so `{tasks:,} * {task_ms:.1f} ms / {cores:,}` = {task_h:.2f} h in all.
+Tasks cost {task_ms:.1f} ms each on a core before they do anything. A decode of this size has {tasks:,} of them - one for a
+log file, for {entries:,} index entries, for 1 GiB of queues, eight times what a task of a small job takes - so `{tasks:,} * {task_ms:.1f} ms / {cores:,}` = {task_h:.2f} h in all.
 
 ## The links
 

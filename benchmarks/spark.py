@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -42,6 +43,7 @@ ROOT: Final = Path(__file__).parents[1]
 ENTRIES: Final = 19_000_000
 STORE_BYTES: Final = 2 << 30
 QUICK: Final = (200_000, 16 << 20)
+_MANY: Final = 4
 _EMPTY_TASKS: Final = 200
 _PLANNED: Final = 2_000
 _COMMITTED: Final = 2_000
@@ -52,15 +54,20 @@ _CONF: Final = {
     "spark.log.level": "ERROR",
 }
 
+_SHAPES: Final = "one", "store"
+"""What is made: an index file, and a store."""
+
 _BARS: Final = """\
 | what | bar | measured |
 |---|---|---|
 | decode of an index file on local[2] : one process, one thread (time) | at most 1.5 | {decode:.2f} |
 | audit on local[2] : the engine with two threads (speed) | at least 0.8 | {audit:.2f} |
-| decode, 1 to 2 cores (speed) | at least 1.7 | {decode_cores:.2f} |
-| audit, 1 to 2 cores (speed) | at least 1.7 | {audit_cores:.2f} |
-| decode, 1 to 2 workers (speed) | at least 1.7 | {decode_workers:.2f} |
-| audit, 1 to 2 workers (speed) | at least 1.7 | {audit_workers:.2f} |
+| decode of {many} index files, 1 to 2 cores (speed) | at least 1.7 | {decode_many_cores:.2f} |
+| audit of {many} stores, 1 to 2 cores (speed) | at least 1.7 | {audit_many_cores:.2f} |
+| decode of {many} index files, 1 to 2 workers (speed) | at least 1.7 | {decode_many_workers:.2f} |
+| audit of {many} stores, 1 to 2 workers (speed) | at least 1.7 | {audit_many_workers:.2f} |
+| the same of one index file, 1 to 2 cores and workers (speed) | | {decode_cores:.2f}, {decode_workers:.2f} |
+| the same of one store, 1 to 2 cores and workers (speed) | | {audit_cores:.2f}, {audit_workers:.2f} |
 """
 
 _PAGE: Final = """\
@@ -68,16 +75,20 @@ _PAGE: Final = """\
 
 Measured on {date} by `{command}`, which writes this page, `SPARK.json` and `docs/petabyte.md`.
 
-An index file of {entries:,} entries is decoded to Parquet; a store of {store:.2f} GB - commit log, consume queues, index -
-is audited, rebuilt and decoded. Sessions are open and warm: their start is told apart. They are those of
-`open_session(..., only_jobs=True)`, as the command opens them, with {conf}. Times are medians of
-{rounds} rounds (of one: rebuild, and decode of the store), files in the page cache.
+An index file of {entries:,} entries is decoded to Parquet, and {many} such files; a store of {store:.2f} GB - commit log,
+consume queues, index - is audited, rebuilt and decoded, and {many} such stores are audited (the same files under {many}
+names). On one store what a job costs whatever its size is a good part of the time: planning, two Spark jobs, and on this
+machine the JVMs of driver, master and workers, which run on the cores that are measured.
+
+Sessions are open and warm: their start is told apart. They are those of `open_session(..., only_jobs=True)`, as the
+command opens them, with {conf}.
+Times are medians of {rounds} rounds (of one: rebuild, and decode of the store), files in the page cache.
 
 {machine}
 
 {bars}
-| where | session start | decode {entries:,} entries | audit | rebuild | decode the store | a task that does nothing |
-|---|---:|---:|---:|---:|---:|---:|
+| where | session start | decode {entries:,} entries | audit | decode {many} | audit {many} | rebuild | decode the store | a task that does nothing |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
 {rows}"""
 
 
@@ -122,19 +133,22 @@ def _engine(scratch: Path, rounds: int, threads: int) -> dict[str, float]:
 def _spark(scratch: Path, rounds: int, master: str) -> dict[str, float]:
     """The jobs in one session."""
     index, store, out = scratch / "one" / "index", scratch / "store", scratch / "out"
+    indexes, stores = ([scratch / "many" / name / str(number) for number in range(_MANY)] for name in _SHAPES)
     begin = time.perf_counter()
     spark = open_session(master, conf=_CONF, only_jobs=True)
     figures = {"start": time.perf_counter() - begin}
     works: dict[str, Callable[[], Any]] = {
         "decode": _fresh(out, lambda to: decode_stores(spark, index, to, ["index_entries"])),
         "audit": lambda: list(audit_stores(spark, store)),
+        "decode_many": _fresh(out, lambda to: decode_stores(spark, indexes, to, ["index_entries"])),
+        "audit_many": lambda: list(audit_stores(spark, stores)),
         "rebuild": _fresh(out, lambda to: rebuild_stores(spark, store, to)),
         "store": _fresh(out, lambda to: decode_stores(spark, store, to)),
     }
     for name in ("decode", "audit"):
         works[name]()
     for name, work in works.items():
-        figures[name] = _median(work, rounds if name in ("decode", "audit") else 1)
+        figures[name] = _median(work, 1 if name in ("rebuild", "store") else rounds)
     empty = _median(lambda: run_tasks(spark, len, ["task"] * _EMPTY_TASKS, what="empty"), rounds)
     figures["empty_task"] = empty / _EMPTY_TASKS
     spark.stop()
@@ -145,14 +159,14 @@ def _driver(scratch: Path) -> dict[str, float]:
     """What the driver does for each file and each part, alone."""
     store, out = scratch / "store", scratch / "out"
     shutil.rmtree(out, ignore_errors=True)
-    many = scratch / "many"
+    planned = scratch / "planned"
     for number in range(_PLANNED):
-        queue = many / "consumequeue" / "T" / str(number)
+        queue = planned / "consumequeue" / "T" / str(number)
         queue.mkdir(parents=True)
         (queue / f"{0:020}").write_bytes(bytes(20))
-    plan_decode(many, out)
+    plan_decode(planned, out)
     begin = time.perf_counter()
-    plan = plan_decode(many, out)
+    plan = plan_decode(planned, out)
     figures = {"plan_file": (time.perf_counter() - begin) / plan.files}
     with Output(out) as output:
         for number in range(_COMMITTED):
@@ -232,6 +246,9 @@ def _make(scratch: Path, entries: int, store_bytes: int) -> None:
     )
     file_size = min(1 << 30, max(store_bytes // 4, 1 << 20))
     make_store(scratch / "store", store_bytes, file_size=file_size, body_size=0)
+    for name in _SHAPES:
+        for number in range(_MANY):
+            shutil.copytree(scratch / name, scratch / "many" / name / str(number), copy_function=os.link)
 
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
@@ -250,20 +267,20 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _bars(figures: dict[str, Any]) -> str:
     one, two, workers = figures["local[1]"], figures["local[2]"], (figures["workers-1"], figures["workers-2"])
+    jobs = ("decode", "audit", "decode_many", "audit_many")
     return _BARS.format(
+        many=_MANY,
         decode=two["decode"] / figures["engine-1"]["decode"],
         audit=figures["engine-2"]["audit"] / two["audit"],
-        decode_cores=one["decode"] / two["decode"],
-        audit_cores=one["audit"] / two["audit"],
-        decode_workers=workers[0]["decode"] / workers[1]["decode"],
-        audit_workers=workers[0]["audit"] / workers[1]["audit"],
+        **{f"{job}_cores": one[job] / two[job] for job in jobs},
+        **{f"{job}_workers": workers[0][job] / workers[1][job] for job in jobs},
     )
 
 
 def _row(name: str, figures: dict[str, float]) -> str:
     cells = [
         f"{figures[cell]:.2f} s" if cell in figures else ""
-        for cell in ("start", "decode", "audit", "rebuild", "store")
+        for cell in ("start", "decode", "audit", "decode_many", "audit_many", "rebuild", "store")
     ]
     empty = f"{figures['empty_task'] * 1e3:.1f} ms" if "empty_task" in figures else ""
     return f"| {name} | {' | '.join(cells)} | {empty} |\n"
@@ -302,6 +319,7 @@ def main(arguments: Sequence[str]) -> None:
         entries=entries,
         store=(sizes["log"] + sizes["queue"] + sizes["index"]) / 1e9,
         rounds=rounds,
+        many=_MANY,
         conf=", ".join(f"`{name}={value}`" for name, value in _CONF.items()),
         machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
         bars=_bars(figures),
