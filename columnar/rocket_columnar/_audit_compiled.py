@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rocket_columnar._compiled_bytes import address, byte, find, high_16, i32, i64, lowest, spaces, text_16
+from rocket_columnar._compiled_bytes import (
+    address,
+    byte,
+    find,
+    i32,
+    i64,
+    is_ascii,
+    lowest,
+    spaces,
+    text_16,
+    until,
+)
 from rocket_columnar._compiled_bytes import marks as twos
 from rocket_columnar._compiled_log import frame
 from rocket_columnar._numba import inlined, jit, long
@@ -40,15 +51,6 @@ _FACTORS: Final = np.array([pow(31, length, 1 << 32) for length in range(16)], n
 
 
 @inlined
-def _until(bits: Any, length: int) -> Any:
-    """Of the separators in 64 bytes those in the first `length`, and one behind these."""
-    if length >= 64:
-        return bits
-    last = _ONE << np.uint64(length)
-    return bits & (last - _ONE) | last
-
-
-@inlined
 def _ascii_hash(at: int, length: int, code: int) -> Any:
     """`String.hashCode` of ASCII behind a text whose hash is `code`, as an unsigned number."""
     while length >= 16:
@@ -56,16 +58,6 @@ def _ascii_hash(at: int, length: int, code: int) -> Any:
         at += 16
         length -= 16
     return (code * _FACTORS[length] + text_16(at, length)) & 0xFFFFFFFF
-
-
-@inlined
-def _is_ascii(at: int, length: int) -> Any:
-    while length >= 16:
-        if high_16(at):
-            return False
-        at += 16
-        length -= 16
-    return high_16(at) & ((1 << length) - 1) == 0
 
 
 # Of characters of 1 to 4 bytes, by the highest four bits of the first, as the longs of one row: how many bytes, which bits
@@ -104,7 +96,7 @@ def _text_hash(at: int, end: int, code: int) -> Any:
 @inlined
 def _hash(at: int, length: int, code: int) -> Any:
     """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 of what is not well formed."""
-    if _is_ascii(at, length):
+    if is_ascii(at, length):
         return _ascii_hash(at, length, code)
     return _text_hash(at, at + length, code)
 
@@ -207,7 +199,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         tags, tags_end, delay, delay_end = long(0), long(0), long(0), long(0)
         pair, block = properties, properties
         while block <= end:
-            ends = _until(twos(block), end - block)
+            ends = until(twos(block), end - block)
             while ends:
                 pair_end = block + lowest(ends)
                 ends &= ends - _ONE
@@ -257,7 +249,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                 used += 1
             word, block = keys, keys
             while block <= keys_end and keys < keys_end:
-                words = _until(spaces(block), keys_end - block)
+                words = until(spaces(block), keys_end - block)
                 while words:
                     word_end = block + lowest(words)
                     words &= words - _ONE

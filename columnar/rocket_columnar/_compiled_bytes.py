@@ -32,13 +32,16 @@ __all__ = [
     "high_marks",
     "i32",
     "i64",
+    "is_ascii",
     "lowest",
     "marks",
     "own_i32",
     "own_i64",
     "same",
+    "separators",
     "spaces",
     "text_16",
+    "until",
     "word",
 ]
 
@@ -51,6 +54,7 @@ _WORD: Final = 8
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
 _ALL: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ONE: Final = np.uint64(1)
 _PRIME: Final = np.uint64(31)
 _LOW: Final = np.uint64(0x00000000FFFFFFFF)
 _TWOS: Final = np.uint64(0x0000FFFF0000FFFF)
@@ -129,6 +133,9 @@ def _marks(comparison: str, other: int) -> Any:
 marks: Final = _marks("==", 2)
 """`marks(at)`: which of 64 bytes are a 2, the end of a property; the first is the lowest bit."""
 
+separators: Final = _marks("==", 1)
+"""`separators(at)`: which of 64 bytes are a 1, between a property's name and its value; the first is the lowest bit."""
+
 spaces: Final = _marks("==", 32)
 """`spaces(at)`: which of 64 bytes are a space; the first is the lowest bit."""
 
@@ -163,6 +170,17 @@ def _products(_: Any, at: Any, powers: Any) -> Any:  # noqa: ARG001
         return builder.zext(builder.call(function, [products]), ir.IntType(64))
 
     return types.int64(types.int64, types.int64), code
+
+
+@inlined
+def is_ascii(at: int, length: int) -> Any:
+    """Whether so many bytes are ASCII."""
+    while length >= 16:
+        if high_16(at):
+            return False
+        at += 16
+        length -= 16
+    return high_16(at) & ((1 << length) - 1) == 0
 
 
 _POWERS: Final = np.array([pow(31, 15 - place, 1 << 32) for place in range(16)] + [0] * 16, np.uint32)
@@ -208,6 +226,15 @@ def _copy_step(_: Any, to: Any, at: Any) -> Any:  # noqa: ARG001
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), code
+
+
+@inlined
+def until(bits: Any, length: int) -> Any:
+    """Of the marks in 64 bytes those in the first `length`, and one behind these where that is in the 64."""
+    if length >= 64:
+        return bits
+    last = _ONE << np.uint64(length)
+    return bits & (last - _ONE) | last
 
 
 @inlined

@@ -22,6 +22,7 @@ from rocket_columnar._compiled_bytes import (
     i64,
     lowest,
     marks,
+    until,
     word,
 )
 from rocket_columnar._compiled_log import frame
@@ -61,13 +62,10 @@ def _pairs(at: int, end: int) -> Any:
     high = np.uint64(0)
     block = at
     while True:
-        ends, tops = marks(block), high_marks(block)
         left = end - block
-        if left < 64:
-            behind = _ONE << np.uint64(left)
-            ends = ends & (behind - _ONE) | behind  # the last pair ends with the properties
-            tops &= behind - _ONE
-        high |= tops
+        ends = until(marks(block), left)  # the last pair ends with the properties
+        tops = high_marks(block)
+        high |= tops if left >= 64 else tops & ((_ONE << np.uint64(left)) - _ONE)
         while ends:
             pair_end = block + lowest(ends)
             ends &= ends - _ONE

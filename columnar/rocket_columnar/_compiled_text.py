@@ -6,17 +6,28 @@ is called again for those behind it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from rocket_columnar._compiled_bytes import address, byte_hash
-from rocket_columnar._numba import jit, long
+from rocket_columnar._compiled_bytes import (
+    address,
+    byte_hash,
+    is_ascii,
+    lowest,
+    marks,
+    same,
+    separators,
+    until,
+)
+from rocket_columnar._numba import inlined, jit, long
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["hash_utf8", "pairs", "text_hash", "well_formed"]
+
+_ONE: Final = np.uint64(1)
 
 
 @jit
@@ -109,8 +120,19 @@ def hash_utf8(
     return -1
 
 
+@inlined
+def _value(at: int, end: int) -> Any:
+    """Where the value of a pair begins, behind the separator; behind the pair's end where it has none."""
+    while at < end:
+        found = separators(at)
+        if found:
+            return min(at + lowest(found), end) + 1
+        at += 64
+    return end + 1
+
+
 @jit
-def pairs(  # noqa: C901 - one pass over the bytes
+def pairs(
     window: NDArray[np.uint8],
     starts: NDArray[np.int32],
     lengths: NDArray[np.int32],
@@ -125,39 +147,34 @@ def pairs(  # noqa: C901 - one pass over the bytes
     A name keeps the place where it came first, and its last value, as in a Python dict. Returns the record at
     which Python has to take over, or their number, and how many pairs there are now.
     """
+    base = address(window)
     for i in range(first, len(starts)):
-        at = long(starts[i])
-        begin, end = at, at + long(lengths[i])
+        begin = base + long(starts[i])
+        end = begin + long(lengths[i])
         start = used
-        high = np.uint8(0)
-        while at < end:
-            name = at
-            separator = long(-1)
-            while at < end and window[at] != 2:
-                high |= window[at]
-                if separator < 0 and window[at] == 1:
-                    separator = at
-                at += 1
-            length = separator - name
-            if length > 0 and separator + 1 < at:
-                number = start
-                while number < used:
-                    if sizes[0, number] == length:
-                        known = long(places[0, number])
-                        same = 0
-                        while same < length and window[known + same] == window[name + same]:
-                            same += 1
-                        if same == length:
-                            break
-                    number += 1
-                if number == used:
-                    places[0, number] = name
-                    sizes[0, number] = length
-                    used += 1
-                places[1, number] = separator + 1
-                sizes[1, number] = at - separator - 1
-            at += 1
-        if high & 0x80 and not well_formed(window, begin, end):
+        name, block = begin, begin
+        while block <= end:
+            ends = until(marks(block), end - block)
+            while ends:
+                pair_end = block + lowest(ends)
+                ends &= ends - _ONE
+                value = _value(name, pair_end)
+                length = value - 1 - name
+                if length > 0 and value < pair_end:
+                    number = start
+                    while number < used and not (
+                        sizes[0, number] == length and same(base + long(places[0, number]), name, length)
+                    ):
+                        number += 1
+                    if number == used:
+                        places[0, number] = name - base
+                        sizes[0, number] = length
+                        used += 1
+                    places[1, number] = value - base
+                    sizes[1, number] = pair_end - value
+                name = pair_end + 1
+            block += 64
+        if not is_ascii(begin, end - begin) and not well_formed(window, begin - base, end - base):
             return i, start
         counts[i] = used - start
     return len(starts), used

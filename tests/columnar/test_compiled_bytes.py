@@ -1,4 +1,7 @@
-"""Numbers, marks, copies, hashes and distinct strings of compiled loops, by hand and against Python."""
+"""Numbers, marks, copies, hashes and distinct strings of compiled loops, by hand and against Python.
+
+Compiled anew in each run: of code that is kept, Numba does not tell when a part of it that lies in another file changed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from rocket_columnar._compiled_bytes import SLACK
 from rocket_columnar._compiled_log import frame
 from rocket_columnar._interned import Interned
 from rocket_columnar._java import string_hash
-from rocket_columnar._numba import jit
+from rocket_columnar._numba import inlined
 from rocket_columnar._record import Record, check, check_head
 from store_bytes import record
 
@@ -20,13 +23,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@jit
+@inlined
 def _numbers(data: NDArray[np.uint8], at: int) -> Any:
     at += compiled.address(data)
     return compiled.byte(at), compiled.i32(at), compiled.i64(at), compiled.word(at)
 
 
-@jit
+@inlined
 def _items(narrow: NDArray[np.int32], wide: NDArray[np.int64], number: int) -> Any:
     # What is fetched need not be there.
     compiled.fetch(0)
@@ -37,35 +40,56 @@ def _items(narrow: NDArray[np.int32], wide: NDArray[np.int64], number: int) -> A
     )
 
 
-@jit
+@inlined
 def _marks(data: NDArray[np.uint8], at: int) -> Any:
     at += compiled.address(data)
     return compiled.marks(at), compiled.high_marks(at)
 
 
-@jit
+@inlined
+def _more_marks(data: NDArray[np.uint8], at: int) -> Any:
+    at += compiled.address(data)
+    return compiled.separators(at), compiled.spaces(at)
+
+
+@inlined
+def _until(bits: Any, length: int) -> Any:
+    return compiled.until(bits, length)
+
+
+@inlined
+def _is_ascii(data: NDArray[np.uint8], at: int, length: int) -> Any:
+    return compiled.is_ascii(compiled.address(data) + at, length)
+
+
+@inlined
+def _text_16(data: NDArray[np.uint8], at: int, length: int) -> Any:
+    return compiled.text_16(compiled.address(data) + at, length)
+
+
+@inlined
 def _lowest(mask: Any) -> Any:
     return compiled.lowest(mask)
 
 
-@jit
+@inlined
 def _copy(target: NDArray[np.uint8], to: int, data: NDArray[np.uint8], at: int, length: int) -> None:
     compiled.copy(compiled.address(target) + to, compiled.address(data) + at, length)
 
 
-@jit
+@inlined
 def _same(data: NDArray[np.uint8], at: int, other: int, length: int) -> Any:
     base = compiled.address(data)
     return compiled.same(base + at, base + other, length)
 
 
-@jit
+@inlined
 def _hash(data: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
     base = compiled.address(data)
     return compiled.byte_hash(base + at, base + end, code)
 
 
-@jit
+@inlined
 def _frame(data: NDArray[np.uint8], at: int, end: int, room: int, position: int) -> Any:
     base = compiled.address(data)
     total, after_born, body, body_length, topic, topic_length, properties = frame(
@@ -106,6 +130,31 @@ def test_marks_are_bits_from_the_first_byte_up() -> None:
     data = array(b"\2" + b"a" * 8 + b"\2\x80" + b"b" * 52 + b"\xff" + b"\2\xff")
     assert _marks(data, 0) == (1 | 1 << 9, 1 << 10 | 1 << 63)
     assert _marks(data, 1) == (1 << 8 | 1 << 63, 1 << 9 | 1 << 62)
+
+
+def test_separators_and_spaces() -> None:
+    assert _more_marks(array(b"\1\2 \1" + b"x" * 59 + b" \1"), 0) == (1 | 1 << 3, 1 << 2 | 1 << 63)
+
+
+def test_marks_up_to_a_length_and_one_behind() -> None:
+    bits = np.uint64(0b10110)
+    assert [_until(bits, length) for length in (0, 1, 2, 3, 6)] == [1, 0b10, 0b110, 0b1110, 0b1010110]
+    assert _until(bits, 63) == 0b10110 | 1 << 63
+    assert [_until(bits, length) for length in (64, 65, 1000)] == [0b10110] * 3
+
+
+@pytest.mark.parametrize("length", [0, 1, 15, 16, 17, 31, 32, 33, 50])
+def test_ascii(length: int) -> None:
+    data = array(b"\xff" + b"\x7f" * length + b"\x80")
+    assert _is_ascii(data, 1, length)
+    assert not _is_ascii(data, 1, length + 1)
+    assert not _is_ascii(data, 0, length + 1)
+
+
+@pytest.mark.parametrize("length", range(17))
+def test_hash_of_few_bytes(length: int) -> None:
+    text = "~polygenelubricant"[:length]
+    assert _text_16(array(f"?{text}\x7f".encode()), 1, length) == string_hash(text) & 0xFFFFFFFF
 
 
 def test_lowest_bit() -> None:
