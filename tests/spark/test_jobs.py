@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -139,3 +140,11 @@ def test_stores_on_s3(
         assert written(tmp_path / "out", quote(name, safe="")) == rows(store)
     found = list(audit_stores(spark, uris, storage=s3.options))
     assert found == [(name, one) for name, store in stores.items() for one in audit(store)]
+
+
+def test_a_worker_does_not_search_its_imports_for_garbage(spark: SparkSession) -> None:
+    """PySpark searches after each task; what was there after the first is passed over."""
+    from rocket_spark.jobs import run_tasks
+
+    frozen = run_tasks(spark, lambda _: gc.get_freeze_count(), ["task"] * 4, what="tasks")
+    assert max(frozen) > 10_000
