@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Found", "check_record", "find_key"]
 
-_COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag")
+_COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag", "properties")
+_WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", "SCHEDULE_TOPIC_XXXX": "delayed"}
 _CHUNK: Final = 4 << 20
 
 
@@ -48,6 +49,8 @@ class Found:
         sys_flag: as stored.
         how: "key" (a dispatch indexes it under the key), "other topic", or "part" (the key is a part of a
             key with commas, or holds spaces itself).
+        stands_for: where it is a message for the topic asked for that lies under another: "half" of a transaction,
+            "delayed", or one that multi-dispatch "copied" into that queue; else None.
     """
 
     phy_offset: int
@@ -55,6 +58,7 @@ class Found:
     store_timestamp: int
     sys_flag: int
     how: Literal["key", "other topic", "part"]
+    stands_for: str | None = None
 
 
 def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
@@ -97,7 +101,16 @@ def _find_in(file: StoreFile, topic: str, key: str) -> Iterator[Found]:
         for row in batch.to_pylist():
             how = _how(row, topic, key)
             if how is not None:
-                yield Found(row["phy_offset"], row["topic"], row["store_timestamp"], row["sys_flag"], how)
+                place = row["phy_offset"], row["topic"], row["store_timestamp"], row["sys_flag"]
+                yield Found(*place, how, _stands_for(row, topic) if how == "other topic" else None)
+
+
+def _stands_for(row: Row, topic: str) -> str | None:
+    properties = dict(row["properties"])
+    if properties.get("REAL_TOPIC") == topic:
+        return _WAITING.get(row["topic"])
+    copied = properties.get("INNER_MULTI_DISPATCH", "").split(",")
+    return "copied" if topic and topic in copied else None
 
 
 def _how(row: Row, topic: str, key: str) -> Literal["key", "other topic", "part"] | None:

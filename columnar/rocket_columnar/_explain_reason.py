@@ -17,6 +17,11 @@ __all__ = ["reasons"]
 
 _SHOWN: Final = 5
 _ROLLBACK: Final = 12
+_STANDS_FOR: Final = {
+    "half": "is a half message for {topic}: until its transaction is committed its keys are those of {own}",
+    "delayed": "is a delayed message for {topic}: until it is due its keys are those of {own}",
+    "copied": "was copied to {topic} by multi-dispatch, which indexes nothing: its keys are those of {own}",
+}
 
 
 def reasons(
@@ -115,7 +120,11 @@ def _of_log(store: OpenStore, files: Sequence[FileWalk], topic: str, key: str) -
     if exact:
         return
     yield f"No record of topic {topic} in the commit log has this key."
-    others = sorted({one.topic for one in found if one.how == "other topic"})
+    for kind, text in _STANDS_FOR.items():
+        first = next((one for one in found if one.stands_for == kind), None)
+        if first is not None:
+            yield f"The record at physical offset {first.phy_offset:,} {text.format(topic=topic, own=first.topic)}."
+    others = sorted({one.topic for one in found if one.how == "other topic" and one.stands_for is None})
     if others:
         yield f"The key exists under other topics: {', '.join(others[:_SHOWN])}."
     parts = [one for one in found if one.how == "part"]

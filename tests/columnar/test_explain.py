@@ -106,6 +106,29 @@ def test_a_key_of_another_topic_or_between_commas(tmp_path: Path) -> None:
     assert "separated by one space" in text
 
 
+@pytest.mark.parametrize(
+    ("own", "properties", "expected"),
+    [
+        (
+            "RMQ_SYS_TRANS_HALF_TOPIC",
+            b"REAL_TOPIC\1T\2",
+            "a half message for T: until its transaction is committed",
+        ),
+        ("SCHEDULE_TOPIC_XXXX", b"DELAY\x013\2REAL_TOPIC\1T\2", "a delayed message for T: until it is due"),
+        ("U", b"INNER_MULTI_DISPATCH\1%LMQ%a,T\2", "copied to T by multi-dispatch, which indexes nothing"),
+    ],
+)
+def test_a_message_that_lies_under_another_topic(
+    own: str, properties: bytes, expected: str, tmp_path: Path
+) -> None:
+    write_log(tmp_path, record(0, topic=own.encode(), properties=b"KEYS\1k\2" + properties))
+    write_index(tmp_path, [(f"{own}#k", 0, T)])
+    text = why(ask(tmp_path))
+    assert expected in text
+    assert f"its keys are those of {own}." in text
+    assert "other topics" not in text
+
+
 def test_a_record_without_an_entry(tmp_path: Path) -> None:
     log = [message(n * SIZE, "x" if n in (1, 2) else "k") for n in range(4)]
     rolled_back = message(4 * SIZE, sys_flag=12)
