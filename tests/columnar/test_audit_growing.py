@@ -20,7 +20,7 @@ from rocket_columnar.store import find_files
 from rocket_golden import manifest, open_store
 from rocket_spec.layout import Geometry
 
-STORES = ("mixed", "small-roll", "transactions")
+STORES = ("mixed", "small-roll", "transactions", "lmq")
 State = list[tuple[str, dict[str, bytes]]]
 
 
@@ -127,7 +127,9 @@ def test_a_store_that_grows(
         (_audit_range, "read_frames"),
         (_audit_range, "_check_units"),
         (_audit_range, "entries_of"),
+        (_audit_range, "read_copies"),
         (_audit_range, "check_missing"),
+        (_audit_range, "check_copies"),
     ):
         monkeypatch.setattr(module, name, stepping(writer, getattr(module, name)))
     found = list(audit(tmp_path, level))
