@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from rocket_spec.errors import UsageError
 
+from rocket_spark._commit import MANIFEST, SUCCESS
 from rocket_spark.files import storage_for
 from rocket_spark.files._storage import FarStorage
 from rocket_spark.jobs import JobError
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FarFolder", "FarOutput", "check_far_out", "far_attempt"]
 
-_MANIFEST: Final = "_manifest.json"
-_SUCCESS: Final = "_SUCCESS"
 _TEMPORARY: Final = "_temporary"
 _MOVES: Final = 16
 """Files that are put in place at once: each is a few round trips."""
@@ -78,11 +77,11 @@ def check_far_out(
     names = {info.name for info in _listed(storage, uri)}
     if names and not overwrite:
         raise UsageError(f"{out}: exists and is not empty; name a new one to write to")
-    if _SUCCESS in names:
+    if SUCCESS in names:
         raise UsageError(
             f"{out}: holds what a job finished; on S3 and HDFS that is not overwritten, remove it first"
         )
-    foreign = sorted(names - {_MANIFEST, _TEMPORARY} - set(owned))
+    foreign = sorted(names - {MANIFEST, _TEMPORARY} - set(owned))
     if foreign:
         raise UsageError(f"{out}: holds {foreign[0]!r}, which no such job wrote; it is not overwritten")
 
@@ -120,7 +119,7 @@ class FarOutput:
     def __enter__(self) -> Self:
         """Removes what an earlier job left unfinished; JobError for what came there since the folder was checked."""
         there = _listed(self._storage, self.out)
-        if there and (not self._overwrite or any(info.name == _SUCCESS for info in there)):
+        if there and (not self._overwrite or any(info.name == SUCCESS for info in there)):
             raise JobError(f"{there[0].uri}: came there meanwhile; nothing is replaced")
         for info in there:
             self._storage.remove(info.uri)
@@ -161,8 +160,8 @@ class FarOutput:
         with ThreadPoolExecutor(_MOVES) as pool:
             files = list(pool.map(put, parts.keys(), parts.values()))
         manifest = {"rocketspec_manifest": 1, **facts, "files": sorted(files, key=lambda file: file["path"])}
-        self._write(_MANIFEST, json.dumps(manifest, indent=1) + "\n")
-        self._write(_SUCCESS, "")
+        self._write(MANIFEST, json.dumps(manifest, indent=1) + "\n")
+        self._write(SUCCESS, "")
 
     def _write(self, name: str, text: str) -> None:
         self._placed.append(f"{self.out}/{name}")

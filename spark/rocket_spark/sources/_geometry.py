@@ -17,17 +17,12 @@ if TYPE_CHECKING:
 
     from rocket_spark.sources._options import Request
 
-__all__ = ["geometries", "size_of"]
+__all__ = ["geometries"]
 
 _FETCHED: Final = 256 << 20
 """Bytes of far-away index files that are fetched to infer a geometry, at most."""
 
 _WITNESSES: Final = 16
-
-
-def size_of(file: StoreFile) -> int:
-    """Bytes of the file; OSError where it is gone."""
-    return file.path.stat().st_size if file.source is None else file.source.size
 
 
 def _told(error: Exception) -> str:
@@ -51,7 +46,7 @@ def geometries(
     problems: dict[StoreFile, str] = {}
     groups: dict[int, list[StoreFile]] = {}
     for file in files:
-        groups.setdefault(size_of(file), []).append(file)
+        groups.setdefault(file.size(), []).append(file)
     for group in groups.values():
         try:
             guesses |= _resolved(group, request.geometry)

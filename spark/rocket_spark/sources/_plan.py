@@ -13,7 +13,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_spark.files import expand, find_files, find_roots, storage_for
-from rocket_spark.sources._geometry import geometries, size_of
+from rocket_spark.sources._geometry import geometries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -160,7 +160,7 @@ def _weight(piece: Piece) -> int:
     """Rows of a piece, or bytes of a log's."""
     begin, end = piece.span
     if piece.file.kind == "log":
-        end = max(begin, min(end, piece.file.base_offset + size_of(piece.file)))
+        end = max(begin, min(end, piece.file.base_offset + piece.file.size()))
     return end - begin
 
 
@@ -188,7 +188,7 @@ def _index_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
 
 def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
     """What is wrong where `file` begins inside the one before it."""
-    size = size_of(before)
+    size = before.size()
     if (before.path.parent, before.topic, before.queue_id) != (file.path.parent, file.topic, file.queue_id):
         return None
     if file.base_offset >= before.base_offset + size:
@@ -221,7 +221,7 @@ def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
             continue
         if file in problems:
             yield Piece(file, problem=problems[file])
-        size = size_of(file)
+        size = file.size()
         if table == "consume_queue" and size and not size % QUEUE_UNIT.size:
             written = _written(file) if file in last else size
             for span in _spans(0, -(-written // QUEUE_UNIT.size), request.max_partition_rows):
@@ -233,7 +233,7 @@ def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
 def _written(file: StoreFile) -> int:
     """Bytes up to the last that is not zero; of a file far away its size, since these would have to be fetched."""
     if file.source is not None:
-        return size_of(file)
+        return file.size()
     with file.open() as reader:
         last = reader.last_nonzero(0, reader.size)
         return 0 if last is None else last + 1
@@ -257,7 +257,7 @@ def log_pieces(
     for number, file in enumerate(files):
         behind = files[number + 1 :]
         joined = bool(behind) and behind[0].path.parent == file.path.parent
-        end = file.base_offset + size_of(file)
+        end = file.base_offset + file.size()
         limit = max(end, behind[0].base_offset) if joined else max(end, bounds[1])
         first, stop = max(bounds[0], file.base_offset), min(bounds[1], limit)
         if first >= stop:

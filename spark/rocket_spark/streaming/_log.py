@@ -10,7 +10,6 @@ from zlib import crc32
 from rocket_columnar.decode import decode
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_spark.sources._geometry import size_of
 from rocket_spark.sources._plan import LOG_BYTES, Piece, log_pieces
 from rocket_spark.streaming._loss import lost
 
@@ -42,7 +41,7 @@ class LogTail:
     def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
         """`start`; MalformedError, or where to go on, if the log does not reach so far back, or no longer so far."""
         first, last = self.files[0], self.files[-1]
-        end = last.base_offset + size_of(last)
+        end = last.base_offset + last.size()
         if first.base_offset <= start[_KEY] <= end:
             return start
         if start[_KEY] < first.base_offset:
@@ -58,7 +57,7 @@ class LogTail:
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
         """Behind the last whole record, or behind the last one that keeps to the limits (but the first does)."""
         start = begin[_KEY]
-        files = [file for file in self.files if file.base_offset + size_of(file) > start]
+        files = [file for file in self.files if file.base_offset + file.size() > start]
         if max_rows is None and max_bytes is None:
             for file in reversed(files):
                 end = self._end(file, max(start, file.base_offset), None, None)[1]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_spark.sources._geometry import size_of
 from rocket_spark.sources._plan import Piece
 from rocket_spark.streaming._loss import lost
 
@@ -117,7 +116,7 @@ class QueueTail:
         for name, files in self.queues.items():
             for file in files:
                 base = file.base_offset // QUEUE_UNIT.size
-                count = size_of(file) // QUEUE_UNIT.size
+                count = file.size() // QUEUE_UNIT.size
                 first = max(0, begin[name] - base)
                 stop = min(count, end.get(name, begin[name]) - base)
                 for start in range(first, stop, asked.max_partition_rows):

@@ -21,7 +21,6 @@ from pyspark.sql.streaming.datasource import (
 from rocket_spec.errors import UsageError
 
 from rocket_spark.sources._filters import Wanted
-from rocket_spark.sources._geometry import size_of
 from rocket_spark.sources._options import flag, positive
 from rocket_spark.sources._plan import RowsPartition, find, grouped
 from rocket_spark.sources._rows import rows
@@ -71,7 +70,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _tail(self) -> LogTail | QueueTail:
         """The files as they lie now."""
-        files = [file for file in find(self.asked, self.table) if size_of(file)]  # 0: made, not yet laid out
+        files = [file for file in find(self.asked, self.table) if file.size()]  # 0: made, not yet laid out
         if not files:
             raise UsageError(f"{self.asked.paths[0]}: holds nothing yet that a stream could follow")
         return LogTail(files) if self.table == "commit_log" else QueueTail(files)
