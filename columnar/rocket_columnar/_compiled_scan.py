@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rocket_columnar._compiled_bytes import (
+    SLACK,
     address,
     byte,
     byte_hash,
@@ -118,7 +119,7 @@ def _put(
 
 @inlined
 def _has_room(data: NDArray[np.uint8], offsets: NDArray[np.int32], row: int, length: int) -> Any:
-    return long(offsets[np.uint64(row)]) + length + 64 <= len(data)
+    return long(offsets[np.uint64(row)]) + length + SLACK <= len(data)
 
 
 @jit
