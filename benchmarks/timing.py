@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import statistics
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Contender", "Result", "race", "ratios"]
+__all__ = ["Contender", "Result", "memory_kept", "race", "ratios"]
 
 _READY: Final = 80
 """Bytes of memory for each item that are made ready before a round: as much as any contender asks for, about."""
+
+
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # as glibc's malloc.h numbers them
+_MMAP_MAX_DEFAULT: Final = 65536
+_TRIM_DEFAULT: Final = 128 << 10
+
+
+@contextmanager
+def memory_kept() -> Iterator[None]:
+    """Memory that is freed stays with the process, so that what a round costs does not hang on the machine's host.
+
+    Where the C library is not glibc nothing changes.
+    """
+    library = ctypes.CDLL(None)
+    tell = getattr(library, "mallopt", lambda _option, _value: 0)
+    tell(_MMAP_MAX, 0)
+    tell(_TRIM_THRESHOLD, -1)
+    try:
+        yield
+    finally:
+        tell(_MMAP_MAX, _MMAP_MAX_DEFAULT)
+        tell(_TRIM_THRESHOLD, _TRIM_DEFAULT)
+        getattr(library, "malloc_trim", lambda _pad: 0)(0)
 
 
 @dataclass(frozen=True, slots=True)
