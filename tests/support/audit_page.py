@@ -105,8 +105,8 @@ such as the born time or a user's property.
 
 The log is looked at in ranges of 32 MB, by two to four threads; what is kept of a range is small, so that memory does not
 grow with the store; `--deep` asks the keys of an index file a million entries at a time: one of the default size, full, takes
-it to 0.8 GB at most, half of which are the file's own pages. Times and memory of stores of 2 GB: `benchmarks/AUDIT.md`, made by `python -m benchmarks.store_2gb`. The
-same parts run on other machines:
+it to 0.8 GB at most, half of which are the file's own pages. Times and memory of stores of 2 GB: `benchmarks/AUDIT.md`, made by
+`python -m benchmarks.store_2gb`. The same parts run on other machines:
 
 ```python
 from rocket_columnar.audit_ranges import Looks, check_range, findings, look, plan_audit
@@ -139,10 +139,12 @@ Processor time on the first store of that page (records of 243 bytes with 2.6 ke
 | units against the records | record | 10 | 6% |
 | everything else: missing units and keys, files, the log's end, Python between windows | | | 17% |
 
-A fifth of these keys and tags is not ASCII: a record without any takes 15 ns less. Reading the same store takes 0.25 to 0.3 s
-of one processor, the audit four times that, on two: so the ratio of the two is near 2 for records as small as these, and
-below 1.5 for bodies of 1 KiB. What is left is one pass over bytes that the kernel has copied; the copying itself can only be
-saved by reading units and entries once, and no longer in parts.
+A fifth of these keys and tags is not ASCII: a record without any takes 15 ns less. On a quiet machine (`benchmarks/AUDIT.md`)
+reading this store takes 0.23 s of one processor and the audit 1.45 s of two, so that it takes 3.5 times as long as the read, 2.9
+in another run; with bodies of 1 KiB 0.18 and 0.65 s, 2.1 times as long. Twice is what two processors could do at best where
+the audit needs four times the read's processor time: records as small as these are above that. What is left is one pass over
+bytes that the kernel has copied; the copying itself can only be saved by reading units and entries once, and no longer in
+parts.
 
 <!-- made by tests/support/audit_page.py -->
 """
