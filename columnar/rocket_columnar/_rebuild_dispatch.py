@@ -188,16 +188,23 @@ def _write_units(
 ) -> tuple[int, ...]:
     """Writes the units bucket by bucket, in each queue by queue in the order of their puts; how many each got."""
     every = np.concatenate([np.zeros(0, UNIT), *units])
-    queues, first, queue = np.unique(every[["topic", "queue_id"]], return_index=True, return_inverse=True)
-    named = [(topics.names[topic], int(queue_id)) for topic, queue_id in queues.tolist()]
+    codes = every["topic"].astype(np.int64) << 32 | every["queue_id"].astype(np.int64) & 0xFFFFFFFF
+    queues = np.unique(codes)
+    queue = np.searchsorted(queues, codes)
+    named = [
+        (topics.names[code >> 32], (code & 0xFFFFFFFF ^ 1 << 31) - (1 << 31)) for code in queues.tolist()
+    ]
     safe = np.array([is_safe(topic) for topic, _ in named], np.bool_)
-    for number in sorted(np.flatnonzero(~safe).tolist(), key=lambda number: int(first[number])):
+    first = {number: int(np.argmax(queue == number)) for number in np.flatnonzero(~safe).tolist()}
+    for number in sorted(first, key=first.__getitem__):
         at = int(every["phy_offset"][first[number]]) - file.base_offset
         findings.append(finding("store.unsafe_name", file.name, at, _unsafe_text(named[number][0])))
     bucket_of = np.array([_bucket(topic, number, buckets) for topic, number in named], np.int64)
+    place = np.empty(len(named), np.min_scalar_type(len(named)))  # small numbers are sorted digit by digit
+    place[np.argsort(bucket_of, kind="stable")] = np.arange(len(named))
     kept = np.flatnonzero(safe[queue])
     bucket = bucket_of[queue[kept]]
-    order = kept[np.lexsort((kept, queue[kept], bucket))]
+    order = kept[np.argsort(place[queue[kept]], kind="stable")]
     with (directory / "units").open("wb") as opened:
         for start in range(0, order.size, _AT_ONCE):
             opened.write(every[order[start : start + _AT_ONCE]].data)
