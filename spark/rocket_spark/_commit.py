@@ -24,7 +24,16 @@ from rocket_spark.jobs import JobError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-__all__ = ["MANIFEST", "SUCCESS", "Output", "attempt", "check_out", "read_manifest"]
+__all__ = [
+    "MANIFEST",
+    "SUCCESS",
+    "TEMPORARY",
+    "Output",
+    "attempt",
+    "check_out",
+    "manifest_text",
+    "read_manifest",
+]
 
 MANIFEST: Final = "_manifest.json"
 """Says what a job wrote: see `Output.commit`."""
@@ -32,8 +41,10 @@ MANIFEST: Final = "_manifest.json"
 SUCCESS: Final = "_SUCCESS"
 """The empty file that is written last."""
 
-_TEMPORARY: Final = "_temporary"
-_OWN: Final = frozenset({MANIFEST, SUCCESS, _TEMPORARY})
+TEMPORARY: Final = "_temporary"
+"""Where attempts lie until they are put in place."""
+
+_OWN: Final = frozenset({MANIFEST, SUCCESS, TEMPORARY})
 
 
 def check_out(out: Path, stores: Sequence[Path], owned: Collection[str], *, overwrite: bool) -> None:
@@ -58,11 +69,16 @@ def check_out(out: Path, stores: Sequence[Path], owned: Collection[str], *, over
     if not names:
         return
     if not overwrite:
-        killed = " (a job is writing there, or was killed)" if _TEMPORARY in names else ""
+        killed = " (a job is writing there, or was killed)" if TEMPORARY in names else ""
         raise UsageError(f"{out}: exists and is not an empty directory{killed}; name a new one to write to")
     foreign = sorted(names - _OWN - set(owned))
     if foreign:
         raise UsageError(f"{out}: holds {foreign[0]!r}, which no such job wrote; it is not overwritten")
+
+
+def manifest_text(facts: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> str:
+    """The manifest of a job: what it tells of itself, and path and bytes of each file."""
+    return json.dumps({"rocketspec_manifest": 1, **facts, "files": files}, indent=1) + "\n"
 
 
 def read_manifest(out: Path) -> dict[str, Any]:
@@ -101,7 +117,7 @@ class Output:
         """Takes the folder, and whether what is in it may be replaced."""
         self.out = out
         self._overwrite = overwrite
-        self._temporary = out / _TEMPORARY
+        self._temporary = out / TEMPORARY
         self.attempts = self._temporary / "attempts"
         self.folder = str(self.attempts)
         self._made: list[Path] = []
@@ -154,8 +170,7 @@ class Output:
             for path in sorted(ready.rglob("*"))
             if path.is_file()
         ]
-        manifest = {"rocketspec_manifest": 1, **facts, "files": files}
-        (ready / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
+        (ready / MANIFEST).write_text(manifest_text(facts, files), "utf-8")
         _sync(ready / MANIFEST)
         for folder, _, _ in os.walk(ready):
             _sync_directory(Path(folder))

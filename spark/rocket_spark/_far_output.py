@@ -6,7 +6,6 @@ what lies there is a rest. Tasks write to their own disk, and upload to `_tempor
 
 from __future__ import annotations
 
-import json
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from uuid import uuid4
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark._commit import MANIFEST, SUCCESS
+from rocket_spark._commit import MANIFEST, SUCCESS, TEMPORARY, manifest_text
 from rocket_spark.files import storage_for
 from rocket_spark.files._storage import FarStorage
 from rocket_spark.jobs import JobError
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FarFolder", "FarOutput", "check_far_out", "far_attempt"]
 
-_TEMPORARY: Final = "_temporary"
 _MOVES: Final = 16
 """Files that are put in place at once: each is a few round trips."""
 
@@ -81,7 +79,7 @@ def check_far_out(
         raise UsageError(
             f"{out}: holds what a job finished; on S3 and HDFS that is not overwritten, remove it first"
         )
-    foreign = sorted(names - {MANIFEST, _TEMPORARY} - set(owned))
+    foreign = sorted(names - {MANIFEST, TEMPORARY} - set(owned))
     if foreign:
         raise UsageError(f"{out}: holds {foreign[0]!r}, which no such job wrote; it is not overwritten")
 
@@ -112,7 +110,7 @@ class FarOutput:
         """Takes the folder, the options of its storage, and whether what a killed job left may be replaced."""
         self._overwrite = overwrite
         self._storage, self.out = _far(out, options)
-        self._temporary = f"{self.out}/{_TEMPORARY}"
+        self._temporary = f"{self.out}/{TEMPORARY}"
         self.folder = FarFolder(self._storage, f"{self._temporary}/{uuid4().hex}")
         self._placed: list[str] = []
 
@@ -147,7 +145,7 @@ class FarOutput:
             JobError: an attempt is gone, or something else came into the folder meanwhile.
             OSError: a file cannot be put in place.
         """
-        before = [info.uri for info in _listed(self._storage, self.out) if info.name != _TEMPORARY]
+        before = [info.uri for info in _listed(self._storage, self.out) if info.name != TEMPORARY]
         if before:
             raise JobError(f"{before[0]}: came there while the job ran; nothing is replaced")
 
@@ -159,8 +157,7 @@ class FarOutput:
 
         with ThreadPoolExecutor(_MOVES) as pool:
             files = list(pool.map(put, parts.keys(), parts.values()))
-        manifest = {"rocketspec_manifest": 1, **facts, "files": sorted(files, key=lambda file: file["path"])}
-        self._write(MANIFEST, json.dumps(manifest, indent=1) + "\n")
+        self._write(MANIFEST, manifest_text(facts, sorted(files, key=lambda file: file["path"])))
         self._write(SUCCESS, "")
 
     def _write(self, name: str, text: str) -> None:
