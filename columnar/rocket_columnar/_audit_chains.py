@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ChainProblem", "chain_problems"]
 
-_LONG: Final = (
-    1 << 8
-)  # steps of a walk; where chains are longer, a compiled loop takes those at which nothing is wrong
+_LONG: Final = 1 << 8
+"""Steps of a walk; where chains are longer, a compiled loop takes those at which nothing is wrong."""
 
 
 class ChainProblem(NamedTuple):
