@@ -6,6 +6,7 @@ what lies there is a rest. Tasks write to their own disk, and upload to `_tempor
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -14,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 
 from rocket_spark._commit import MANIFEST, SUCCESS, TEMPORARY, manifest_text
-from rocket_spark.files import storage_for
+from rocket_spark.files import local_copy, storage_for
+from rocket_spark.files._copy import source
 from rocket_spark.files._storage import FarStorage
 from rocket_spark.jobs import JobError
 
@@ -26,10 +29,10 @@ if TYPE_CHECKING:
 
     from rocket_spark.files import FileInfo
 
-__all__ = ["FarFolder", "FarOutput", "check_far_out", "far_attempt"]
+__all__ = ["FarFolder", "FarOutput", "check_far_out", "far_attempt", "far_fetched"]
 
 _MOVES: Final = 16
-"""Files that are put in place at once: each is a few round trips."""
+"""Files that are copied at once: each is a few round trips."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +97,36 @@ def far_attempt(folder: FarFolder, name: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as scratch:
         path = Path(scratch) / f"{name}.{uuid4().hex}"
         yield path
-        for file in sorted(path.rglob("*") if path.is_dir() else [path]):
-            if file.is_file():
-                uri = f"{folder.uri}/{file.relative_to(scratch).as_posix()}"
-                folder.storage.upload(file, uri)
-                size, arrived = file.stat().st_size, folder.storage.stat(uri).size
-                if arrived != size:
-                    raise OSError(5, f"{arrived:,} bytes arrived of {size:,}", uri)
+
+        def upload(file: Path) -> None:
+            uri = f"{folder.uri}/{file.relative_to(scratch).as_posix()}"
+            folder.storage.upload(file, uri)
+            size, arrived = file.stat().st_size, folder.storage.stat(uri).size
+            if arrived != size:
+                raise OSError(errno.EIO, f"{arrived:,} bytes arrived of {size:,}", uri)
+
+        found = path.rglob("*") if path.is_dir() else [path]
+        with ThreadPoolExecutor(_MOVES) as pool:
+            list(pool.map(upload, (file for file in found if file.is_file())))
+
+
+@contextmanager
+def far_fetched(folder: FarFolder, ranges: Mapping[str, tuple[int, int]]) -> Iterator[Path]:
+    """As `rocket_spark._output.fetched`: copies of those bytes on the worker's own disk, with holes between.
+
+    Raises:
+        OSError: a file cannot be read, or the copy not written.
+    """
+    with tempfile.TemporaryDirectory(prefix="rocketspec-") as scratch:
+
+        def copy(name: str, wanted: tuple[int, int]) -> None:
+            uri = f"{folder.uri}/{name}"
+            there = source(folder.storage, folder.storage.stat(uri))
+            local_copy(StoreFile("log", Path(uri), name, source=there), Path(scratch), [wanted])
+
+        with ThreadPoolExecutor(_MOVES) as pool:
+            list(pool.map(copy, ranges.keys(), ranges.values()))
+        yield Path(scratch)
 
 
 class FarOutput:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+from rocket_columnar._rebuild_dispatch import KEYS, RECORDS, UNIT
 from rocket_columnar.audit import Finding
 from rocket_columnar.rebuild import PARTS, Rebuilt
 from rocket_columnar.rebuild_parts import (
@@ -24,16 +25,14 @@ from rocket_columnar.rebuild_parts import (
     write_index,
     write_queues,
 )
-from rocket_spec.errors import UsageError
 
-from rocket_spark._commit import Output, attempt, check_out
-from rocket_spark._stores import StorePath, local_paths, name_stores, store_files
-from rocket_spark.files import storage_for
-from rocket_spark.files._storage import is_remote
+from rocket_spark._output import WHOLE, Folder, attempt, checked_out, fetched, opened_out
+from rocket_spark._stores import StorePath, name_stores, store_files
 from rocket_spark.jobs import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
     from rocket_columnar.store import StoreFile
@@ -49,8 +48,9 @@ _NUMBER: Final = "0"
 class RebuildJob:
     """What a rebuild job will do: all that can be wrong with the request has been checked, nothing is written."""
 
-    out: Path
+    out: str | Path
     overwrite: bool
+    storage: dict[str, str]
     stores: dict[str, str]
     plans: dict[str, RebuildPlan]
     only_missing: bool
@@ -101,7 +101,7 @@ def rebuild_stores(
     Args:
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
         stores: the directories of one store or several, as paths or URIs of S3 or HDFS.
-        out: a directory, missing or empty.
+        out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
         geometry: of the index files; else that of each store's own, else 4.9.3's default.
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
         only_missing: leaves out the files that a store holds already, byte for byte.
@@ -140,32 +140,30 @@ def plan_rebuilds(
     storage: Mapping[str, str] | None = None,
 ) -> RebuildJob:
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
-    if is_remote(str(out)):
-        raise UsageError(f"{out}: a rebuild writes to a directory; copy it there afterwards")
-    named, out = name_stores(stores), Path(storage_for(str(out))[1]).absolute()
+    named = name_stores(stores)
     plans = {
         name: plan_rebuild(path, geometry, queue_file_size, files=store_files(path, storage))
         for name, path in named.items()
     }
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
-    check_out(out, local_paths(named), owned, overwrite=overwrite)
-    return RebuildJob(out, overwrite, named, plans, only_missing)
+    out = checked_out(out, named, owned, storage, overwrite=overwrite)
+    return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing)
 
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    with Output(job.out, overwrite=job.overwrite) as output:
-        attempts = str(output.attempts)
+    with opened_out(job.out, job.storage, overwrite=job.overwrite) as output:
+        attempts = output.folder
         logs, dispatched = _dispatch(spark, job, attempts, progress)
         parts: dict[str, str] = {}
         _indexes(spark, job, logs, dispatched, attempts, parts, progress)
         _queues(spark, job, logs, dispatched, attempts, parts, progress)
         output.commit(parts, {"job": "rebuild", "stores": job.stores})
-    return {name: _rebuilt(job, name, dispatched[name]) for name in job.plans}
+    return {name: _rebuilt(job.plans[name], name, dispatched[name], parts) for name in job.plans}
 
 
 def _dispatch(
-    spark: SparkSession, job: RebuildJob, attempts: str, progress: Progress
+    spark: SparkSession, job: RebuildJob, attempts: Folder, progress: Progress
 ) -> tuple[dict[str, list[str]], dict[str, list[Dispatched]]]:
     """The first phase, log file by log file: for each store the attempts, and what they hold."""
     tasks = [
@@ -188,7 +186,7 @@ def _dispatch(
     return logs, dispatched
 
 
-def dispatch_task(task: _LogTask, attempts: str) -> tuple[str, dict[str, Any]]:
+def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
     """In a task: one log file."""
     with attempt(attempts, "log") as folder:
         done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
@@ -200,7 +198,7 @@ def _indexes(
     job: RebuildJob,
     logs: dict[str, list[str]],
     dispatched: dict[str, list[Dispatched]],
-    attempts: str,
+    attempts: Folder,
     parts: dict[str, str],
     progress: Progress,
 ) -> None:
@@ -244,7 +242,7 @@ def _needed(plan: IndexPlan, keys: Sequence[tuple[str, int]]) -> tuple[tuple[str
 
 
 def index_task(
-    task: _IndexTask, attempts: str, begins: dict[tuple[int, int], StoreFile]
+    task: _IndexTask, attempts: Folder, begins: dict[tuple[int, int], StoreFile]
 ) -> tuple[str, int | None, Twin | None]:
     """In a task: one index file, and its twin among the store's own that `begins` holds.
 
@@ -253,10 +251,29 @@ def index_task(
     with attempt(attempts, "index") as folder:
         folder.mkdir()
         made = folder / _NUMBER
-        parts = [(Path(attempts) / log, count) for log, count in task.parts]
-        cause = write_index(task.plan, made, parts, task.geometry)
+        with fetched(attempts, dict(_key_ranges(task))) as near:
+            parts = [(near / log, count) for log, count in task.parts]
+            cause = write_index(task.plan, made, parts, task.geometry)
         twin = twin_of(made, begins)
     return f"{folder.name}/{_NUMBER}", cause, twin
+
+
+def _key_ranges(task: _IndexTask) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Bytes of columns that an index file is built from: its keys, the ones before and behind, and the records there."""
+    before, base = task.plan.begin - 1, 0
+    for log, count in task.parts:
+        if log:
+            span = before - base, task.plan.end + 1 - base
+            for name, dtype in KEYS.items():
+                yield f"{log}/{name}", _bytes_of(dtype, *span)
+            if base <= before < base + count:
+                yield from ((f"{log}/{name}", WHOLE) for name in RECORDS)
+        base += count
+
+
+def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
+    size = np.dtype(dtype).itemsize
+    return first * size, end * size
 
 
 def _queues(
@@ -264,11 +281,11 @@ def _queues(
     job: RebuildJob,
     logs: dict[str, list[str]],
     dispatched: dict[str, list[Dispatched]],
-    attempts: str,
+    attempts: Folder,
     parts: dict[str, str],
     progress: Progress,
 ) -> None:
-    """The third phase, bucket of queues by bucket; `parts` gets the queues' folders."""
+    """The third phase, bucket of queues by bucket; `parts` gets the queues' files."""
     tasks: list[_QueueTask] = []
     kinds = ("ext", "queue") if job.only_missing else ("ext",)
     own = {name: [file for file in plan.files if file.kind in kinds] for name, plan in job.plans.items()}
@@ -296,27 +313,31 @@ def _queues(
             parts[_place(task.store, place)] = f"{folder}/{place}"
 
 
-def queue_task(task: _QueueTask, attempts: str, files: list[StoreFile]) -> tuple[str, list[str]]:
+def queue_task(task: _QueueTask, attempts: Folder, files: list[StoreFile]) -> tuple[str, list[str]]:
     """In a task: the queues of one bucket; `files` are the store's own of that kind."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for log, first, count in task.parts:
+        ranges |= {f"{log}/units": _bytes_of(UNIT, first, first + count), f"{log}/topics.json": WHOLE}
     with attempt(attempts, "queues") as folder:
-        parts = [(Path(attempts) / log, first, count) for log, first, count in task.parts]
-        places = write_queues(folder, parts, files, task.queue_file_size)
+        with fetched(attempts, ranges) as near:
+            parts = [(near / log, first, count) for log, first, count in task.parts]
+            write_queues(folder, parts, files, task.queue_file_size)
         if task.only_missing:
             drop_unchanged(folder, files)
-            places = [place for place in places if (folder / place).exists()]
-    return folder.name, places
+        made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    return folder.name, made
 
 
 def _place(store: str, place: str) -> str:
     return f"{store}/{place}" if store else place
 
 
-def _rebuilt(job: RebuildJob, name: str, dispatched: Sequence[Dispatched]) -> Rebuilt:
-    plan = job.plans[name]
-    root = job.out / name
-    files = [path for part in PARTS for path in (root / part).rglob("*") if path.is_file()]
+def _rebuilt(
+    plan: RebuildPlan, store: str, dispatched: Sequence[Dispatched], parts: Mapping[str, str]
+) -> Rebuilt:
+    root = _place(store, "")
     return Rebuilt(
-        tuple(sorted(path.relative_to(root).as_posix() for path in files)),
+        tuple(sorted(place.removeprefix(root) for place in parts if place.startswith(root))),
         sum(part.records for part in dispatched),
         plan.geometry,
         plan.queue_file_size,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import filecmp
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rocket_columnar.audit import LEVELS, audit
@@ -16,8 +14,10 @@ from rocket_columnar.decode import decode
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
 from rocket_golden import open_damaged
+from rocket_spark._commit import read_manifest
 from rocket_spark.files import storage_for
 from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:
     from far_storage import Far
@@ -52,6 +52,21 @@ def partly_lost(golden: dict[str, Path], tmp_path_factory: pytest.TempPathFactor
     return stores
 
 
+def fetched(out: str, far: Far, directory: Path) -> Path:
+    """A copy of what a job left, and of nothing else: its manifest names all of it."""
+    files, uri = storage_for(out, far.options)
+    found = {info.uri[len(uri) + 1 :]: info for info in files.walk(uri) if not info.is_directory}
+    for name, info in found.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(files.opened(info.uri, info.size)(0, info.size))
+    manifest = read_manifest(directory)
+    assert {file["path"]: file["bytes"] for file in manifest["files"]} == {
+        name: info.size for name, info in found.items() if not name.startswith("_")
+    }
+    return directory
+
+
 @pytest.mark.parametrize("near", [True, False], ids=["near", "far"])
 def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
     spark: SparkSession,
@@ -66,23 +81,27 @@ def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
     stores = [
         str(store) if near else s3.upload(store, f"rebuild/{name}") for name, store in partly_lost.items()
     ]
-    done = rebuild_stores(spark, stores, tmp_path / "out", only_missing=True, storage=s3.options)
+    out = str(tmp_path / "out") if near else f"{s3.root}/rebuilt"
+    done = rebuild_stores(spark, stores, out, only_missing=True, storage=s3.options)
+    made = tmp_path / "out" if near else fetched(out, s3, tmp_path / "out")
     for name, store in partly_lost.items():
         whole = tmp_path / "whole" / name
         assert done[name] == rebuild(store, whole, only_missing=True)
-        same(tmp_path / "out" / name, whole)
+        same(made / name, whole)
         assert 2 <= len(done[name].files) <= 4
 
 
 def test_a_quick_audit_and_a_rebuild_on_hdfs(
     spark: SparkSession, golden: dict[str, Path], hdfs: Far, tmp_path: Path
 ) -> None:
+    """Index files that begin within log files, and behind them."""
     from rocket_spark import audit_stores, rebuild_stores
 
-    uri = hdfs.upload(golden["ext"], "ext")
-    done = rebuild_stores(spark, uri, tmp_path / "out", storage=hdfs.options)
-    assert done == {"": rebuild(golden["ext"], tmp_path / "whole")}
-    same(tmp_path / "out", tmp_path / "whole")
+    uri, out = hdfs.upload(golden["ext"], "ext"), f"{hdfs.root}/rebuilt"
+    shape = Geometry(11, 100)
+    done = rebuild_stores(spark, uri, out, geometry=shape, storage=hdfs.options)
+    assert done == {"": rebuild(golden["ext"], tmp_path / "whole", geometry=shape)}
+    same(fetched(out, hdfs, tmp_path / "out"), tmp_path / "whole")
     hdfs.write(f"{uri}/checkpoint", b"short")
     short = Path(shutil.copytree(golden["ext"], tmp_path / "short"))
     (short / "checkpoint").write_bytes(b"short")
@@ -92,7 +111,7 @@ def test_a_quick_audit_and_a_rebuild_on_hdfs(
 
 @pytest.mark.parametrize("where", ["s3", "hdfs"])
 def test_a_decode_to_far_away(
-    spark: SparkSession, hand_made: Path, request: pytest.FixtureRequest, where: str
+    spark: SparkSession, hand_made: Path, tmp_path: Path, request: pytest.FixtureRequest, where: str
 ) -> None:
     from rocket_spark import decode_stores, plan_decode, run_decode
 
@@ -104,26 +123,15 @@ def test_a_decode_to_far_away(
     with pytest.raises(MalformedError, match=r"4,100 bytes, expected 4,096, as when the job began"):
         run_decode(spark, plan)
     summary = decode_stores(spark, store, out, storage=far.options)
-    files, uri = storage_for(out, far.options)
-    found = {
-        info.uri[len(uri) + 1 :]: files.opened(info.uri, info.size)(0, info.size)
-        for info in files.walk(uri)
-        if not info.is_directory
-    }
-    manifest = json.loads(found.pop("_manifest.json"))
-    assert found.pop("_SUCCESS") == b""
-    assert {file["path"]: file["bytes"] for file in manifest["files"]} == {
-        name: len(data) for name, data in found.items()
-    }
-    rows = {
-        name.partition("/")[0]: pq.read_table(pa.BufferReader(data)).to_pylist()
-        for name, data in found.items()
-    }
+    made = fetched(out, far, tmp_path)
+    rows = {path.parent.name: pq.read_table(path).to_pylist() for path in made.glob("*/*")}
     expected: dict[str, list[dict[str, Any]]] = {}
     for table, batch in decode(find_files(hand_made)):
         expected.setdefault(table, []).extend(batch.to_pylist())
     assert rows == expected
-    assert sum(table.size for table in summary.tables) == sum(map(len, found.values()))
+    assert sum(table.size for table in summary.tables) == sum(
+        path.stat().st_size for path in made.glob("*/*")
+    )
     with pytest.raises(UsageError, match="exists and is not empty"):
         plan_decode(hand_made, out, storage=far.options)
 
@@ -144,10 +152,3 @@ def test_findings_are_those_of_one_machine(
     joined = cross_check_stores(spark, uris, found, storage=far.options)
     assert joined.disagreements == ()
     assert [(store, code) for store, code, _, _ in joined.defects] == [("wrong", "queue.order")]
-
-
-def test_rebuilt_files_go_to_a_directory(hand_made: Path) -> None:
-    from rocket_spark import plan_rebuilds
-
-    with pytest.raises(UsageError, match=r"^s3://b/out: a rebuild writes to a directory"):
-        plan_rebuilds(hand_made, "s3://b/out")

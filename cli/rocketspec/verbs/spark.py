@@ -202,15 +202,16 @@ def _decode(
         raise typer.Exit(_FINDINGS)
 
 
-def _print_rebuilt(done: dict[str, Rebuilt], out: Path) -> None:
+def _print_rebuilt(done: dict[str, Rebuilt], out: str) -> None:
     for name, rebuilt in done.items():
         for found in rebuilt.findings:
             place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
             where = f"{name}: {place}" if name else place
             _note(f"{found.code} {where}: {found.message}")
         slots, entries = rebuilt.geometry
+        place = f"{out.rstrip('/')}/{name}" if name else out
         typer.echo(
-            f"{out / name}: {len(rebuilt.files):,} files from {rebuilt.records:,} records; index files of {slots:,} slots "
+            f"{place}: {len(rebuilt.files):,} files from {rebuilt.records:,} records; index files of {slots:,} slots "
             f"and {entries:,} entries, consume-queue files of {rebuilt.queue_file_size:,} bytes"
         )
 
@@ -220,7 +221,12 @@ def _rebuild(
     *,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="OUT", help="Where the new files go; outside the stores."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Directory, s3:// or hdfs:// to make; outside the stores.",
+        ),
     ],
     master: Master = None,
     remote: Remote = None,
@@ -273,7 +279,7 @@ def _rebuild(
             shown = {"store": str(job.stores[name])} | asdict(rebuilt) | {"geometry": list(rebuilt.geometry)}
             typer.echo(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
     else:
-        _print_rebuilt(done, Path(output))
+        _print_rebuilt(done, output)
     if any(rebuilt.findings for rebuilt in done.values()):
         raise typer.Exit(_FINDINGS)
 
