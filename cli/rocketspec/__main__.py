@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from rocket_spec.errors import FormatError, UsageError
 
+from rocketspec._notes import note
 from rocketspec._quick import QuickGroup
 from rocketspec.verbs import is_verb, register_all, register_one
 
@@ -55,7 +56,7 @@ def _app(arguments: list[str]) -> typer.Typer:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    sys.stderr.write(f"rocketspec: {message}\n")
+    note(message)
     raise SystemExit(code)
 
 

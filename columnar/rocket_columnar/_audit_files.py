@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
 from rocket_columnar._audit_finding import Finding, finding
+from rocket_columnar.store import NO_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rocket_columnar.index_file import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_index_files", "check_queue_files", "empty_file", "size_of", "usual_size"]
+__all__ = ["check_index_files", "check_queue_files", "empty_file", "size_of", "stray", "usual_size"]
 
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
@@ -33,6 +34,31 @@ def size_of(file: StoreFile) -> int | None:
         return file.path.stat().st_size
     except FileNotFoundError:
         return None
+
+
+def stray(name: str, reason: str) -> Finding | None:
+    """What lies where a store has its files, and is none of them; None where a broker passes it over.
+
+    Args:
+        name: relative to the store.
+        reason: why it was left out of the listing.
+
+    Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
+    """
+    folder, below, _ = name.partition("/")
+    if not below:
+        return None
+    if folder == "index":
+        if reason == NO_NUMBER:
+            return None
+        text = f"found {reason}, expected an index file: a broker loads neither it nor any whose name sorts behind"
+        return finding("index.size", name, None, text, cure="move it away while the broker is down")
+    code, place = ("log.gap", "the commit log") if folder == "commitlog" else ("queue.size", "a queue")
+    what, cure = "a file whose name is no number", "move it away while the broker is down"
+    if reason != NO_NUMBER:
+        what, cure = reason, f"{cure}, and put the file in its place that had this name"
+    text = f"found {what} among the files of {place}: a broker refuses to start"
+    return finding(code, name, None, text, cure=cure)
 
 
 def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:

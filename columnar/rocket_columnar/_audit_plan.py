@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from rocket_spec.errors import MalformedError, UsageError
 
 from rocket_columnar._audit_dispatch import is_large
-from rocket_columnar._audit_files import usual_size
+from rocket_columnar._audit_files import stray, usual_size
 from rocket_columnar._audit_finding import Finding, finding
 from rocket_columnar._audit_index_read import read_headers
 from rocket_columnar._audit_tail import Tail, log_tail
@@ -145,10 +145,12 @@ def make_plan(
     _check_store(store)
     logs = [file for file in find_files(store) if file.kind == "log"]
     tail = log_tail(logs)
-    files = [*tail.files, *(file for file in find_files(store) if file.kind != "log")]
+    strays: list[Finding | None] = []
+    listed = find_files(store, on_skip=lambda name, reason: strays.append(stray(name, reason)))
+    files = [*tail.files, *(file for file in listed if file.kind != "log")]
     live = (store / "abort").exists()
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
-    return replace(plan, store=store)
+    return replace(plan, store=store, findings=(*filter(None, strays), *plan.findings))
 
 
 def _check_store(store: Path) -> None:

@@ -14,7 +14,7 @@ from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_columnar._java import parse_long
 from rocket_columnar.geometry import GeometryGuess, resolve
 from rocket_columnar.index_file import IndexFile
-from rocket_columnar.store import StoreFile, is_gone
+from rocket_columnar.store import StoreFile, is_gone, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,13 +137,14 @@ def _names(folder: Path) -> tuple[list[StoreFile], list[tuple[str, str]]]:
     except (FileNotFoundError, NotADirectoryError):
         return files, skipped
     for number, name in enumerate(names):
-        shown = f"index/{name}"
+        shown = f"index/{shown_name(name)}"
         if parse_long(name) is None:
             skipped.append((shown, "its name is no number"))
         elif (folder / name).is_dir():
             skipped.append((shown, "a directory, at which a broker stops loading"))
             skipped += [
-                (f"index/{later}", "not loaded: it comes after a directory") for later in names[number + 1 :]
+                (f"index/{shown_name(later)}", "not loaded: it comes after a directory")
+                for later in names[number + 1 :]
             ]
             break
         else:

@@ -38,6 +38,7 @@ class CommitLog:
 
     Attributes:
         files: in the order of their offsets; empty where the store has none.
+        skipped: names in the log's folder that are left out, each with the reason.
     """
 
     def __init__(self, root: Path, stack: ExitStack) -> None:
@@ -47,11 +48,13 @@ class CommitLog:
         self._list()
 
     def _list(self) -> None:
+        skipped: list[tuple[str, str]] = []
         try:
-            self.files = find_files(self._root, "log")
+            self.files = find_files(self._root, "log", on_skip=lambda *one: skipped.append(one))
         except UsageError:
             self.files = []
         self._bases = [file.base_offset for file in self.files]
+        self.skipped = [one for one in skipped if one[0].startswith("commitlog/")]
 
     def _reader(self, file: StoreFile) -> Reader:
         if file not in self._readers:

@@ -60,19 +60,25 @@ class FileDigest:
     digest: str
 
 
-def digest(store: Path | str, *, geometry: Geometry | None = None) -> Iterator[FileDigest]:
+def digest(
+    store: Path | str,
+    *,
+    geometry: Geometry | None = None,
+    on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+) -> Iterator[FileDigest]:
     """The digest of each file of a store, or of the one file at `store`.
 
     Args:
         store: the directory of a store, one of its directories, or a file.
         geometry: of the index files; else it is inferred.
+        on_skip: called with the name of what is left out, and the reason, as by `find_files`.
 
     Raises:
         UsageError: nothing found, or a geometry that cannot be told.
         MalformedError: a file that cannot be decoded, or a log with gaps.
         OSError: a file cannot be read.
     """
-    files = find_files(Path(store))
+    files = find_files(Path(store), on_skip=on_skip)
     guesses = while_there(files, lambda some: _geometries(some, geometry))
     geometries = {file: guess.geometry for file, guess in guesses.items()}
     order = 0

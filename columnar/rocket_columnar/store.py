@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "NO_NUMBER",
     "Kind",
     "Source",
     "StoreFile",
@@ -34,6 +35,7 @@ __all__ = [
     "is_gone",
     "placed_file",
     "protected_directories",
+    "shown_name",
     "while_there",
 ]
 
@@ -42,6 +44,9 @@ Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """The kinds of files, in the order in which `find_files` lists them."""
+
+NO_NUMBER: Final = "its name is no number"
+"""Why `find_files` leaves a file out that has another name than any of a store's."""
 
 _CHOICES: Final = "--kind " + "|".join(KINDS)
 _PLACES: Final[dict[str, Kind]] = {
@@ -206,11 +211,20 @@ def _entries(directory: Path, *, must_exist: bool = False) -> list[os.DirEntry[s
         return []
 
 
-def _is_regular(entry: os.DirEntry[str]) -> bool:
+def _irregular(entry: os.DirEntry[str]) -> str | None:
+    """Why a directory's entry cannot be read as a file; "" where nothing lies there any more, None where it can."""
     try:
-        return stat.S_ISREG(entry.stat().st_mode)
-    except FileNotFoundError:  # removed meanwhile, or a symbolic link to nothing
-        return False
+        mode = entry.stat().st_mode
+    except FileNotFoundError:
+        return "a symbolic link to nothing" if entry.is_symlink() else ""
+    if stat.S_ISDIR(mode):
+        return "a directory"
+    return None if stat.S_ISREG(mode) else "not a regular file"
+
+
+def shown_name(name: str) -> str:
+    r"""A file's name, or part of one, as text that can be written anywhere: bytes that are no UTF-8 as `\xff`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 class _Finder:
@@ -224,7 +238,7 @@ class _Finder:
 
     def name(self, path: Path) -> str:
         whole = self._whole / path.relative_to(self.path)
-        return whole.relative_to(self.root).as_posix()
+        return shown_name(whole.relative_to(self.root).as_posix())
 
     def files(
         self, directory: Path, kind: Kind, topic: str | None = None, queue_id: int | None = None
@@ -233,11 +247,11 @@ class _Finder:
         found: list[tuple[int, StoreFile]] = []
         for entry in _entries(directory, must_exist=directory == self.path):
             path = directory / entry.name
-            if not _is_regular(entry):
-                continue
             number = parse_long(entry.name)
-            if number is None:
-                self.skipped.append((self.name(path), "its name is no number"))
+            reason = NO_NUMBER if number is None else _irregular(entry)
+            if number is None or reason is not None:
+                if reason:
+                    self.skipped.append((self.name(path), reason))
                 continue
             base = 0 if kind == "index" else number
             found.append((base, StoreFile(kind, path, self.name(path), topic, queue_id, base)))
@@ -258,7 +272,7 @@ class _Finder:
         """The files of all topics."""
         for entry in _entries(directory, must_exist=directory == self.path):
             if entry.is_dir():
-                yield from self.topic(directory / entry.name, kind, entry.name)
+                yield from self.topic(directory / entry.name, kind, shown_name(entry.name))
 
     def store(self) -> Iterator[StoreFile]:
         """The files of the whole store."""
@@ -266,9 +280,13 @@ class _Finder:
         yield from self.topics(self.path / "consumequeue", "queue")
         yield from self.topics(self.path / "consumequeue_ext", "ext")
         yield from self.files(self.path / "commitlog", "log")
-        checkpoint = self.path / "checkpoint"
-        if checkpoint.is_file():
-            yield StoreFile("checkpoint", checkpoint, "checkpoint")
+        for entry in _entries(self.path):
+            if entry.name == "checkpoint":
+                reason = _irregular(entry)
+                if reason is None:
+                    yield StoreFile("checkpoint", self.path / entry.name, entry.name)
+                elif reason:
+                    self.skipped.append((entry.name, reason))
 
     def placed(self, place: _Place) -> Iterator[StoreFile]:
         """The files of a folder whose place in a store is known."""
@@ -277,14 +295,15 @@ class _Finder:
         elif place.topic is None:
             yield from self.topics(self.path, place.kind)
         elif place.queue is None:
-            yield from self.topic(self.path, place.kind, place.topic)
+            yield from self.topic(self.path, place.kind, shown_name(place.topic))
         else:
-            yield from self.files(self.path, place.kind, place.topic, parse_int(place.queue))
+            topic = shown_name(place.topic)
+            yield from self.files(self.path, place.kind, topic, parse_int(place.queue))
 
     def unplaced(self) -> Iterator[StoreFile]:
         """The files of a folder without a place, each of the kind that its bytes tell."""
         for entry in _entries(self.path, must_exist=True):
-            if not _is_regular(entry):
+            if _irregular(entry) is not None:
                 continue
             path = self.path / entry.name
             kind = "checkpoint" if entry.name == "checkpoint" else _detect(path)
@@ -318,12 +337,12 @@ def _single(path: Path, kind: Kind) -> StoreFile:
     place = _place(path, is_file=True)
     topic = queue_id = None
     if place is not None and place.kind == kind and place.queue is not None:
-        topic, queue_id = place.topic, parse_int(place.queue)
+        topic, queue_id = shown_name(place.topic or ""), parse_int(place.queue)
     base = 0
     if kind in ("queue", "ext", "log"):
         number = parse_long(path.name)
         base = number if number is not None else _first_offset(path) if kind == "log" else 0
-    return StoreFile(kind, path, path.name, topic, queue_id, base)
+    return StoreFile(kind, path, shown_name(path.name), topic, queue_id, base)
 
 
 def _from_file(path: Path, kind: Kind | None) -> StoreFile:
@@ -370,9 +389,10 @@ def find_files(
     files = _in_directory(path, kind, skipped)
     if not files:
         place = _place(path, is_file=False)
-        what = "store" if kind is None and place is None else _NAMES[kind or cast("_Place", place).kind]
+        none = "file of a store" if _is_store(path) else "store"
+        what = none if kind is None and place is None else _NAMES[kind or cast("_Place", place).kind]
         others = f" among {len(skipped):,} files" if skipped else ""
-        hint = "" if kind or place else f" (or say {_CHOICES})"
+        hint = "" if kind or place or _is_store(path) else f" (or say {_CHOICES})"
         raise UsageError(f"{path}: holds no {what}{others}{hint}")
     for name, reason in skipped:
         on_skip(name, reason)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rocket_spec.errors import UsageError
 
+from rocketspec._notes import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["print_findings", "register"]
 
 _FINDINGS: Final = 1
+_REFUSED: Final = ("log.gap", "queue.size")  # of what lies among a store's files and is none
 _STYLES: Final = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
@@ -37,7 +40,8 @@ def print_findings(findings: Iterable[Finding], *, as_json: bool) -> Counter[str
         if as_json:
             sys.stdout.write(json.dumps(asdict(finding), ensure_ascii=False, separators=(",", ":")) + "\n")
             continue
-        place = finding.file if finding.offset is None else f"{finding.file} at byte {finding.offset:,}"
+        place = one_line(finding.file)
+        place += "" if finding.offset is None else f" at byte {finding.offset:,}"
         clause = f" ({finding.clause})" if finding.clause else ""
         severity = typer.style(f"{finding.severity:7}", fg=_STYLES[finding.severity])
         typer.echo(f"{severity} {finding.code}{clause}  {place}\n        {finding.message}")
@@ -100,6 +104,9 @@ def audit(
 
 
 def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
+    from dataclasses import replace
+
+    from rocket_columnar.audit_ranges import plan_audit
     from rocket_columnar.audit_restart import restart as engine
 
     from rocketspec.verbs import _restart_view
@@ -107,6 +114,9 @@ def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
 
     with waiting("reading"):
         usual, safe = (engine(store, index_safe=value, geometry=geometry) for value in (False, True))
+        for found in plan_audit(store, "quick", geometry=geometry).findings:
+            if found.code in _REFUSED:
+                usual = replace(usual, refused=f"{found.file}: {found.message}")
     _restart_view.show(usual, safe, as_json=as_json)
     if usual.deletions or usual.lost_units or len(usual.lost) or usual.refused:
         raise typer.Exit(_FINDINGS)

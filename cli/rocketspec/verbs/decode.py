@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rocket_spec.errors import UsageError
 
+from rocketspec._notes import note, one_line
 from rocketspec._quick import QuickCommand
 
 if TYPE_CHECKING:
@@ -51,9 +52,11 @@ class _Terminal:
     def note(self, text: str) -> None:
         """One line."""
         if self._bar is None:
-            sys.stderr.write(f"rocketspec: {text}\n")
+            note(text)
         else:
-            self._bar.console.print(f"rocketspec: {text}", markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(
+                f"rocketspec: {one_line(text)}", markup=False, highlight=False, soft_wrap=True
+            )
 
     def skipped(self, name: str, reason: str) -> None:
         """A file that is left out."""

@@ -39,10 +39,12 @@ def digest(
     from rocket_columnar.digest import store_digest
     from rocket_columnar.geometry import parse_geometry
 
+    from rocketspec._notes import one_line, skipped
     from rocketspec.verbs._waiting import waiting
 
     with waiting("reading"):
-        files = list(engine(store, geometry=None if geometry is None else parse_geometry(geometry)))
+        given = None if geometry is None else parse_geometry(geometry)
+        files = list(engine(store, geometry=given, on_skip=skipped))
     whole = store_digest(files)
     if as_json:
         lines = [{"path": file.path, "kind": file.kind, "digest": file.digest} for file in files]
@@ -50,5 +52,5 @@ def digest(
             sys.stdout.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
         return
     for file in files:
-        typer.echo(f"{file.digest}  {file.path}")
+        typer.echo(f"{file.digest}  {one_line(file.path)}")
     typer.echo(f"{whole}  {store}")

@@ -108,13 +108,14 @@ def query(
     from rocket_columnar.geometry import parse_geometry
     from rocket_columnar.query import OpenStore
 
+    from rocketspec._notes import note, skipped
     from rocketspec.verbs._waiting import waiting
 
     with OpenStore(store, None if geometry is None else parse_geometry(geometry)) as opened:
-        for name, reason in opened.indexes.skipped:
-            sys.stderr.write(f"rocketspec: {name}: skipped, {reason}\n")
+        for name, reason in (*opened.indexes.skipped, *opened.log.skipped):
+            skipped(name, reason)
         for name, problem in opened.indexes.damaged:
-            sys.stderr.write(f"rocketspec: {name}: {problem}; it answers as far as it goes\n")
+            note(f"{name}: {problem}; it answers as far as it goes")
         with waiting("searching"):
             found, walk = explained(opened, asked) if explain else (answer(opened, asked), None)
     if as_json:

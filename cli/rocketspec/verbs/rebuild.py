@@ -54,10 +54,13 @@ def rebuild(
 
     from rocket_columnar.geometry import parse_geometry
     from rocket_columnar.rebuild import rebuild as engine
+    from rocket_columnar.store import find_files
 
+    from rocketspec._notes import note, skipped
     from rocketspec.verbs._waiting import waiting
 
     given = None if geometry is None else parse_geometry(geometry)
+    find_files(store, on_skip=skipped)
     with waiting("rebuilding"):
         done = engine(
             store, output, geometry=given, queue_file_size=queue_file_size, only_missing=only_missing
@@ -68,7 +71,7 @@ def rebuild(
     else:
         for found in done.findings:
             place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
-            sys.stderr.write(f"rocketspec: {found.code} {place}: {found.message}\n")
+            note(f"{found.code} {place}: {found.message}")
         slots, entries = done.geometry
         typer.echo(
             f"{output}: {len(done.files):,} files from {done.records:,} records; index files of {slots:,} slots and "

@@ -1,0 +1,93 @@
+"""What lies among a store's files and is none of them, and names that are no text: told in one line each, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rocket_golden import open_store
+from verb_run import Outcome, Run, runner
+
+KINDS = ("commitlog", "index", "consumequeue/AaTopic/0")
+MADE: dict[str, Callable[[Path], None]] = {
+    "a directory": Path.mkdir,
+    "not a regular file": os.mkfifo,
+    "a symbolic link to nothing": lambda path: path.symlink_to("nowhere"),
+}
+FINDINGS = {"commitlog": "log.gap", "index": "index.size", "consumequeue": "queue.size"}
+"""A broker refuses to start where its log or a queue holds anything else (`MappedFileQueue.doLoad` 161-184), and stops
+loading index files where one cannot be opened (`IndexService.load` 81-84)."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return open_store("mixed", tmp_path)
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
+    return lambda verb: runner(verb, capfd, monkeypatch)
+
+
+@pytest.mark.parametrize("reason", MADE)
+@pytest.mark.parametrize("folder", KINDS)
+def test_something_else_in_a_files_place(
+    store: Path, folder: str, reason: str, tmp_path: Path, run: Callable[[str], Run]
+) -> None:
+    place = min((store / folder).iterdir())
+    name = place.relative_to(store).as_posix()
+    place.unlink()
+    MADE[reason](place)
+    for level in ("--quick", "--deep"):
+        lines = run("audit")(store, level, "--json").out.splitlines()
+        found = [one for one in map(json.loads, lines) if one["file"] == name]
+        assert [one["code"] for one in found] == [FINDINGS[folder.partition("/")[0]]]
+        assert reason in found[0]["message"]
+    refused = json.loads(run("audit")(store, "--restart", "--json").out.splitlines()[-1])["refused"]
+    assert (refused is not None) == (folder != "index")
+    told = f"rocketspec: {name}: skipped, {reason}\n"
+    assert run("digest")(store).err == told
+    assert run("decode")(store, "--limit", 1).err.startswith(told)
+    assert run("rebuild")(store, "-o", tmp_path / "new").err.startswith(told)
+    if folder == "commitlog":
+        assert told in run("query")(store, "--topic", "T", "--key", "k").err
+
+
+def test_files_of_other_names(store: Path, run: Callable[[str], Run]) -> None:
+    for folder in KINDS:
+        (store / folder / ".DS_Store").touch()
+    found = [json.loads(line) for line in run("audit")(store, "--json").out.splitlines()]
+    assert {(one["code"], one["file"]) for one in found} == {
+        ("queue.size", "consumequeue/AaTopic/0/.DS_Store"),
+        ("log.gap", "commitlog/.DS_Store"),
+    }
+
+
+def test_names_that_are_no_text(store: Path, run: Callable[[str], Run]) -> None:
+    queue = store / "consumequeue" / "AaTopic"
+    for name in ("new\nline", os.fsdecode(b"\xff\xfe")):
+        shutil.copytree(queue, queue.parent / name)
+        (store / "index" / name).touch()
+    outcome: Outcome = run("decode")(store, "--table", "consume_queue")
+    assert (outcome.code, len(outcome.err.splitlines())) == (0, 2)
+    assert {r"\xff\xfe", "new\nline"} < {json.loads(line)["topic"] for line in outcome.out.splitlines()}
+    assert r"  consumequeue/\xff\xfe/0/00000000000000000000" in run("digest")(store).out
+    lines = run("audit")(store, "--json").out.splitlines()
+    assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {json.loads(line)["file"] for line in lines}
+    assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in run("audit")(store).out
+    assert run("query")(store, "--topic", "T", "--key", "k").err.splitlines() == [
+        r"rocketspec: index/new\x0aline: skipped, its name is no number",
+        r"rocketspec: index/\xff\xfe: skipped, its name is no number",
+    ]
+    assert run("decode")(store / "no\nsuch").err.endswith(r"/no\x0asuch: no such file or directory" + "\n")
+
+
+def test_a_store_that_holds_no_file_yet(tmp_path: Path, run: Callable[[str], Run]) -> None:
+    (tmp_path / "commitlog").mkdir()
+    for verb in ("decode", "digest", "audit"):
+        outcome = run(verb)(tmp_path)
+        assert (outcome.code, outcome.err) == (2, f"rocketspec: {tmp_path}: holds no file of a store\n")
