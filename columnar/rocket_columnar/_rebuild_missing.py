@@ -47,7 +47,8 @@ def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
     begins = index_begins(files)
     paths = sorted((staging / "index").glob("*"))
     names = settled_names([path.name for path in paths], [twin_of(path, begins) for path in paths])
-    for path, settled in zip(paths, names, strict=True):
+    apart = [path.rename(path.with_name(f".{path.name}")) for path in paths]
+    for path, settled in zip(apart, names, strict=True):
         if settled is None:
             path.unlink()
         else:
@@ -73,16 +74,24 @@ def twin_of(path: Path, begins: Mapping[tuple[int, int], StoreFile]) -> Twin | N
 
 
 def settled_names(names: Sequence[str], twins: Sequence[Twin | None]) -> list[str | None]:
-    """What rebuilt index files of these names are called in the end; None for those that are left out."""
-    pairs = list(zip(names, twins, strict=True))
-    taken = {name for name, twin in pairs if twin is None or not twin.same}
+    """What rebuilt index files of these names are called in the end; None for those that are left out.
+
+    A file that stands for one of the store takes its name. One that the store lacks is called so that it sorts
+    between those before and behind it: a broker reads its files in the order of their names, and those of the store
+    may have been made long after their records, by a recovery.
+    """
     settled: list[str | None] = []
-    for name, twin in pairs:
-        if twin is not None and twin.same:
-            settled.append(None)
-        elif twin is None or twin.name in taken:
-            settled.append(name)
-        else:
-            taken ^= {name, twin.name}
-            settled.append(twin.name)
+    last, used = "", set[str]()
+    for number, (name, twin) in enumerate(zip(names, twins, strict=True)):
+        if twin is not None and twin.name not in used:
+            used.add(twin.name)
+            last = max(last, twin.name)
+            settled.append(None if twin.same else twin.name)
+            continue
+        free = name
+        behind = next(((place, one.name) for place, one in enumerate(twins) if place > number and one), None)
+        if behind is not None and name >= behind[1]:
+            free = f"{int(behind[1]) - (behind[0] - number):017}"
+        last = free if free > last else f"{int(last) + 1:017}"
+        settled.append(last)
     return settled

@@ -193,6 +193,23 @@ def test_only_missing_writes_what_the_store_lacks(tmp_path: Path) -> None:
     )
 
 
+def test_a_missing_index_file_is_named_between_its_neighbours(tmp_path: Path) -> None:
+    """A recovery makes index files long after their records, so their names are later than the records' times."""
+    store = open_store("small-roll", tmp_path / "golden")
+    own = files(store / "index")
+    held = [path.read_bytes() for path in own]
+    for path in own:
+        path.rename(path.with_name(f"{int(path.name) + 10**13:017}"))  # years later
+    names = [path.name for path in files(store / "index")]
+    for number in (0, 2, 3):
+        (store / "index" / names[number]).unlink()
+    done = rebuild(store, tmp_path / "some", only_missing=True)
+    assert len(done.files) == 3
+    for path in files(tmp_path / "some/index"):
+        path.rename(store / "index" / path.name)
+    assert [path.read_bytes() for path in files(store / "index")] == held
+
+
 def test_directories_that_will_not_do(tmp_path: Path) -> None:
     store = tmp_path / "store"
     small(store)
