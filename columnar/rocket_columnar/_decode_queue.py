@@ -101,10 +101,11 @@ def ext_columns(
     """The rows of `consume_queue_ext`, less topic, queue number and file: units up to an end mark or a zero.
 
     `address` is the unit's offset in the ext queue + Long.MIN_VALUE, as a consume-queue unit's tags code holds
-    it (CQ-EXT-2).
+    it (CQ-EXT-2). A restart that cuts units off clears nothing, so that units written later may end within an old
+    one: behind a unit, bytes whose lengths do not add up are the end, too.
 
     Raises:
-        MalformedError: a unit whose lengths do not add up or lead outside the file (CQ-EXT-1).
+        MalformedError: a first unit whose lengths do not add up or lead outside the file (CQ-EXT-1).
     """
     if not reader.size:
         raise MalformedError(file=reader.name, found="an empty file", expected="ext units", clause="CQ-EXT-1")
@@ -118,6 +119,8 @@ def ext_columns(
         if size < 1:
             break
         if size < _EXT.size or position + size > reader.size:
+            if position:
+                break
             raise MalformedError(
                 file=reader.name,
                 offset=position,
@@ -127,6 +130,8 @@ def ext_columns(
             )
         _, tags_code, store_timestamp, bit_map = _EXT.unpack_from(window, at)
         if max(bit_map, 0) != size - _EXT.size:
+            if position:
+                break
             raise MalformedError(
                 file=reader.name,
                 offset=position + _EXT.size - 2,

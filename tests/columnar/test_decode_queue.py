@@ -161,7 +161,7 @@ def test_ext_units_of_the_largest_size_cross_every_window(tmp_path: Path) -> Non
     ("data", "offset", "found"),
     [
         (ext_unit(7, BEGIN, b"ab")[:-1], 0, "a unit of 22 bytes"),
-        (ext_unit(7, BEGIN, b"ab") + b"\x00\x13" + bytes(30), 22, "a unit of 19 bytes"),
+        (b"\x00\x13" + bytes(30), 0, "a unit of 19 bytes"),
         (ext_unit(7, BEGIN, b"ab")[:18] + b"\x00\x03ab", 18, "a bit map of 3 bytes"),
     ],
 )
@@ -172,6 +172,12 @@ def test_ext_unit_whose_lengths_disagree_is_malformed(
     with pytest.raises(MalformedError) as caught:
         rows(path)
     assert (caught.value.offset, caught.value.found, caught.value.clause) == (offset, found, "CQ-EXT-1")
+
+
+@pytest.mark.parametrize("rest", [ext_unit(5, BEGIN, b"abc" * 30)[30:], b"\x00\x13" + bytes(30), b"\x01\x00"])
+def test_ext_units_end_at_the_rest_of_an_older_unit(tmp_path: Path, rest: bytes) -> None:
+    path = put(tmp_path, "consumequeue_ext/T/0/" + FIRST, ext_unit(7, BEGIN, b"ab") + rest + bytes(50))
+    assert [row["bit_map"] for row in rows(path)] == [b"ab"]
 
 
 @pytest.mark.parametrize("extra", [0, 1, 4096])
