@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from rocket_columnar._audit_lmq import has_light_queues
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
 
-from rocket_spark._cross_rows import FileTask, entry_rows, ext_rows, frame, record_rows, unit_rows
+from rocket_spark._cross_rows import FileTask, entry_rows, ext_rows, frame, head_rows, record_rows, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,18 +62,32 @@ class CrossCheck:
     disagreements: tuple[str, ...]
 
 
+_ON_THE_WAY: Final = 60_000
+"""ms: how much older than the newest record one of a live store may be whose keys are not in the index yet."""
+
 _VIEWS: Final = {
-    # Units beside the record that they point to.
-    "judged": """
+    # Units beside the record that they point to; `copy_place` is where a copy for their queue says that it lies.
+    "found": """
         SELECT /*+ MERGE(r) */ u.*, p.begin,
           u.phy_offset >= 0 AND u.size > 0 AS valid,
           u.phy_offset = 0 AND u.size = 2147483647 AND u.tags_code = 0 AS blank,
           r.phy_offset IS NOT NULL AS hit,
           coalesce(r.topic = u.topic AND r.queue_id = u.queue_id, false) AS own,
-          coalesce(array_contains(r.copies, u.topic), false) AS copied,
+          get(filter(r.copies, c -> c.topic = u.topic AND c.queue_id = u.queue_id), 0).logical AS copy_place,
           r.size AS record_size, r.queue_offset, r.tags_code AS record_tags
         FROM {units} u JOIN {plans} p ON u.store = p.store
         LEFT JOIN {records} r ON u.store = r.store AND u.phy_offset = r.phy_offset""",
+    # A copy is put where its queue ends: it lies behind those of earlier records, and at its own place or before it.
+    "judged": """
+        SELECT *, NOT own AND copy_place IS NOT NULL AS copied,
+          valid AND NOT blank AND (own OR copy_place IS NOT NULL OR phy_offset < begin) AS sound,
+          copy_place < logical AND copy_place <> 0 OR (copy_place > logical OR copy_place = 0) AND copy_place <> logical
+            AND (coalesce(before.number = number - 1 AND before.phy_offset >= phy_offset, false)
+              OR coalesce(behind.number = number + 1 AND behind.phy_offset < phy_offset, false)) AS strayed
+        FROM (SELECT *,
+          lag(CASE WHEN valid AND copy_place IS NOT NULL THEN struct(number, phy_offset) END) OVER w AS before,
+          lead(CASE WHEN valid AND copy_place IS NOT NULL THEN struct(number, phy_offset) END) OVER w AS behind
+          FROM {found} WINDOW w AS (PARTITION BY store, file ORDER BY number))""",
     # Those whose tags code is an address, with the tags code that lies there.
     "tagged": """
         SELECT j.store, j.file, j.number, j.record_tags,
@@ -81,13 +96,13 @@ _VIEWS: Final = {
           AND j.queue_id = x.queue_id AND j.tags_code = x.address
         WHERE j.valid AND NOT j.blank AND j.hit AND (j.own OR j.copied)""",
     "keys": """
-        SELECT store, phy_offset, key_hash, count(*) AS wanted
+        SELECT store, phy_offset, max(store_timestamp) AS time, key_hash, count(*) AS wanted
         FROM {records} LATERAL VIEW explode(keys) AS key_hash GROUP BY store, phy_offset, key_hash""",
     "seen": """
         SELECT store, phy_offset, key_hash, count(*) AS seen
         FROM {entries} GROUP BY store, phy_offset, key_hash""",
     "indexed": """
-        SELECT /*+ MERGE(s) */ k.store, k.phy_offset, k.key_hash, k.wanted, coalesce(s.seen, 0) AS seen
+        SELECT /*+ MERGE(s) */ k.store, k.phy_offset, k.time, k.key_hash, k.wanted, coalesce(s.seen, 0) AS seen
         FROM {keys} k LEFT JOIN {seen} s
           ON k.store = s.store AND k.phy_offset = s.phy_offset AND k.key_hash = s.key_hash""",
     # Entries beside the record that they point to, and whether it has such a key.
@@ -100,17 +115,40 @@ _VIEWS: Final = {
     # How far dispatch has come: records behind that are late, not lost. Where nothing is dispatched nothing is late.
     "reached": """
         SELECT p.store, p.live, p.indexes, coalesce(greatest(q.queued, i.indexed), 9223372036854775807) AS reached,
-          q.queued
+          coalesce(i.indexed, 0) AS indexed, r.newest
         FROM {plans} p
         LEFT JOIN (SELECT store, max(phy_offset) AS queued FROM {judged}
           WHERE valid AND NOT blank AND own GROUP BY store) q ON p.store = q.store
         LEFT JOIN (SELECT store, max(phy_offset) AS indexed FROM {indexed} WHERE seen > 0 GROUP BY store) i
-          ON p.store = i.store""",
+          ON p.store = i.store
+        LEFT JOIN (SELECT store, max(store_timestamp) AS newest FROM {records} GROUP BY store) r
+          ON p.store = r.store""",
     # Places in queues that hold a unit, sound or not.
     "taken": """
         SELECT DISTINCT store, topic, queue_id, logical FROM {judged}
         WHERE NOT (valid AND blank) AND NOT (valid AND hit AND NOT own AND copied)
           AND (NOT valid OR hit OR phy_offset >= begin)""",
+    # Copies beside the units of their queues, in the order of the log: where a put finds the queue's end.
+    "puts": """
+        SELECT *,
+          max(CASE WHEN is_unit THEN logical + 1 END) OVER (PARTITION BY store, topic, queue_id
+            ORDER BY phy_offset, logical ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS end,
+          first_value(CASE WHEN is_unit THEN logical END) IGNORE NULLS OVER (PARTITION BY store, topic, queue_id
+            ORDER BY phy_offset, logical ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS next,
+          max(is_unit) OVER (PARTITION BY store, topic, queue_id, phy_offset) AS there
+        FROM (SELECT store, c.topic, c.queue_id, c.logical, phy_offset, false AS is_unit
+            FROM {records} LATERAL VIEW explode(copies) AS c WHERE queued
+          UNION ALL SELECT store, topic, queue_id, logical, phy_offset, true FROM {judged} WHERE sound)""",
+    # Where a queue began, for all that is known: what came before has expired with its file.
+    "begun": """
+        SELECT store, topic, queue_id, min(logical) AS first FROM {judged}
+        WHERE NOT blank AND begin > 0 GROUP BY store, topic, queue_id HAVING min_by(number, logical) = 0""",
+    # 4.9.3 passes a copy over that is above 0 and below the queue's end; else its unit goes there.
+    "lost": """
+        SELECT *, CASE WHEN logical < coalesce(next, 9223372036854775807) THEN greatest(logical, ended) ELSE ended END AS at
+        FROM (SELECT p.*, coalesce(p.end, b.first, 0) AS ended FROM {puts} p LEFT JOIN {begun} b
+          ON p.store = b.store AND p.topic = b.topic AND p.queue_id = b.queue_id)
+        WHERE NOT is_unit AND NOT there AND (logical = 0 OR logical >= ended)""",
 }
 """Each may name those before it."""
 
@@ -118,14 +156,16 @@ _KEPT: Final = frozenset({"judged", "indexed", "pointed"})
 """Joins that are looked at more than once."""
 
 _DEFECTS: Final = """
-    SELECT store, 'queue.dangling' AS code, file, number FROM {judged}
+    SELECT j.store, 'queue.dangling' AS code, j.file, j.number
+      FROM {judged} j LEFT ANTI JOIN {heads} h ON j.valid AND j.store = h.store AND j.phy_offset = h.phy_offset
       WHERE NOT valid OR (NOT blank AND NOT hit AND phy_offset >= begin)
     UNION ALL SELECT store, 'queue.wrong_target', file, number FROM {judged}
       WHERE valid AND NOT blank AND hit AND (NOT (own OR copied) OR size <> record_size)
     UNION ALL SELECT store, 'queue.order', file, number FROM {judged}
-      WHERE valid AND NOT blank AND own AND queue_offset <> logical
+      WHERE valid AND NOT blank AND (own AND queue_offset <> logical OR copied AND strayed)
     UNION ALL SELECT store, 'queue.tags_code', file, number FROM {tagged} WHERE NOT tags <=> record_tags
-    UNION ALL SELECT store, 'index.entry_dangling', file, number FROM {pointed}
+    UNION ALL SELECT e.store, 'index.entry_dangling', e.file, e.number
+      FROM {pointed} e LEFT ANTI JOIN {heads} h ON e.store = h.store AND e.phy_offset = h.phy_offset
       WHERE NOT hit AND (phy_offset >= begin OR phy_offset < 0)
     UNION ALL SELECT store, 'index.entry_wrong_key', file, number FROM {pointed} WHERE hit AND NOT right
     UNION ALL SELECT /*+ MERGE(s), MERGE(t) */ r.store, 'queue.missing_unit', '', 0
@@ -135,22 +175,29 @@ _DEFECTS: Final = """
       LEFT ANTI JOIN {taken} t ON r.store = t.store AND r.topic = t.topic AND r.queue_id = t.queue_id
         AND r.queue_offset = t.logical
       WHERE r.queued AND r.phy_offset <= d.reached
+    UNION ALL SELECT l.store, 'queue.missing_unit', '', 0
+      FROM {lost} l JOIN {reached} d ON l.store = d.store
+      LEFT ANTI JOIN (SELECT store, topic, queue_id, logical FROM {judged} WHERE NOT blank AND NOT sound) u
+        ON l.store = u.store AND l.topic = u.topic AND l.queue_id = u.queue_id AND l.at = u.logical
+      WHERE l.phy_offset <= d.reached
     UNION ALL SELECT i.store, 'index.missing_key', '', 0
       FROM {indexed} i JOIN {reached} d ON i.store = d.store
       WHERE i.seen < i.wanted AND d.indexes AND i.phy_offset <= d.reached
-        AND NOT (d.live AND i.phy_offset <=> d.queued AND i.seen = 0)
+        AND NOT (d.live AND i.phy_offset >= d.indexed AND i.time >= d.newest - {on_the_way})
     UNION ALL SELECT store, 'index.double_entry', '', 0 FROM {indexed} WHERE seen > wanted"""
 
 _FIRST: Final = "SELECT store, code, file, min(number) AS first FROM {defects} GROUP BY store, code, file"
 
 _RECORDS: Final = (
     "place bigint, phy_offset bigint, size int, topic string, queue_id int, queue_offset bigint, tags_code bigint, "
-    "queued boolean, keys array<int>, copies array<string>"
+    "store_timestamp bigint, queued boolean, keys array<int>, "
+    "copies array<struct<topic: string, queue_id: int, logical: bigint>>"
 )
 _UNITS: Final = (
     "number bigint, logical bigint, topic string, queue_id int, phy_offset bigint, size int, tags_code bigint"
 )
 _ENTRIES: Final = "number bigint, key_hash int, phy_offset bigint"
+_HEADS: Final = "phy_offset bigint"
 _EXT: Final = "topic string, queue_id int, address bigint, tags_code bigint"
 
 
@@ -169,15 +216,17 @@ def cross_check(
         PySparkException: Spark gave up.
     """
     suffix = uuid4().hex[:8]
-    names: dict[str, str] = {}
+    names = {"on_the_way": str(_ON_THE_WAY)}
+    views: list[str] = []
 
     def view(name: str, made: Any) -> None:
         names[name] = f"rocketspec_{name}_{suffix}"
         made.createOrReplaceTempView(names[name])
+        views.append(names[name])
 
     def tasks(kind: str) -> list[FileTask]:
         return [
-            FileTask(name, file, plan.geometry)
+            FileTask(name, file, plan.geometry, has_light_queues(plan.queues), plan.end)
             for name, plan in plans.items()
             for file in getattr(plan, kind)
         ]
@@ -194,6 +243,7 @@ def cross_check(
         "units": frame(spark, unit_rows, tasks("queues"), _UNITS),
         "entries": frame(spark, entry_rows, tasks("content_indexes"), _ENTRIES),
         "ext": frame(spark, ext_rows, tasks("exts"), _EXT),
+        "heads": frame(spark, head_rows, [task for task in tasks("logs") if _may_follow(task)], _HEADS),
     }
     kept = [made.persist() for made in bases.values()]
     try:
@@ -210,7 +260,7 @@ def cross_check(
     finally:
         for made in kept:
             made.unpersist()
-        for name in names.values():
+        for name in views:
             spark.catalog.dropTempView(name)
     joined: set[Defect] = {(row["store"], row["code"], row["file"], row["first"]) for row in rows}
     told = _told(plans, findings)
@@ -219,6 +269,11 @@ def cross_check(
         *(f"the joins alone find {_words(one)}" for one in sorted(joined - told)),
     ]
     return CrossCheck(counted[0], counted[1], counted[2], tuple(sorted(joined)), tuple(disagreements))
+
+
+def _may_follow(task: FileTask) -> bool:
+    with task.file.open() as reader:
+        return task.file.base_offset + reader.size > task.end
 
 
 def _index_counts(plan: Plan) -> bool:

@@ -8,35 +8,42 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 from rocket_columnar._audit_dispatch import TopicNames, requests
-from rocket_columnar._audit_lmq import batch_copies
+from rocket_columnar._audit_lmq import Copy, batch_copies
+from rocket_columnar._audit_names import is_safe
 from rocket_columnar.decode import decode
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT, Geometry
+from rocket_spec.layout import INDEX_ENTRY, MESSAGE_MAGIC, QUEUE_UNIT, Geometry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
     from rocket_columnar.store import StoreFile
 
-__all__ = ["FileTask", "entry_rows", "ext_rows", "frame", "record_rows", "unit_rows"]
+__all__ = ["FileTask", "entry_rows", "ext_rows", "frame", "head_rows", "record_rows", "unit_rows"]
 
 _UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 _ENTRY: Final = np.dtype(
     [("key_hash", ">i4"), ("phy_offset", ">i8"), ("time_diff", ">i4"), ("prev_entry", ">i4")]
 )
 _AT_ONCE: Final = 1 << 20
+_WINDOW: Final = 1 << 23
+_HEAD: Final = 36
+"""Bytes of a record up to and with its physical offset."""
+_COPY: Final = pa.struct([("topic", pa.string()), ("queue_id", pa.int32()), ("logical", pa.int64())])
 _TASK_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class FileTask:
-    """One file of a store, and the geometry of its index files."""
+    """One file of a store, the geometry of its index files, whether it has light queues, and where its log ends."""
 
     store: str
     file: StoreFile
     geometry: Geometry | None
+    light: bool
+    end: int
 
 
 def frame(
@@ -84,9 +91,9 @@ def record_rows(task: FileTask) -> Iterator[dict[str, Any]]:
     for batch in requests(task.file, names, lambda _: None):
         bounds = np.zeros(batch.phy_offset.size + 1, np.int32)
         np.cumsum(batch.key_count, out=bounds[1:])
-        copied: list[list[str]] = [[]] * batch.phy_offset.size
-        for place, copies in batch_copies(task.file, batch, light=True):
-            copied[place] = [copy.topic for copy in copies]
+        copied: list[list[dict[str, Any]]] = [[]] * batch.phy_offset.size
+        for place, copies in batch_copies(task.file, batch, light=task.light):
+            copied[place] = list(_copied(copies))
         bounded: Any = pa.array(bounds)
         topics: Any = pa.array(batch.topic)
         yield {
@@ -97,10 +104,38 @@ def record_rows(task: FileTask) -> Iterator[dict[str, Any]]:
             "queue_id": batch.queue_id,
             "queue_offset": batch.queue_offset,
             "tags_code": batch.tags_code,
+            "store_timestamp": batch.store_timestamp,
             "queued": batch.queued,
             "keys": pa.ListArray.from_arrays(bounded, pa.array(batch.key_hash)),
-            "copies": pa.array(copied, pa.list_(pa.string())),
+            "copies": pa.array(copied, pa.list_(_COPY)),
         }
+
+
+def _copied(copies: Iterable[Copy]) -> Iterator[dict[str, Any]]:
+    """Of a queue that is named twice the first."""
+    named: set[tuple[str, int]] = set()
+    for copy in copies:
+        if is_safe(copy.topic) and copy[:2] not in named:
+            named.add(copy[:2])
+            yield {"topic": copy.topic, "queue_id": copy.queue_id, "logical": copy.logical_offset}
+
+
+def head_rows(task: FileTask) -> Iterator[dict[str, Any]]:
+    """Where records begin behind the end of the log: torn ones, and those that came since."""
+    magic, found = MESSAGE_MAGIC.to_bytes(4, signed=True), []
+    base = task.file.base_offset
+    with task.file.open() as reader:
+        last = reader.last_nonzero(0, reader.size)
+        stop = 0 if last is None else last + 1
+        for start in range(max(task.end - base, 0), stop, _WINDOW):
+            data = reader.read(start, min(_WINDOW + _HEAD, reader.size - start)).tobytes()
+            at = data.find(magic, 4)
+            while 4 <= at <= len(data) - _HEAD + 4:
+                offset = base + start + at - 4
+                if int.from_bytes(data[at + 24 : at + 32]) == offset:
+                    found.append(offset)
+                at = data.find(magic, at + 1)
+    yield {"phy_offset": np.array(found, np.int64)}
 
 
 def unit_rows(task: FileTask) -> Iterator[dict[str, Any]]:
