@@ -118,27 +118,12 @@ def ext_columns(
         size = int.from_bytes(window[at : at + 2], signed=True)
         if size < 1:
             break
-        if size < _EXT.size or position + size > reader.size:
+        wrong = _misfit(reader, position, window[at : at + _EXT.size])
+        if wrong is not None:
             if position:
                 break
-            raise MalformedError(
-                file=reader.name,
-                offset=position,
-                found=f"a unit of {size} bytes",
-                expected=f"{_EXT.size} .. {min(0x7FFF, reader.size - position)} bytes",
-                clause="CQ-EXT-1",
-            )
-        _, tags_code, store_timestamp, bit_map = _EXT.unpack_from(window, at)
-        if max(bit_map, 0) != size - _EXT.size:
-            if position:
-                break
-            raise MalformedError(
-                file=reader.name,
-                offset=position + _EXT.size - 2,
-                found=f"a bit map of {bit_map} bytes",
-                expected=f"{size - _EXT.size}, in a unit of {size}",
-                clause="CQ-EXT-1",
-            )
+            raise wrong
+        _, tags_code, store_timestamp, _ = _EXT.unpack_from(window, at)
         if where is None or where.times is None or where.times[0] <= store_timestamp <= where.times[1]:
             address = to_i64(base_offset + position + _LONG_MIN)
             rows.append((address, size, tags_code, store_timestamp, window[at + _EXT.size : at + size]))
@@ -148,6 +133,22 @@ def ext_columns(
             rows = []
     if rows:
         yield len(rows), _ext_columns(rows)
+
+
+def _misfit(reader: Reader, position: int, head: bytes) -> MalformedError | None:
+    """What is wrong with an ext unit's lengths, if anything is."""
+    size, left = int.from_bytes(head[:2], signed=True), reader.size - position
+    if size < _EXT.size or size > left:
+        found, expected = f"a unit of {size} bytes", f"{_EXT.size} .. {min(0x7FFF, left)} bytes"
+    else:
+        bit_map = int.from_bytes(head[-2:], signed=True)
+        if max(bit_map, 0) == size - _EXT.size:
+            return None
+        position += _EXT.size - 2
+        found, expected = f"a bit map of {bit_map} bytes", f"{size - _EXT.size}, in a unit of {size}"
+    return MalformedError(
+        file=reader.name, offset=position, found=found, expected=expected, clause="CQ-EXT-1"
+    )
 
 
 def _ext_columns(rows: list[tuple[int, int, int, int, bytes]]) -> Columns:
