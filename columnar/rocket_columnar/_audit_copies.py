@@ -21,7 +21,7 @@ from rocket_columnar._audit_marks import MOST
 from rocket_columnar._audit_missing import files_by_queue, files_now
 from rocket_columnar._audit_names import is_safe
 from rocket_columnar._audit_record import read_at
-from rocket_columnar._audit_result import UnitRun
+from rocket_columnar._audit_result import AFTER, UnitRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,8 +81,9 @@ def read_copies(plan: Plan, range_: Range, frames: Frames, result: RangeResult) 
 def check_copies(
     plan: Plan, frames: Frames, copies: RangeCopies, where: NDArray[np.int8], result: RangeResult
 ) -> None:
-    """Copies without a unit that 4.9.3 would have put."""
+    """Copies without a unit that 4.9.3 would have put; those of the last record that is dispatched may be on their way."""
     files = files_by_queue(plan) if copies.of_queue else {}
+    last = int(np.max(np.flatnonzero(where != AFTER), initial=-1)) if plan.live else -1
     for queue, held in copies.of_queue.items():
         if copies.seen.get(queue, set()).issuperset(held):
             continue
@@ -96,7 +97,8 @@ def check_copies(
             if units.is_damaged(plan, queue, position, sound):
                 continue  # told as such
             place = int(places[number])
-            phy_offset, stage = int(frames.all.phy_offset[place]), int(where[place])
+            phy_offset = int(frames.all.phy_offset[place])
+            stage = AFTER if place == last else int(where[place])
             if runs and (runs[-1].last + 1, runs[-1].where) == (position, stage):
                 runs[-1] = replace(runs[-1], last=position, count=runs[-1].count + 1)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,7 +18,19 @@ if TYPE_CHECKING:
     from rocket_columnar.index_file import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_index_files", "check_queue_files", "empty_file", "size_of", "stray", "usual_size"]
+__all__ = [
+    "check_index_files",
+    "check_queue_files",
+    "empty_file",
+    "settled_size",
+    "size_of",
+    "stray",
+    "usual_size",
+]
+
+
+_LOOKS, _MOMENT = 10, 0.02
+"""How often an empty file is looked at again, and after how many seconds."""
 
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
@@ -62,8 +75,18 @@ def stray(name: str, reason: str) -> Finding | None:
 
 
 def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
-    sizes = [(file, size_of(file)) for file in files]
+    sizes = [(file, settled_size(file)) for file in files]
     return [(file, size) for file, size in sizes if size is not None]
+
+
+def settled_size(file: StoreFile) -> int | None:
+    """As `size_of`; of an empty file a moment later: a broker makes a file first, and then gives it its length."""
+    for _ in range(_LOOKS):
+        size = size_of(file)
+        if size != 0 or file.source is not None:
+            return size
+        time.sleep(_MOMENT)
+    return size_of(file)
 
 
 def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar._audit_look import UNIT
@@ -128,7 +129,10 @@ def files_now(plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int)
     if not plan.live or plan.store is None:
         return files
     directory = plan.store / "consumequeue" / topic / str(queue_id)
-    return find_files(directory) if is_safe(topic) and directory.is_dir() else []
+    try:
+        return find_files(directory) if is_safe(topic) and directory.is_dir() else []
+    except UsageError:
+        return []  # a broker makes the directory before the first file
 
 
 def _taken(

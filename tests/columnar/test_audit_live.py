@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar._audit_checkpoint import check_checkpoint
 from rocket_columnar._audit_scan import LogStretch, TopicNames
 from rocket_columnar._read import Source, open_reader
+from rocket_columnar.audit import audit
 from rocket_columnar.store import StoreFile
 from store_bytes import BEGIN as T
-from store_bytes import blank, record
+from store_bytes import blank, put, record, unit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from rocket_columnar._audit_finding import Finding
     from rocket_columnar._gap import Gap
 
@@ -21,6 +27,7 @@ FIRST, SECOND = record(0), record(len(record(0)))
 SIZE = 4096
 OLD = FIRST.ljust(SIZE, b"\0")
 TORN = (FIRST + SECOND[:60]).ljust(SIZE, b"\0")
+quick = partial(audit, level="quick")
 GROWN = (FIRST + SECOND).ljust(SIZE, b"\0")
 FULL = FIRST + blank(SIZE - len(FIRST))
 
@@ -60,3 +67,37 @@ def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(live: boo
     file = StoreFile("checkpoint", Path("checkpoint"), "checkpoint")
     check_checkpoint(file, (0, 0, 0), T, [], found.append, live=live)
     assert [(one.code, one.severity) for one in found] == [("checkpoint.behind", severity)]
+
+
+def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Path) -> None:
+    put(tmp_path, f"commitlog/{0:020}", (FIRST + record(len(FIRST), topic=b"U")).ljust(SIZE, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST)) + bytes(20))
+    put(tmp_path, "abort", b"")
+    (tmp_path / "consumequeue/U/0").mkdir(parents=True)
+    assert [one.code for one in audit(tmp_path) if one.severity != "note"] == []
+
+
+@pytest.mark.parametrize("audited", [audit, quick])
+def test_a_queue_file_that_gets_its_length_a_moment_later(
+    tmp_path: Path, audited: Callable[[Path], Iterable[Finding]]
+) -> None:
+    put(tmp_path, f"commitlog/{0:020}", (FIRST + record(len(FIRST), topic=b"U")).ljust(SIZE, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST)) + bytes(20))
+    put(tmp_path, "abort", b"")
+    put(tmp_path, f"consumequeue/U/0/{0:020}", b"")
+    timer = Timer(0.05, os.truncate, (tmp_path / f"consumequeue/U/0/{0:020}", 40))
+    timer.start()
+    assert [one.code for one in audited(tmp_path) if one.severity != "note"] == []
+    timer.join()
+
+
+def test_copies_of_the_newest_record_are_on_their_way(tmp_path: Path) -> None:
+    """A broker puts the record's own unit first, and then the copies, one by one."""
+    pairs = b"INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02INNER_MULTI_QUEUE_OFFSET\x010,0\x02"
+    first = record(0, properties=pairs)
+    put(tmp_path, f"commitlog/{0:020}", first.ljust(SIZE, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(first)) + bytes(20))
+    put(tmp_path, f"consumequeue/%LMQ%a/0/{0:020}", unit(0, len(first)) + bytes(20))
+    assert [one.code for one in audit(tmp_path)] == ["queue.missing_unit"]
+    put(tmp_path, "abort", b"")
+    assert [one.code for one in audit(tmp_path)] == ["store.abort"]
