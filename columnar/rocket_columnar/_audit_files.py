@@ -18,15 +18,7 @@ if TYPE_CHECKING:
     from rocket_columnar.index_file import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = [
-    "check_index_files",
-    "check_queue_files",
-    "empty_file",
-    "settled_size",
-    "size_of",
-    "stray",
-    "usual_size",
-]
+__all__ = ["check_index_files", "check_queue_files", "empty_file", "size_of", "stray", "usual_size"]
 
 
 _LOOKS, _MOMENT = 10, 0.02
@@ -40,13 +32,20 @@ def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
 
 
 def size_of(file: StoreFile) -> int | None:
-    """Length of a file in bytes; None where it is gone meanwhile."""
+    """Length of a file in bytes; None where it is gone meanwhile.
+
+    An empty file is looked at again a moment later: a broker makes a file first, and then gives it its length.
+    """
     if file.source is not None:
         return file.source.size
     try:
-        return file.path.stat().st_size
+        for _ in range(_LOOKS):
+            if size := file.path.stat().st_size:
+                return size
+            time.sleep(_MOMENT)
     except FileNotFoundError:
         return None
+    return 0
 
 
 def stray(name: str, reason: str) -> Finding | None:
@@ -75,18 +74,8 @@ def stray(name: str, reason: str) -> Finding | None:
 
 
 def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
-    sizes = [(file, settled_size(file)) for file in files]
+    sizes = [(file, size_of(file)) for file in files]
     return [(file, size) for file, size in sizes if size is not None]
-
-
-def settled_size(file: StoreFile) -> int | None:
-    """As `size_of`; of an empty file a moment later: a broker makes a file first, and then gives it its length."""
-    for _ in range(_LOOKS):
-        size = size_of(file)
-        if size != 0 or file.source is not None:
-            return size
-        time.sleep(_MOMENT)
-    return size_of(file)
 
 
 def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
 
 from rocket_columnar._audit_checkpoint import read_checkpoint
-from rocket_columnar._audit_files import settled_size, usual_size
+from rocket_columnar._audit_files import size_of, usual_size
 from rocket_columnar._audit_record import read_at
 from rocket_columnar._audit_scan import LogStretch, TopicNames
 from rocket_columnar._record import Record, check
@@ -110,7 +110,7 @@ def recovery_start(
 def refusal(plan: Plan) -> str | None:
     """The first file that ends the load: a broker refuses to start (`MappedFileQueue.load` 163-166)."""
     for kind, files in (("commit-log", plan.logs), ("consume-queue", plan.queues)):
-        sizes = [(file, settled_size(file) or 0) for file in files]
+        sizes = [(file, size_of(file) or 0) for file in files]
         usual = usual_size([size for _, size in sizes]) if sizes else 0
         for file, size in sizes:
             if size != usual:
