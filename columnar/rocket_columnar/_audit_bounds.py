@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Final
 from rocket_spec.layout import INDEX_HEADER
 
 from rocket_columnar._audit_finding import Finding, finding
+from rocket_columnar._audit_index_read import entry_position
+from rocket_columnar._audit_record import read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rocket_columnar._audit_look import IndexLook
     from rocket_columnar._audit_plan import Plan
 
-__all__ = ["check_bounds"]
+__all__ = ["check_bounds", "check_first_entry"]
 
 _MEANS: Final = {
     "begin_phy_offset": "nothing reads it",
@@ -61,6 +63,47 @@ def check_bounds(
             sound = sound and which != "begin"
             report(_finding(look, f"{which}_timestamp", timestamp, times[known]))
     return sound
+
+
+def check_first_entry(
+    plan: Plan,
+    before: Sequence[IndexLook],
+    look: IndexLook,
+    times: dict[int, int],
+    report: Callable[[Finding], None],
+) -> None:
+    """Checks the time diff of a file's first entry, which counts from the end of a file that was full (IDX-PUT-8).
+
+    It is 0 in a file that was the only one when it was made. Nothing is said where a file has another end than the record
+    of its last entry.
+
+    Args:
+        plan: of the store.
+        before: looks at the index files before it.
+        look: at the file.
+        times: store timestamps of records, by their physical offsets.
+        report: takes findings.
+    """
+    filled = [one for one in before if one.ends]
+    ends = [one.header.end_timestamp for one in filled]
+    if not ends or ends != [times.get(one.ends[1]) for one in filled if one.ends]:
+        return
+    if not look.ends or look.moving or look.header.index_count <= 1 or look.ends[0] not in times:
+        return
+    assert plan.geometry is not None  # noqa: S101 - entries were read
+    at = entry_position(plan.geometry, 1, "time_diff")
+    try:
+        raw = next(read_at(file, at, 4) for file, _ in plan.indexes if file.name == look.file)
+    except FileNotFoundError:  # expired meanwhile
+        return
+    found = int.from_bytes(raw, signed=True)
+    expected = [min(max(times[look.ends[0]] - end, 0) // 1000, 0x7FFFFFFF) for end in ends]
+    if found > 0 and found not in expected:
+        text = (
+            f"entry 1: found a time diff of {found:,} s, expected {expected[-1]:,}, from the end of the file before to its "
+            "record: queries place it at another time"
+        )
+        report(finding("index.header_bounds", look.file, at, text, clause="IDX-PUT-8"))
 
 
 def _is_put_halfway(look: IndexLook, times: dict[int, int]) -> bool:

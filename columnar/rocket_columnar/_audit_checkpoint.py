@@ -64,7 +64,7 @@ def check_checkpoint(
                     "a recovery begins too late and leaves queues and index short",
                 )
             )
-        elif name != "index_msg_timestamp" and 0 < time < newest - _PATIENCE:
+        elif time < 0 or (name != "index_msg_timestamp" and 0 < time < newest - _PATIENCE):
             stale.append(name)
     begun = not times["physic_msg_timestamp"] and not times["logics_msg_timestamp"]
     if begun:
@@ -82,7 +82,7 @@ def check_checkpoint(
         )
     ends = [header.end_timestamp for _, header in indexes]
     due = max(ends, default=0)
-    if times["index_msg_timestamp"] < due:
+    if times["index_msg_timestamp"] < due and "index_msg_timestamp" not in stale:
         lost = sum(end > times["index_msg_timestamp"] for end in ends)
         report(
             finding(

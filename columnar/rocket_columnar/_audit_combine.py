@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar._audit_bounds import check_bounds
+from rocket_columnar._audit_bounds import check_bounds, check_first_entry
 from rocket_columnar._audit_checkpoint import check_checkpoint, read_checkpoint
 from rocket_columnar._audit_deep import check_selects
-from rocket_columnar._audit_files import check_index_files, check_queue_files, empty_file
+from rocket_columnar._audit_files import check_ext_files, check_index_files, check_queue_files, empty_file
 from rocket_columnar._audit_finding import Finding, Severity, finding
 from rocket_columnar._audit_log import check_log, check_log_files
 from rocket_columnar._audit_marks import MOST, Mark, Marks
@@ -76,6 +76,7 @@ def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool
     """Names, sizes and headers, and the checkpoint."""
     _check_parts(plan, report, quick=quick)
     check_queue_files(plan.queues, report)
+    check_ext_files(plan.exts, report)
     times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
     end = plan.end
     if plan.live and plan.store is not None:  # headers and checkpoint tell of records that came since
@@ -249,7 +250,7 @@ def _check_queues(
     files = {file.name: file for file in plan.queues}
     for look in looks:
         for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
-                     "unit.address", "unit.recovered"):  # fmt: skip
+                     "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
             for mark in marks.runs.get((what, look.file), ()):
                 report(say_unit(plan, look.file, what, mark))
         file = files[look.file]
@@ -284,12 +285,14 @@ def _check_indexes(
     if plan.geometry is None:
         for number, (file, header) in enumerate(plan.indexes):
             if file.name in plan.sound_indexes and header.index_count <= 1:
-                report(empty_file(file, last=number == len(plan.indexes) - 1))
+                report(empty_file(file, header, last=number == len(plan.indexes) - 1))
     by_name = {file.name: file for file, _ in plan.indexes}
-    for look in looks:
+    for place, look in enumerate(looks):
         for found in look.findings:
             report(found)
         skipped = set() if check_bounds(plan, look, times, report) else {"entry.time"}
+        if "entry.time" not in skipped:
+            check_first_entry(plan, looks[:place], look, times, report)
         for what in ("entry.lost", "entry.negative", "entry.time", "entry.double", "entry.wrong"):
             for mark in marks.runs.get((what, look.file), ()) if what not in skipped else ():
                 report(say_entry(plan, look.file, what, mark, hashes))

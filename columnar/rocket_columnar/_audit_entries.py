@@ -105,14 +105,14 @@ def entries_are_sound(
     firsts: NDArray[np.int64],
     begins: NDArray[np.int64],
     low: int,
-    high: int,
+    last: int,
     known: NDArray[np.int64],
     times: NDArray[np.int64],
     key_start: NDArray[np.int64],
     key_hash: NDArray[np.int32],
     seen: NDArray[np.uint8],
 ) -> bool:
-    """Whether all entries that point into [low, high) are sound and in the order of the log; marks their keys in `seen`.
+    """Whether all entries that point into [low, last] are sound and in the order of the log; marks their keys in `seen`.
 
     Arguments as of `match_entries`.
     """
@@ -123,7 +123,7 @@ def entries_are_sound(
         for i in range(bounds[piece], bounds[piece + 1]):
             at = base + _SIZE * i
             offset = i64(at + _OFFSET)
-            if offset < low or offset >= high:
+            if offset < low or offset > last:
                 continue
             if place < 0 or known[place] != offset:
                 place += 1
@@ -153,7 +153,7 @@ def units_are_sound(
     queues: NDArray[np.int64],
     firsts: NDArray[np.int64],
     low: int,
-    high: int,
+    last: int,
     known: NDArray[np.int64],
     of_topic: NDArray[np.int32],
     of_queue: NDArray[np.int32],
@@ -162,7 +162,7 @@ def units_are_sound(
     of_tags: NDArray[np.int64],
     queued: NDArray[np.uint8],
 ) -> bool:
-    """Whether all units that point into [low, high) are sound; marks their records in `queued`.
+    """Whether all units that point into [low, last] are sound; marks their records in `queued`.
 
     Arguments as of `match_units`.
     """
@@ -177,7 +177,7 @@ def units_are_sound(
         for i in range(bounds[piece], bounds[piece + 1]):
             at = base + _UNIT * i
             offset, size, tags = i64(at), i32(at + _UNIT_SIZE), i64(at + _UNIT_TAGS)
-            if offset < low or offset >= high or size <= 0:
+            if offset < low or offset > last or size <= 0:
                 continue
             if offset == 0 and size == PRE_BLANK_SIZE and tags == 0:
                 continue

@@ -44,12 +44,13 @@ class ExtUnits:
 
     def tags_codes(
         self, topic: str, queue_id: int, addresses: NDArray[np.int64]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """For each address whether a unit lies there, and its tags code (0 where none does)."""
-        known, tags, _ = self.of(topic, queue_id)
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+        """For each address whether a unit lies there, its tags code and its store timestamp (0 where none does)."""
+        known, tags, times = self.of(topic, queue_id)
         if not known.size:
-            return np.zeros(addresses.shape, np.bool_), np.zeros(addresses.shape, np.int64)
+            none = np.zeros(addresses.shape, np.int64)
+            return np.zeros(addresses.shape, np.bool_), none, none
         at = np.searchsorted(known, addresses)
         at[at == known.size] = 0
         found = known[at] == addresses
-        return found, np.where(found, tags[at], 0)
+        return found, np.where(found, tags[at], 0), np.where(found, times[at], 0)

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from rocket_columnar.index_file import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_index_files", "check_queue_files", "empty_file", "size_of", "stray", "usual_size"]
+__all__ = [
+    "check_ext_files",
+    "check_index_files",
+    "check_queue_files",
+    "empty_file",
+    "size_of",
+    "stray",
+    "usual_size",
+]
 
 
 _LOOKS, _MOMENT = 10, 0.02
@@ -110,6 +118,17 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
             )
 
 
+def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
+    """One length for all ext files of a store: they are loaded as any queue's (`ConsumeQueueExt.load` 252-256)."""
+    sizes = _sizes(files)
+    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    for file, size in sizes:
+        if size != usual:
+            text = f"found {size:,} bytes, expected {usual:,} as the other ext files have: a broker that uses them refuses to start"
+            cure = "copy the file from a replica: what it held cannot be made again"
+            report(finding("queue.size", file.name, min(size, usual), text, cure=cure))
+
+
 def check_index_files(
     headers: Sequence[tuple[StoreFile, IndexHeader]],
     log_end: int | None,
@@ -160,12 +179,21 @@ def check_index_files(
             text = f"found an index count of {header.index_count:,}, expected at most {room:,}, for which there is room"
             report(finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text))
         elif header.index_count <= 1:
-            report(empty_file(file, last=number == len(headers) - 1))
+            report(empty_file(file, header, last=number == len(headers) - 1))
     return [file for file, size in sizes.items() if size == usual]
 
 
-def empty_file(file: StoreFile, *, last: bool) -> Finding:
-    """An index file without entries; as the last one it is where the next put goes, and no more than worth a note."""
+def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
+    """An index file that counts no entries; as the last one it is where the next put goes, and no more than worth a note.
+
+    A count of slots that is not that of a first put under way (IDX-PUT-11) tells that there are entries.
+    """
+    if header.index_count < 0 or header.hash_slot_count > 1:
+        text = (
+            f"found an index count of {header.index_count:,}, and a slot count of {header.hash_slot_count:,}: "
+            "the file's entries are not found, and are overwritten"
+        )
+        return finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text)
     text = "found a file without entries"
     if last:
         text += ": the next put goes into it"

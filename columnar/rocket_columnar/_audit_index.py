@@ -99,7 +99,7 @@ def check_content(
     """
     state = windows.state
     if state.written <= 1 and state.header.index_count <= 1:
-        report(empty_file(file, last=last))
+        report(empty_file(file, state.header, last=last))
         return True
     count = used_count(state)
     put = live and not state.moving and count == max(state.header.index_count, 1) + 1

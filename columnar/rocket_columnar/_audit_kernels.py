@@ -90,7 +90,7 @@ def match_units(
     tags: Any,
     places: Any,
     low: int,
-    high: int,
+    last: int,
     of_topic: Any,
     of_queue: Any,
     of_size: Any,
@@ -111,7 +111,7 @@ def match_units(
             offset, size = offsets[i], sizes[i]
             if (
                 offset < low
-                or offset >= high
+                or offset > last
                 or size <= 0
                 or (offset == 0 and size == _PRE_BLANK and tags[i] == 0)
             ):
@@ -148,7 +148,7 @@ def match_entries(  # noqa: C901, PLR0912 - one entry, test after test
     previous: Any,
     places: Any,
     low: int,
-    high: int,
+    last: int,
     of_time: Any,
     key_start: Any,
     key_hash: Any,
@@ -168,7 +168,7 @@ def match_entries(  # noqa: C901, PLR0912 - one entry, test after test
             offset, key = offsets[i], hashes[i]
             if (
                 offset < low
-                or offset >= high
+                or offset > last
                 or (offset == 0 and key == 0 and diffs[i] == 0 and previous[i] == 0)
             ):
                 flags[i] = OUTSIDE

@@ -53,6 +53,11 @@ class Range:
     log: int | None
     exact: bool
 
+    @property
+    def last(self) -> int:
+        """Physical offset of its last byte; of the last range the greatest one there is."""
+        return self.end if self.end == _MAX else self.end - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -191,7 +191,7 @@ def _check_units(
     """Every unit that points into the range; which records have one in their queue."""
     range_, every = result.range, frames.all
     queued = np.zeros(every.phy_offset.size, np.uint8)
-    met = queues.meeting(range_.begin, range_.end)
+    met = queues.meeting(range_.begin, range_.last)
     pieces = Pieces.read(plan, queues, met, UNITS, QUEUE_UNIT.size, UNIT, ahead)
     if not pieces.files:
         return queued
@@ -217,7 +217,7 @@ def _check_units(
     if plan.large:
         from rocket_columnar._audit_entries import units_are_sound
 
-        known: tuple[Any, ...] = range_.begin, range_.end, every.phy_offset, *records, queued
+        known: tuple[Any, ...] = range_.begin, range_.last, every.phy_offset, *records, queued
         if units_are_sound(raw.view(np.uint8), *where, *known):
             return queued
         queued[:] = 0
@@ -233,7 +233,7 @@ def _check_units(
         tags,
         places,
         range_.begin,
-        range_.end,
+        range_.last,
         *records,
         flags,
         queued,
@@ -248,9 +248,9 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
     """Every entry that points into the range; which keys have one."""
     range_, every = result.range, frames.all
     seen = np.zeros(every.key_hash.size, np.uint8)
-    met = indexes.meeting(range_.begin, range_.end)
+    met = indexes.meeting(range_.begin, range_.last)
     if range_.number == 0:
-        met = indexes.meeting(-(1 << 63), range_.end)  # negative offsets are nobody's
+        met = indexes.meeting(-(1 << 63), range_.last)  # negative offsets are nobody's
     pieces = Pieces.read(plan, indexes, met, ENTRIES, INDEX_ENTRY.size, ENTRY)
     if not pieces.files:
         return seen
@@ -261,7 +261,7 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
     if plan.large and range_.number:  # of the first range, negative offsets are judged too
         from rocket_columnar._audit_entries import entries_are_sound
 
-        known: tuple[Any, ...] = range_.begin, range_.end, every.phy_offset, *records, seen
+        known: tuple[Any, ...] = range_.begin, range_.last, every.phy_offset, *records, seen
         if entries_are_sound(raw.view(np.uint8), *where, *known):
             return seen
         seen[:] = 0
@@ -279,7 +279,7 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
         previous,
         places,
         range_.begin,
-        range_.end,
+        range_.last,
         *records,
         flags,
         seen,

@@ -148,9 +148,9 @@ class Blocks:
             np.concatenate([empty, *(look.high for look in looks)]),
         )
 
-    def meeting(self, begin: int, end: int) -> list[tuple[int, int, int]]:
-        """Runs of blocks that point into a range: (look, first block, behind the last)."""
-        hits = np.flatnonzero((self.low < end) & (self.high >= begin))
+    def meeting(self, begin: int, last: int) -> list[tuple[int, int, int]]:
+        """Runs of blocks that point into a range up to `last`: (look, first block, behind the last)."""
+        hits = np.flatnonzero((self.low <= last) & (self.high >= begin))
         if not hits.size:
             return []
         breaks = np.flatnonzero((np.diff(hits) != 1) | (np.diff(self.owner[hits]) != 0)) + 1

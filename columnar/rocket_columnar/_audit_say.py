@@ -51,6 +51,12 @@ _UNITS: Final = {
         "the record there has another one: consumers that filter by tag get it wrongly, or not at all",
     ),
     "unit.address": _Saying("queue.tags_code", "tags_code", "no ext unit lies at that address"),
+    "unit.time": _Saying(
+        "queue.tags_code",
+        "tags_code",
+        "the ext unit at that address has another store time than the record: consumers that filter by SQL may miss it",
+        clause="CQ-EXT-1",
+    ),
     "unit.recovered": _Saying(
         "queue.tags_code",
         "tags_code",

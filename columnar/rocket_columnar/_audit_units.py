@@ -12,6 +12,7 @@ from rocket_spec.layout import QUEUE_UNIT
 from rocket_columnar._audit_ext import ExtUnits
 from rocket_columnar._audit_kernels import LOST, MOVED, NOT_OWN, OUTSIDE, SIZE, TAGS
 from rocket_columnar._audit_tail import appended_meanwhile
+from rocket_columnar._record import Record, check, parse_properties, tags_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -221,18 +222,44 @@ class Judge:
         elsewhere = not self.range.begin <= offset < self.range.end
         return elsewhere or self.copies.logical(int(self.places[row]), queue) is not None
 
+    def _have_tag(
+        self, places: NDArray[np.int64], tags: NDArray[np.int64], chosen: NDArray[np.bool_]
+    ) -> None:
+        """Leaves chosen only units whose tags code is the hash of their record's own tag."""
+        every = self.frames.all
+        if not chosen.any() or self.range.log is None:
+            return
+        log = self.plan.logs[self.range.log]
+        try:
+            with log.open() as reader:
+                for row in np.flatnonzero(chosen).tolist():
+                    at, size = int(every.phy_offset[places[row]]), int(every.size[places[row]])
+                    raw = reader.read(at - log.base_offset, size).tobytes()
+                    record = check(raw, 0)
+                    if isinstance(record, Record):
+                        pairs = parse_properties(raw[record.properties :][: record.properties_length])
+                        chosen[row] = tags_code(b"", pairs, 0) == tags[row]
+        except FileNotFoundError:  # expired meanwhile
+            return
+
     def _tags(self, file: StoreFile, rows: NDArray[np.int64], tagged: NDArray[np.bool_], mark: Any) -> None:
         tags = self.tags[rows]
         found_places = np.maximum(self.places[rows], 0)
         expected = self.frames.all.tags_code[found_places]
         addresses = tagged & (tags <= _LAST_ADDRESS)
-        known = np.ones(rows.size, np.bool_)
+        known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
         if addresses.any():
             ext = ExtUnits(self.plan.exts)
-            known[addresses], found = ext.tags_codes(file.topic or "", file.queue_id or 0, tags[addresses])
+            known[addresses], found, times = ext.tags_codes(
+                file.topic or "", file.queue_id or 0, tags[addresses]
+            )
             tagged[addresses] = ~known[addresses] | (found != expected[addresses])
+            stored = self.frames.all.store_timestamp[found_places[addresses]]
+            timed[addresses] = known[addresses] & (times != stored)
         delayed = self.frames.all.topic[found_places] == self.frames.names.numbers.get(_SCHEDULE, -1)
         recovered = delayed & tagged & known & ~addresses & (tags >= -_INT) & (tags < _INT)
+        self._have_tag(found_places, tags, recovered)
         mark("unit.tags", tagged & known & ~recovered)
         mark("unit.address", tagged & ~known)
+        mark("unit.time", timed & ~tagged)
         mark("unit.recovered", recovered)
