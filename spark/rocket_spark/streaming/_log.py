@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from rocket_columnar.decode import decode
-from rocket_spec.layout import RECORD_FIXED_V4
+from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_spark.sources._plan import LOG_BYTES, Piece, log_pieces
 from rocket_spark.streaming._loss import lost
@@ -23,13 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["LogTail"]
 
 _KEY: Final = "phy_offset"
+_LAST: Final = "last"
+_HEAD: Final = "head"
+_MAGICS: Final = (MESSAGE_MAGIC, BLANK_MAGIC)
 _SYS_FLAG: Final = 36
 _BODY_LENGTH: Final = 84
 _HOST_FLAGS: Final = (16, 32)
 
 
 class LogTail:
-    """The log that `files` make as they lie now; an offset is the physical offset of the next record."""
+    """The log that `files` make as they lie now; an offset is the physical offset of the next record.
+
+    With it go that of the last record read and a checksum of that one's head, which has its times: a log that was cut
+    off and written anew is known by another record there.
+    """
 
     def __init__(self, files: list[StoreFile]) -> None:
         self.files = files
@@ -42,17 +49,61 @@ class LogTail:
         """`start`; MalformedError, or where to go on, if the log does not reach so far back, or no longer so far."""
         first, last = self.files[0], self.files[-1]
         end = last.base_offset + last.size()
-        if first.base_offset <= start[_KEY] <= end:
+        if first.base_offset <= start[_KEY] <= end and self._is_same(start):
             return start
         if start[_KEY] < first.base_offset:
-            if fail_on_loss:
-                raise lost(
-                    first, f"the log before {first.base_offset:,} gone", f"all from {start[_KEY]:,} on"
-                )
-            return self.first()
+            found, expected = f"the log before {first.base_offset:,} gone", f"all from {start[_KEY]:,} on"
+        elif start[_KEY] <= end:
+            found = f"another record at {start[_LAST]:,}, or none"
+            expected = f"the one that was read last, before {start[_KEY]:,}"
+        else:
+            found, expected = f"the end of the log at {end:,}", f"one behind {start[_KEY]:,}"
         if fail_on_loss:
-            raise lost(last, f"the end of the log at {end:,}", f"one behind {start[_KEY]:,}")
-        return self.last({_KEY: last.base_offset}, None, None)
+            raise lost(first if start[_KEY] < first.base_offset else last, found, expected)
+        if start[_KEY] < first.base_offset:
+            return self.first()
+        now = self.last(self.first(), None, None)
+        return now if now[_KEY] <= start[_KEY] else {_KEY: self._next(start[_KEY])}
+
+    def _is_same(self, start: dict[str, int]) -> bool:
+        """Whether the record before `start` is the one that was read, as far as is known."""
+        at = start.get(_LAST)
+        file = None if at is None else self._file(at)
+        return at is None or file is None or self._head(file, at, start[_KEY]) == start[_HEAD]
+
+    def _file(self, offset: int) -> StoreFile | None:
+        """The file with a physical offset."""
+        for file in reversed(self.files):
+            if file.base_offset <= offset:
+                return file if offset < file.base_offset + file.size() else None
+        return None
+
+    def _head(self, file: StoreFile, begin: int, end: int) -> int:
+        """A checksum of a record's head."""
+        with file.open() as reader:
+            at = begin - file.base_offset
+            length = min(_BODY_LENGTH, end - begin, reader.size - at)
+            return crc32(reader.read(at, length).tobytes()) if length > 0 else 0
+
+    def _next(self, begin: int) -> int:
+        """Where the first record from `begin` on lies; there is one."""
+        for file in self.files:
+            if file.base_offset + file.size() > begin:
+                span = max(begin, file.base_offset), 1 << 62
+                for _, batch in decode(
+                    [file],
+                    tables=["commit_log"],
+                    columns=["phy_offset"],
+                    log_range=span,
+                    limit=1,
+                    on_gap=lambda _: None,
+                ):
+                    return int(batch.column("phy_offset")[0].as_py())
+        return begin
+
+    def _behind(self, file: StoreFile, last: int, end: int) -> dict[str, int]:
+        """The offset behind a record."""
+        return {_KEY: end, _LAST: last, _HEAD: self._head(file, last, end)}
 
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
         """Behind the last whole record, or behind the last one that keeps to the limits (but the first does)."""
@@ -60,31 +111,41 @@ class LogTail:
         files = [file for file in self.files if file.base_offset + file.size() > start]
         if max_rows is None and max_bytes is None:
             for file in reversed(files):
-                end = self._end(file, max(start, file.base_offset), None, None)[1]
+                _, last, end = self._end(file, max(start, file.base_offset), None, None)
                 if end is not None:
-                    return {_KEY: end}
+                    return self._behind(file, last, end)
             return begin
-        found = start
+        found, reached = start, begin
         for file in files:
             room = None if max_bytes is None else max_bytes - (found - start)
             if (room is not None and room <= 0) or max_rows == 0:
                 break
             first = max(start, file.base_offset)
-            count, end = self._end(file, first, max_rows, room)
+            count, last, end = self._end(file, first, max_rows, room)
             if end is None and room is not None and found == start:
-                count, end = self._end(file, first, 1, None)  # behind a gap that is longer than the limit
+                count, last, end = self._end(
+                    file, first, 1, None
+                )  # behind a gap that is longer than the limit
             if end is None:
                 continue
             if room is not None and end - start > (max_bytes or 0) and found > start:
                 break
-            found = end
+            found, reached = end, self._behind(file, last, end)
             max_rows = None if max_rows is None else max_rows - count
-        return {_KEY: found}
+        return reached
+
+    def least(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+        """The offset that comes first."""
+        return min(one, other, key=lambda offset: offset[_KEY])
+
+    def greatest(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+        """The offset that comes last."""
+        return max(one, other, key=lambda offset: offset[_KEY])
 
     def _end(
         self, file: StoreFile, begin: int, max_rows: int | None, max_bytes: int | None
-    ) -> tuple[int, int | None]:
-        """Records of one file from `begin` on that keep to the limits: how many, and where the last of them ends."""
+    ) -> tuple[int, int, int | None]:
+        """Records of one file from `begin` on that keep to the limits: how many, where the last begins, and ends."""
         stop = 1 << 62 if max_bytes is None else begin + max_bytes
         batches = decode(
             [file],
@@ -94,7 +155,7 @@ class LogTail:
             limit=max_rows,
             on_gap=lambda _: None,  # the rows of this part will tell of it
         )
-        count, end, last = 0, None, begin
+        count, end, last, before = 0, None, begin, begin
         for _, batch in batches:
             starts = batch.column("phy_offset").to_numpy()
             ends = starts + batch.column("size").to_numpy()
@@ -104,22 +165,26 @@ class LogTail:
                 starts, ends = starts[:keep], ends[:keep]
             if len(ends):
                 count += len(ends)
+                before = int(starts[-2]) if len(starts) > 1 else last
                 last, end = int(starts[-1]), int(ends[-1])
         if end is not None and not self._is_whole(file, last, end):
-            end = last if last > begin else None
+            last, end = before, last if last > begin else None
             count -= 1
-        return count, end
+        return count, last, end
 
     def _is_whole(self, file: StoreFile, begin: int, end: int) -> bool:
-        """Whether the record is written to its end: something follows it, or its body and properties are there.
+        """Whether the record is written to its end: another or a blank follows, or its body and properties are there.
 
-        A record is written from its first byte to its last. Its lengths have been checked; what may still be
+        What is left of a longer one, which a broker wrote when it was killed, may follow, too. A record is written from its first byte to its last. Its lengths have been checked; what may still be
         missing is the end of the body (then its checksum is wrong), of the topic or of the properties (then zeros
         lie there).
         """
         with file.open() as reader:
             at, behind = begin - file.base_offset, end - file.base_offset
-            if behind + 8 > reader.size or reader.read(behind, 8).any():
+            if behind + 8 > reader.size:
+                return True
+            (magic,) = struct.unpack(">4xi", reader.read(behind, 8).tobytes())
+            if magic in _MAGICS:
                 return True
             data = reader.read(at, end - begin).tobytes()
         (flags,) = struct.unpack_from(">i", data, _SYS_FLAG)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
@@ -11,7 +11,7 @@ from rocket_spark.sources._plan import Piece
 from rocket_spark.streaming._loss import lost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rocket_columnar.store import StoreFile
 
@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 __all__ = ["QueueTail"]
 
 _UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
+_NO_UNIT: Final = np.zeros(QUEUE_UNIT.size, np.uint8)
 _CHUNK: Final = 1 << 16
+_MARK: Final = "/phy_offset"
+"""Behind a queue's name: what the last unit read points to."""
 
 
 class QueueTail:
-    """The queues among `files` as they lie now; an offset is a number of units from the queue's beginning."""
+    """The queues among `files` as they lie now; an offset is a number of units from the queue's beginning.
+
+    With it goes what the last unit read points to: a queue that was cut off and written anew is known by that.
+    """
 
     def __init__(self, files: list[StoreFile]) -> None:
         self.queues: dict[str, list[StoreFile]] = {}
@@ -40,27 +46,35 @@ class QueueTail:
         begin = dict(start)
         for name, first in self.first().items():
             files = self.queues[name]
-            at = begin.setdefault(name, first)
+            at, mark = begin.setdefault(name, first), begin.get(name + _MARK)
             if at < first:
                 if fail_on_loss:
                     raise lost(files[0], f"units of {name} before {first:,} gone", f"all from {at:,} on")
                 begin[name] = first
-            elif at > first and not self._is_written(files, at - 1):
+            elif at > first and (unit := self._unit(files, at - 1)) is not None:
+                if unit["size"] > 0 and (mark is None or unit["phy_offset"] == mark):
+                    continue
                 end = self._end(files, first)
                 if end < at and fail_on_loss:
                     raise lost(files[-1], f"the end of {name} at unit {end:,}", f"one behind {at:,}")
+                if unit["size"] > 0 and fail_on_loss:
+                    found = f"unit {at - 1:,} of {name} at physical offset {unit['phy_offset']:,}"
+                    raise lost(files[-1], found, f"the one that was read last, at {mark:,}")
                 begin[name] = min(end, at)
+            else:
+                continue
+            begin.pop(name + _MARK, None)
         return begin
 
-    def _is_written(self, files: list[StoreFile], number: int) -> bool:
-        """Whether the unit of that number has a size."""
+    def _unit(self, files: list[StoreFile], number: int) -> Any:
+        """The unit of that number; None where its file is gone."""
         for file in reversed(files):
             at = number * QUEUE_UNIT.size - file.base_offset
             if at >= 0:
                 with file.open() as reader:
                     held = at + QUEUE_UNIT.size <= reader.size
-                    return held and bool((reader.read(at, QUEUE_UNIT.size).view(_UNIT)["size"] > 0)[0])
-        return True
+                    return (reader.read(at, QUEUE_UNIT.size) if held else _NO_UNIT).view(_UNIT)[0]
+        return None
 
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
         """Behind the last valid unit of each queue, or a share of what there is that keeps to the limits."""
@@ -72,7 +86,7 @@ class QueueTail:
         there = {name: end - begin[name] for name, end in ends.items()}
         total = sum(there.values())
         if most is None or total <= most:
-            return ends
+            return self._marked(begin, ends)
         most = max(1, most)
         share = {name: most * count // total for name, count in there.items()}
         left = most - sum(share.values())
@@ -80,7 +94,22 @@ class QueueTail:
             more = min(left, there[name] - share[name])
             share[name] += more
             left -= more
-        return {name: begin[name] + share[name] for name in ends}
+        return self._marked(begin, {**ends, **{name: begin[name] + count for name, count in share.items()}})
+
+    def _marked(self, begin: dict[str, int], end: dict[str, int]) -> dict[str, int]:
+        """`end` with what the last unit of each queue that goes on points to."""
+        for name, files in self.queues.items():
+            if end[name] > begin[name] and (unit := self._unit(files, end[name] - 1)) is not None:
+                end[name + _MARK] = int(unit["phy_offset"])
+        return end
+
+    def least(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+        """Of each queue of `one` the offset that comes first."""
+        return _chosen(one, other, lambda mine, theirs: mine <= theirs)
+
+    def greatest(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+        """Of each queue of `one` the offset that comes last."""
+        return _chosen(one, other, lambda mine, theirs: mine >= theirs)
 
     def _end(self, files: list[StoreFile], begin: int) -> int:
         """Behind the last valid unit from `begin` on (what 4.9.3's recover takes: offset >= 0, size > 0)."""
@@ -106,7 +135,7 @@ class QueueTail:
 
     def pieces(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[Piece]:
         """The units between two offsets; MalformedError where a queue is gone with some of them."""
-        for name, stop in end.items():
+        for name, stop in _numbers(end):
             if name not in self.queues and stop > begin.get(name, 0):
                 raise lost(
                     next(iter(self.queues.values()))[0],
@@ -121,3 +150,18 @@ class QueueTail:
                 stop = min(count, end.get(name, begin[name]) - base)
                 for start in range(first, stop, asked.max_partition_rows):
                     yield Piece(file, (start, min(start + asked.max_partition_rows, stop)))
+
+
+def _numbers(offsets: dict[str, int]) -> list[tuple[str, int]]:
+    return [(name, value) for name, value in offsets.items() if not name.endswith(_MARK)]
+
+
+def _chosen(
+    one: dict[str, int], other: dict[str, int], is_mine: Callable[[int, int], bool]
+) -> dict[str, int]:
+    """Queue by queue, each with its mark."""
+    chosen: dict[str, int] = {}
+    for name, value in _numbers(one):
+        held = one if is_mine(value, other.get(name, value)) else other
+        chosen |= {key: held[key] for key in (name, name + _MARK) if key in held}
+    return chosen

@@ -1,7 +1,7 @@
 """What Spark asks of a stream.
 
-An offset says how far everything has been read: `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
-consume queues. Spark keeps it in the query's checkpoint and asks for exactly the rows between two of them, also
+An offset says how far everything has been read - `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
+consume queues - and what was read last. Spark keeps it in the query's checkpoint and asks for exactly the rows between two of them, also
 after a restart, so that none is lost or comes twice. An offset lies behind the last whole record or unit; what is
 being written waits for a later trigger.
 """
@@ -95,8 +95,8 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin = tail.checked(start, fail_on_loss=self.fail_on_loss)
         end = tail.last(begin, self.max_rows if limited else None, self.max_bytes if limited else None)
         if self.target is not None:
-            end = {name: min(value, self.target.get(name, begin[name])) for name, value in end.items()}
-        return {name: max(value, begin.get(name, value)) for name, value in end.items()}
+            end = tail.least(end, {**begin, **self.target})
+        return tail.greatest(end, begin)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """What is there now is all that the query will read."""
