@@ -28,7 +28,6 @@ _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _AT_ONCE: Final = 1 << 20  # entries, whatever the size of the file
 _LOOKS: Final = 3
 _MOST: Final = 10_000  # entries that are asked for again one by one
-_OFFSET: Final = 42  # bits of an offset that tell entries of one hash apart: 4 TB
 
 
 def check_selects(
@@ -81,8 +80,8 @@ def _lost(
     """Numbers of the entries that a query of their hash does not come to."""
     asked, ranks = np.unique(hashes, return_inverse=True)
     hits = index.select_many(asked, _ALL, _LONG_MIN, _LONG_MAX)
-    found = _marks(np.repeat(np.arange(asked.size), np.diff(hits.bounds)), hits.phy_offsets)
-    lost = np.flatnonzero(~np.isin(_marks(ranks, offsets), found))
+    found = np.repeat(np.arange(asked.size), np.diff(hits.bounds)), hits.phy_offsets
+    lost = np.flatnonzero(~_are_among((ranks, offsets), found))
     if not lost.size:
         return lost
     return numbers[lost[_still_lost(index, hashes[lost], offsets[lost])]]
@@ -99,6 +98,20 @@ def _still_lost(index: IndexFile, hashes: NDArray[np.int32], offsets: NDArray[np
     return lost
 
 
-def _marks(ranks: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One number for each pair of a hash, by its rank, and an offset."""
-    return ranks << _OFFSET | offsets & ((1 << _OFFSET) - 1)
+def _are_among(
+    asked: tuple[NDArray[np.int64], NDArray[np.int64]], found: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> NDArray[np.bool_]:
+    """Which pairs of a hash, by its rank, and an offset are among others; each pair becomes one number for it."""
+    (ranks, offsets), (others, hits) = asked, found
+    if not offsets.size:
+        return np.zeros(0, np.bool_)
+    low, high = int(offsets.min()), int(offsets.max())
+    if (high - low + 1) * (int(ranks.max()) + 1) > _LONG_MAX:  # so far apart that they go by rank, too
+        known = np.unique(offsets)
+        places = np.searchsorted(known, hits)
+        there = known[places % known.size] == hits
+        others, hits = others[there], places[there]
+        offsets, low, high = np.searchsorted(known, offsets), 0, known.size - 1
+    near = (hits >= low) & (hits <= high)
+    step = high - low + 1
+    return np.isin(ranks * step + (offsets - low), others[near] * step + (hits[near] - low))
