@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rocket_columnar._compiled_bytes import (
+    SLACK,
     address,
     byte,
     find,
@@ -19,23 +20,25 @@ from rocket_columnar._compiled_bytes import (
     i64,
     is_ascii,
     lowest,
+    pread,
     spaces,
     text_16,
     until,
 )
 from rocket_columnar._compiled_bytes import marks as twos
-from rocket_columnar._compiled_log import frame
+from rocket_columnar._compiled_log import check_bodies, frame
 from rocket_columnar._numba import inlined, jit, long
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DONE", "FULL", "LEFT", "TOPIC", "free_place", "scan"]
+__all__ = ["DONE", "FULL", "LEFT", "READ", "TOPIC", "free_place", "scan"]
 
-DONE, TOPIC, LEFT, FULL = range(4)
+DONE, TOPIC, LEFT, FULL, READ = range(5)
 """Why a scan stopped: the window has no further whole record that verifies, or the range ends; the topic at
 `info[0]`, `info[1]` bytes long, is new; the row is there but for its keys and tags code, its properties at `info[2]`,
-`info[3]` bytes long, the record `info[4]` bytes long, its topic's place `info[5]`; there is no room."""
+`info[3]` bytes long, the record `info[4]` bytes long, its topic's place `info[5]`; there is no room; the window has to
+be read."""
 
 _ONE: Final = np.uint64(1)
 
@@ -118,7 +121,7 @@ def free_place(
 
 
 @jit
-def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
+def _scan(  # noqa: C901, D417, PLR0912, PLR0915 - one pass over the bytes; the other arguments as with `scan`
     window: NDArray[np.uint8],
     size: int,
     at: int,
@@ -127,11 +130,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
     position: int,
     topics: tuple[Any, ...],
     seconds: NDArray[np.int64],
-    longs: NDArray[np.int64],
-    ints: NDArray[np.int32],
-    marks: NDArray[np.int8],
-    bodies: NDArray[np.int64],
-    hashes: NDArray[np.int32],
+    rows: tuple[Any, ...],
     info: NDArray[np.int64],
     row: int,
     used: int,
@@ -145,22 +144,12 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         stop: where the last one begins at most, excluded.
         room: what the file has from `at` on.
         position: physical offset of `at`.
-        topics: table, pool and bounds of the known ones; of each its number, the hash code of what precedes its
-            keys, and whether it is that of delayed messages.
-        seconds: of the delay levels.
-        longs: rows of offset, logical offset, store timestamp, tags code.
-        ints: rows of size, topic, queue id, number of keys.
-        marks: rows of transaction type, whether it is dispatched, whether it names queues for multi-dispatch.
-        bodies: rows of place, length and checksum of the body; empty where nobody asks.
-        hashes: of keys.
-        info: filled where Python has to go on.
-        row: the first to fill.
-        used: how many hashes there are.
 
     Returns:
         Why it stopped, where the next record begins, the next row, and how many hashes there are.
     """
     table, pool, bounds, numbers, codes, scheduled = topics
+    longs, ints, marks, hashes, bodies, _ = rows
     known = address(table), len(table) - 1, address(pool), address(bounds)
     base = address(window)
     at, size, stop = at + base, size + base, stop + base
@@ -269,3 +258,85 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
         room -= total
         position += total
     return DONE, at - base, row, used
+
+
+@jit
+def scan(
+    descriptor: int,
+    window: NDArray[np.uint8],
+    held: NDArray[np.int64],
+    position: int,
+    end: int,
+    size: int,
+    base: int,
+    topics: tuple[Any, ...],
+    seconds: NDArray[np.int64],
+    rows: tuple[Any, ...],
+    crc: NDArray[np.uint32],
+    info: NDArray[np.int64],
+    row: int,
+    used: int,
+) -> tuple[int, int, int, int]:
+    """Records of an open file, one window of it after the other.
+
+    Args:
+        descriptor: of the file; -1 where each window has to be read by Python.
+        window: bytes of the file, and `SLACK` more.
+        held: where they begin and end in the file.
+        position: where the first record begins in the file.
+        end: where the last one begins at most, excluded.
+        size: of the file.
+        base: physical offset of its first byte.
+        topics: table, pool and bounds of the known ones; of each its number, the hash code of what precedes its
+            keys, and whether it is that of delayed messages.
+        seconds: of the delay levels.
+        rows: rows of offset, logical offset, store timestamp, tags code; of size, topic, queue id, number of keys; of
+            transaction type, whether it is dispatched, whether it names queues for multi-dispatch; hashes of keys; rows
+            of place, length and checksum of the body, none where nobody asks; whether the body has its checksum.
+        crc: the table of the checksum.
+        info: filled where Python has to go on.
+        row: the first to fill.
+        used: how many hashes there are.
+
+    Returns:
+        Why it stopped, where the next record begins in the file, the next row, and how many hashes there are.
+    """
+    bodies, good = rows[4], rows[5]
+    while True:
+        if not held[0] <= position < held[1]:
+            length = min(len(window) - SLACK, size - position)
+            held[0] = held[1] = 0
+            if pread(descriptor, address(window), length, position) != length:
+                return READ, position, row, used
+            held[0], held[1] = position, position + length
+        first = row
+        begin, stop = held[0], held[1]
+        why, at, row, used = _scan(
+            window,
+            stop - begin,
+            position - begin,
+            end - begin,
+            size - position,
+            base + position,
+            topics,
+            seconds,
+            rows,
+            info,
+            row,
+            used,
+        )
+        if bodies.shape[1]:
+            last = row + (why == LEFT)
+            check_bodies(
+                window,
+                bodies[0, first:last],
+                bodies[1, first:last],
+                bodies[2, first:last],
+                crc,
+                good[first:last],
+            )
+        moved = begin + at > position
+        position = begin + at
+        if why != DONE or position >= end or not (moved or begin < position):
+            return why, position, row, used
+        held[0] = held[1] = 0  # the record goes on behind the window

@@ -34,31 +34,38 @@ def check_missing(
 ) -> NDArray[np.int8]:
     """Records without a unit and keys without an entry; where each record lies: BEFORE, NEWEST or AFTER."""
     every = frames.all
-    has_unit = queued != 0
-    absent = np.flatnonzero(seen == 0)
-    has_entry = every.key_count > 0
-    if absent.size:
+    has_unit, has_key = queued != 0, every.key_count > 0
+    has_entry = has_key
+    absent = np.empty(0, np.int64)
+    if not seen.all():
+        absent = np.flatnonzero(seen == 0)
+        has_entry = has_key.copy()
         key_frame = np.repeat(np.arange(every.phy_offset.size), every.key_count)
         has_entry[:] = False
         has_entry[key_frame[seen != 0]] = True
     where = np.zeros(every.phy_offset.size, np.int8)
-    indexed = np.flatnonzero(has_entry)[-1:]
-    result.indexed = bool(indexed.size)
-    where[int(indexed[0]) if indexed.size else 0 :] = NEWEST  # its last keys may be on their way
-    dispatched = np.flatnonzero(has_unit | has_entry)[-1:]
-    behind = int(dispatched[0]) + 1 if dispatched.size else 0
-    if dispatched.size:
-        result.dispatched = int(every.phy_offset[dispatched[0]])
+    indexed = _behind_last(has_entry)
+    result.indexed = indexed > 0
+    where[max(indexed - 1, 0) :] = NEWEST  # its last keys may be on their way
+    behind = max(indexed, _behind_last(has_unit))
+    if behind:
+        result.dispatched = int(every.phy_offset[behind - 1])
     where[behind:] = AFTER
-    due = np.flatnonzero((every.queued | (every.key_count > 0))[behind:])
+    wanted = every.queued
+    due = np.flatnonzero((wanted | has_key)[behind:])
     if due.size:
         result.due = int(due.size), int(every.phy_offset[behind + due[0]])
-    lacking = np.flatnonzero(every.queued & ~has_unit)
-    if lacking.size:
-        _missing_units(plan, frames, lacking, where, result)
+    lacking = wanted & ~has_unit
+    if lacking.any():
+        _missing_units(plan, frames, np.flatnonzero(lacking), where, result)
     if absent.size:
         _missing_keys(every, key_frame, absent, where, result)
     return where
+
+
+def _behind_last(flags: NDArray[np.bool_]) -> int:
+    """One more than the place of the last that is set; 0 where none is."""
+    return flags.size - int(np.argmax(flags[::-1])) if flags.any() else 0
 
 
 def _missing_keys(

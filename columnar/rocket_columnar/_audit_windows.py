@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rocket_columnar import _compiled_log
-from rocket_columnar._audit_compiled import DONE, LEFT, TOPIC, free_place, scan
+from rocket_columnar._audit_compiled import LEFT, READ, TOPIC, free_place, scan
 from rocket_columnar._audit_scan import ROLLBACK, Requests, TopicNames, index_keys, topic_code
 from rocket_columnar._compiled_bytes import SLACK
 from rocket_columnar._record import DELAY_SECONDS, clean_utf8, parse_properties, tags_code
 from rocket_columnar.hashing import hash_keys
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rocket_columnar._read import Reader
 
 __all__ = ["Windows"]
@@ -68,6 +66,39 @@ class _Topics:
         scheduled[number] = raw == _SCHEDULE
 
 
+class Rows:
+    """Room for the records of a range; fresh memory costs the system more than reading into it."""
+
+    def __init__(self, count: int, *, check_crc: bool) -> None:
+        self.arrays = (
+            np.empty((4, count), np.int64),
+            np.empty((4, count), np.int32),
+            np.empty((3, count), np.int8),
+            np.empty(min(_KEYS, 3 * count + (1 << 15)), np.int32),
+            np.empty((3, count if check_crc else 0), np.int64),
+            np.ones(count, np.bool_),
+        )
+
+    def requests(self, count: int, used: int) -> Requests:
+        """The first records, with so many keys, as they lie in this room."""
+        longs, ints, marks, hashes, _, good = self.arrays
+        return Requests(
+            phy_offset=longs[0, :count],
+            size=ints[0, :count],
+            topic=ints[1, :count],
+            queue_id=ints[2, :count],
+            queue_offset=longs[1, :count],
+            tags_code=longs[3, :count],
+            dispatched=marks[1, :count].view(np.bool_),
+            store_timestamp=longs[2, :count],
+            transaction=marks[0, :count],
+            crc_ok=good[:count],
+            copied=marks[2, :count].view(np.bool_),
+            key_count=ints[3, :count],
+            key_hash=hashes[:used],
+        )
+
+
 class Windows:
     """The scan of one file: its window, used again and again, and the topics known so far."""
 
@@ -75,95 +106,57 @@ class Windows:
         self._reader = reader
         self._base = base_offset
         self._window = np.empty(_WINDOW + SLACK, np.uint8)
-        self._begin = self._end = 0
+        self._held = np.zeros(2, np.int64)
         self._topics = _Topics(names)
         self._info = np.zeros(6, np.int64)
-        self._crc = _compiled_log.crc_table() if check_crc else None
+        self._check_crc = check_crc
+        self._crc = _compiled_log.crc_table() if check_crc else np.empty((0, 256), np.uint32)
 
-    def run(  # noqa: C901 - one branch for each reason to stop
-        self, position: int, end: int
-    ) -> tuple[Requests | None, int]:
+    def run(self, position: int, end: int) -> tuple[Requests | None, int]:
         """Requests of the records from `position` on that begin before `end`, at most as many as a batch takes.
 
         Returns:
             The requests, and where the next record begins; None where none verifies that fits into a window.
         """
-        rows = min(_ROWS, (end - position) // 91 + 1)
-        longs, ints = np.empty((4, rows), np.int64), np.empty((4, rows), np.int32)
-        marks, good = np.empty((3, rows), np.int8), np.ones(rows, np.bool_)
-        bodies = np.empty((3, rows if self._crc is not None else 0), np.int64)
-        hashes = np.empty(min(_KEYS, 3 * rows + (1 << 15)), np.int32)
-        row, used, checked = 0, 0, 0
+        rows = Rows(min(_ROWS, (end - position) // 91 + 1), check_crc=self._check_crc)
+        row, used = 0, 0
         while position < end:
-            if not self._begin <= position < self._end:
-                self._load(position)
-            why, at, row, used = scan(
+            why, position, row, used = scan(
+                self._reader.descriptor,
                 self._window,
-                self._end - self._begin,
-                position - self._begin,
-                end - self._begin,
-                self._reader.size - position,
-                self._base + position,
+                self._held,
+                position,
+                end,
+                self._reader.size,
+                self._base,
                 self._topics.arrays,
                 _SECONDS,
-                longs,
-                ints,
-                marks,
-                bodies,
-                hashes,
+                rows.arrays,
+                self._crc,
                 self._info,
                 row,
                 used,
             )
-            moved = self._begin + at > position
-            position = self._begin + at
-            if self._crc is not None:
-                self._check(bodies, good, checked, row)
-                checked = row
-            if why == TOPIC:
+            if why == READ:
+                self._load(position)
+            elif why == TOPIC:
                 begin, length = self._info[:2].tolist()
                 self._topics.add(self._window[begin : begin + length].tobytes())
             elif why == LEFT:
-                position, used = self._left(position, longs, ints, marks, hashes, row, used)
-                if self._crc is not None:
-                    self._check(bodies, good, row, row + 1)
+                position, used = self._left(position, rows, row, used)
                 row += 1
-                checked = row
-            elif why == DONE and position < end:
-                if not moved and self._begin == position:
-                    break
-                self._begin = self._end = 0  # the record goes on behind the window
-            elif why != DONE:
+            else:
                 break
-        if not row:
-            return None, position
-        return _requests(longs, ints, marks, good, hashes[:used], row), position
+        return rows.requests(row, used) if row else None, position
 
     def _load(self, position: int) -> None:
         length = min(_WINDOW, self._reader.size - position)
         self._reader.read_into(position, self._window[:length])
-        self._begin, self._end = position, position + length
+        self._held[:] = position, position + length
 
-    def _check(self, bodies: NDArray[np.int64], good: NDArray[np.bool_], begin: int, end: int) -> None:
-        """Holds the bodies of these rows, which lie in the window, against their checksums."""
-        assert self._crc is not None  # noqa: S101 - for the type checkers
-        if end > begin:
-            places, lengths = bodies[:2, begin:end].astype(np.int32)
-            _compiled_log.check_bodies(
-                self._window, places, lengths, bodies[2, begin:end], self._crc, good[begin:end]
-            )
-
-    def _left(
-        self,
-        position: int,
-        longs: NDArray[np.int64],
-        ints: NDArray[np.int32],
-        marks: NDArray[np.int8],
-        hashes: NDArray[np.int32],
-        row: int,
-        used: int,
-    ) -> tuple[int, int]:
+    def _left(self, position: int, rows: Rows, row: int, used: int) -> tuple[int, int]:
         """Fills what the loop left of a row; where the next record begins, and how many hashes there are."""
+        longs, ints, marks, hashes, *_ = rows.arrays
         begin, length, total, place = self._info[2:].tolist()
         raw = self._topics.items[place]
         pairs = parse_properties(self._window[begin : begin + length].tobytes())
@@ -175,28 +168,3 @@ class Windows:
         marks[2, row] = b"INNER_MULTI_DISPATCH" in pairs
         hashes[used : used + len(keys)] = hash_keys(keys)
         return position + total, used + len(keys)
-
-
-def _requests(
-    longs: NDArray[np.int64],
-    ints: NDArray[np.int32],
-    marks: NDArray[np.int8],
-    good: NDArray[np.bool_],
-    hashes: NDArray[np.int32],
-    count: int,
-) -> Requests:
-    return Requests(
-        phy_offset=longs[0, :count],
-        size=ints[0, :count],
-        topic=ints[1, :count],
-        queue_id=ints[2, :count],
-        queue_offset=longs[1, :count],
-        tags_code=longs[3, :count],
-        dispatched=marks[1, :count] != 0,
-        store_timestamp=longs[2, :count],
-        transaction=marks[0, :count],
-        crc_ok=good[:count],
-        copied=marks[2, :count] != 0,
-        key_count=ints[3, :count],
-        key_hash=hashes,
-    )

@@ -7,6 +7,7 @@ less than `SLACK`: what they work on ends in as many bytes more.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -37,6 +38,7 @@ __all__ = [
     "marks",
     "own_i32",
     "own_i64",
+    "pread",
     "same",
     "separators",
     "spaces",
@@ -190,6 +192,18 @@ _POWERS: Final = np.array([pow(31, 15 - place, 1 << 32) for place in range(16)] 
 def text_16(at: int, length: int) -> Any:
     """`String.hashCode` of at most 16 bytes of ASCII, as an unsigned number."""
     return _products(at, address(_POWERS) + 4 * (16 - length))
+
+
+if sys.platform == "win32":
+
+    @inlined
+    def pread(descriptor: int, to: int, length: int, offset: int) -> Any:  # noqa: ARG001
+        """There is none."""
+        return long(-1)
+
+else:
+    pread: Any = types.ExternalFunction("pread", types.intp(types.intc, types.intp, types.intp, types.int64))
+    """`pread(descriptor, to, length, offset)`: the system's own; how many bytes it read, -1 for an error."""
 
 
 @_intrinsic

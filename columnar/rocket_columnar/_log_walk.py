@@ -128,17 +128,29 @@ class Walk:
         """
         size = self.reader.size
         limit = size if stop is None else stop
+        near = min(
+            position + NARROW, limit
+        )  # where data and holes lie is asked for only behind that: it takes long
+        found, position = self._frame_in(position, near)
+        if found or position >= limit:
+            return position if found else size
         for begin, end in self.reader.extents(position):
-            position = max(position, begin - _BEFORE)
-            while position + _BLANK <= size and position < min(end, limit):
-                at = self.load(position, _BLANK)
-                hits = [hit for magic in _MAGICS if (hit := self.window.find(magic, at + 4)) >= 0]
-                if not hits:
-                    # A magic may lie across the window's end.
-                    position = max(position + 1, self.begin + len(self.window) - _BEFORE)
-                    continue
-                candidate = self.begin + min(hits) - 4
-                if self.is_blank(candidate) or isinstance(self.record(candidate), Record):
-                    return candidate
-                position = candidate + 1
+            found, position = self._frame_in(max(position, begin - _BEFORE), min(end, limit))
+            if found:
+                return position
         return size
+
+    def _frame_in(self, position: int, end: int) -> tuple[bool, int]:
+        """Whether a record or such a blank begins between two places, or in the same window; its place, or how far was looked."""
+        while position + _BLANK <= self.reader.size and position < end:
+            at = self.load(position, _BLANK)
+            hits = [hit for magic in _MAGICS if (hit := self.window.find(magic, at + 4)) >= 0]
+            if not hits:
+                # A magic may lie across the window's end.
+                position = max(position + 1, self.begin + len(self.window) - _BEFORE)
+                continue
+            candidate = self.begin + min(hits) - 4
+            if self.is_blank(candidate) or isinstance(self.record(candidate), Record):
+                return True, candidate
+            position = candidate + 1
+        return False, position

@@ -68,8 +68,10 @@ class Reader(ABC):
     """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
 
     `allocated` is how many bytes of it the disk holds at most, holes left out; `reached` is where the farthest read
-    ended.
+    ended; `descriptor` is the system's number of the open file, -1 where there is none.
     """
+
+    descriptor = -1
 
     def __init__(self, name: str, size: int, allocated: int) -> None:
         self.name = name
@@ -162,6 +164,7 @@ class _FileReader(Reader):
             name, status.st_size, min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))
         )
         self._file = os.fdopen(descriptor, "rb", buffering=0)
+        self.descriptor = descriptor
         self._lock = Lock()
 
     def close(self) -> None:
