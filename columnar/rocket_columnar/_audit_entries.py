@@ -108,13 +108,13 @@ def entries_are_sound(
     last: int,
     known: NDArray[np.int64],
     times: NDArray[np.int64],
-    key_start: NDArray[np.int64],
+    key_count: NDArray[np.int32],
     key_hash: NDArray[np.int32],
     seen: NDArray[np.uint8],
 ) -> bool:
     """Whether all entries that point into [low, last] are sound and in the order of the log; marks their keys in `seen`.
 
-    Arguments as of `match_entries`.
+    Arguments as of `match_entries`, but for `known`, where the records begin, and `key_count`, how many keys each has.
     """
     base = address(raw)
     place, key, stop, seconds = long(-1), long(0), long(0), long(0)
@@ -126,12 +126,14 @@ def entries_are_sound(
             if offset < low or offset > last:
                 continue
             if place < 0 or known[place] != offset:
+                key = stop
                 place += 1
                 while place < len(known) and known[place] < offset:
+                    key += key_count[place]
                     place += 1
                 if place == len(known) or known[place] != offset:
                     return False
-                key, stop = key_start[place], key_start[place + 1]
+                stop = key + key_count[place]
                 seconds = long(0)
                 if begin > 0 and times[place] > begin:
                     seconds = min((times[place] - begin) // 1000, 0x7FFFFFFF)

@@ -51,9 +51,13 @@ class Frames:
         self.names = names
         self._low = low
         self._compiled = compiled
-        self.key_start = np.zeros(every.phy_offset.size + 1, np.int64)
-        np.cumsum(every.key_count, out=self.key_start[1:])
         self._cells: NDArray[np.int32] | None = None
+
+    def key_start(self) -> NDArray[np.int64]:
+        """Where each record's keys begin, and behind the last one's."""
+        starts = np.zeros(self.all.phy_offset.size + 1, np.int64)
+        np.cumsum(self.all.key_count, out=starts[1:])
+        return starts
 
     def find(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """The place of the record at each offset, -1 where none begins there."""
@@ -257,12 +261,20 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
     raw = pieces.raw
     begins = [indexes.files[owner].header.begin_timestamp for owner in pieces.owners]
     where = pieces.bounds, np.array(pieces.firsts, np.int64), np.array(begins, np.int64)
-    records = every.store_timestamp, frames.key_start, every.key_hash
     if plan.large and range_.number:  # of the first range, negative offsets are judged too
         from rocket_columnar._audit_entries import entries_are_sound
 
-        known: tuple[Any, ...] = range_.begin, range_.last, every.phy_offset, *records, seen
-        if entries_are_sound(raw.view(np.uint8), *where, *known):
+        if entries_are_sound(
+            raw.view(np.uint8),
+            *where,
+            range_.begin,
+            range_.last,
+            every.phy_offset,
+            every.store_timestamp,
+            every.key_count,
+            every.key_hash,
+            seen,
+        ):
             return seen
         seen[:] = 0
     names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
@@ -280,7 +292,9 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
         places,
         range_.begin,
         range_.last,
-        *records,
+        every.store_timestamp,
+        frames.key_start(),
+        every.key_hash,
         flags,
         seen,
         compiled=plan.large,
