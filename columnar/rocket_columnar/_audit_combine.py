@@ -189,11 +189,8 @@ def _unsafe(plan: Plan, parts: Sequence[RangeResult], report: _Report) -> None:
 def _missing(
     plan: Plan, parts: Sequence[RangeResult], report: _Report
 ) -> tuple[dict[tuple[str, int], list[UnitRun]], list[KeyRun]]:
-    """Units and keys that are lost, those left out that dispatch has not come to yet: these are told as one note.
-
-    Where nothing is dispatched at all, nothing is late: the queues and the index are gone.
-    """
-    dispatched = max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1)
+    """Units and keys that are lost, those left out that dispatch has not come to yet: these are told as one note."""
+    dispatched = _dispatched_part(plan, parts)
     indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
     since = max((part.newest for part in parts if part.newest is not None), default=0) - _ON_THE_WAY
     units: dict[tuple[str, int], list[UnitRun]] = {}
@@ -223,6 +220,18 @@ def _missing(
         text = f"{count:,} keys of the newest records are in no index file yet, though their units are in the queues"
         report(finding("store.lag", *plan.at(on_the_way[0].begin), text))
     return units, keys
+
+
+def _dispatched_part(plan: Plan, parts: Sequence[RangeResult]) -> int:
+    """The last part with a record that is dispatched.
+
+    Where nothing is dispatched at all, nothing is late: the queues and the index are gone (-1). But a store in use whose
+    log has one file with records may have just begun, and any start would dispatch them all (0).
+    """
+    dispatched = max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1)
+    if plan.live and dispatched < 0 and len({part.range.log for part in parts if part.due[0]}) == 1:
+        return 0
+    return dispatched
 
 
 def _glue_unit(runs: list[UnitRun], run: UnitRun) -> None:

@@ -77,6 +77,15 @@ def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Pa
     assert [one.code for one in audit(tmp_path) if one.severity != "note"] == []
 
 
+def test_a_store_that_has_just_begun(tmp_path: Path) -> None:
+    log = put(tmp_path, f"commitlog/{0:020}", GROWN)
+    put(tmp_path, "abort", b"")
+    assert [one.code for one in audit(tmp_path)] == ["store.abort", "store.lag"]
+    log.write_bytes(FULL)
+    put(tmp_path, f"commitlog/{SIZE:020}", record(SIZE).ljust(SIZE, b"\0"))
+    assert [one.code for one in audit(tmp_path)] == ["store.abort", "queue.missing_unit"]
+
+
 @pytest.mark.parametrize("audited", [audit, quick])
 def test_a_queue_file_that_gets_its_length_a_moment_later(
     tmp_path: Path, audited: Callable[[Path], Iterable[Finding]]
