@@ -156,12 +156,12 @@ class Blocks:
         breaks = np.flatnonzero((np.diff(hits) != 1) | (np.diff(self.owner[hits]) != 0)) + 1
         starts = np.concatenate([[0], breaks])
         stops = np.append(breaks, hits.size) - 1
-        first, last = hits[starts], hits[stops]
+        first, newest = hits[starts], hits[stops]
         return list(
             zip(
                 self.owner[first].tolist(),
                 self.number[first].tolist(),
-                (self.number[last] + 1).tolist(),
+                (self.number[newest] + 1).tolist(),
                 strict=True,
             )
         )
