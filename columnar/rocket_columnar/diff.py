@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_spec.errors import UsageError
-from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, RECORD
+from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, RECORD
 
 from rocket_columnar._read import open_reader
 from rocket_columnar.decode import Gap, decode
-from rocket_columnar.geometry import resolve
+from rocket_columnar.geometry import GeometryGuess, resolve
 from rocket_columnar.store import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
     from rocket_spec.layout import Geometry, Layout
@@ -44,7 +44,15 @@ _DERIVED: Final = {
     "record": {"file", "crc_ok", "keys", "uniq_key", "tags", "tags_code"},
 }
 """Columns that no field of their own stands for."""
+_LAYOUTS: Final[dict[str, Layout]] = {
+    "header": INDEX_HEADER,
+    "entry": INDEX_ENTRY,
+    "unit": QUEUE_UNIT,
+    "record": RECORD,
+    "checkpoint": CHECKPOINT,
+}
 _ABSENT: Final = "absent"
+_BORN_V6, _STORE_V6 = 16, 32  # sys_flag: a host of 20 bytes (LOG-REC-2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class Difference:
             bytes differ that no field takes in: the first of them.
         number: which slot or entry, or the logical offset, address or physical offset; None where there is one only.
         field: name of the column.
-        offset: byte in the first file; None where the field's place varies.
+        offset: byte in the first file, or where the row begins in the one that has it; None where the field's place varies.
         first: value in the first file; None where it lacks the row.
         second: value in the second file.
     """
@@ -92,15 +100,20 @@ def diff(
     pair = _pair(Path(first), Path(second), kind)
     if pair[0].kind != pair[1].kind:
         raise UsageError(f"{first} is of kind {pair[0].kind}, {second} of kind {pair[1].kind}")
-    shape = None
-    if pair[0].kind == "index":
+    return _differences(pair, _geometry(pair, geometry) if pair[0].kind == "index" else None)
+
+
+def _geometry(pair: tuple[StoreFile, StoreFile], given: Geometry | None) -> Geometry:
+    """The geometry of both, or where one is damaged, or does not tell it, of the other."""
+    tries: list[Sequence[StoreFile]] = [pair, pair[:1], pair[1:]]
+    first: FormatError | UsageError | None = None
+    for files in tries:
         try:
-            shape = resolve(pair, geometry).geometry
-        except UsageError:
-            if geometry is not None:
-                raise
-            shape = resolve(pair[:1]).geometry
-    return _differences(pair, shape)
+            return resolve(files, given).geometry
+        except (MalformedError, UsageError) as error:
+            first = first or error
+    assert first is not None  # noqa: S101 - none of them returned
+    raise first
 
 
 def _pair(first: Path, second: Path, kind: str | None) -> tuple[StoreFile, StoreFile]:
@@ -185,7 +198,8 @@ def _batches(file: StoreFile, table: str, geometry: Geometry | None) -> Iterator
     def passed(_: Gap) -> None:
         """What does not verify has no fields."""
 
-    for _, batch in decode([file], tables=[table], geometry=geometry, on_gap=passed):
+    known = None if geometry is None else {file: GeometryGuess(geometry, "given", 1, "of the two files")}
+    for _, batch in decode([file], tables=[table], geometry=known, on_gap=passed):
         if batch.num_rows:
             yield batch
 
@@ -221,10 +235,10 @@ def _rows(
         if key is not None:
             first, second = _number(one.batch, key), _number(other.batch, key)
             if first < second:
-                yield from _alone(one.take_below(key, second), part, key, missing=1)
+                yield from _alone(one.take_below(key, second), part, key, base, geometry, missing=1)
                 continue
             if second < first:
-                yield from _alone(other.take_below(key, first), part, key, missing=0)
+                yield from _alone(other.take_below(key, first), part, key, base, geometry, missing=0)
                 continue
         count = min(one.batch.num_rows, other.batch.num_rows)
         if key is not None:
@@ -232,7 +246,7 @@ def _rows(
         yield from _compared((one.take(count), other.take(count)), part, key, base, geometry)
     for missing, rest in ((1, one), (0, other)):
         while rest.batch is not None and key is not None:
-            yield from _alone(rest.take(rest.batch.num_rows), part, key, missing=missing)
+            yield from _alone(rest.take(rest.batch.num_rows), part, key, base, geometry, missing=missing)
 
 
 def _number(rows: pa.RecordBatch, key: str) -> int:
@@ -247,12 +261,14 @@ def _same(first: Any, second: Any, count: int) -> int:
     return next((number for number, (a, b) in enumerate(pairs) if a != b), count)
 
 
-def _alone(rows: pa.RecordBatch, part: str, key: str, *, missing: int) -> Iterator[Difference]:
+def _alone(
+    rows: pa.RecordBatch, part: str, key: str, base: int, geometry: Geometry | None, *, missing: int
+) -> Iterator[Difference]:
     """Rows that only one file has."""
     for number in rows.column(key).to_pylist():
         shown: list[Any] = ["there", "there"]
         shown[missing] = _ABSENT
-        yield Difference(part, int(number or 0), part, None, *shown)
+        yield Difference(part, int(number or 0), part, _start(part, number, base, geometry), *shown)
 
 
 def _compared(
@@ -278,24 +294,50 @@ def _compared(
         for name in found[number]:
             first, second = (row.column(name)[number].as_py() for row in rows)
             offset = _offset(part, at, name, base, geometry)
+            if part == "record" and offset is None and at is not None:
+                offset = _varying(rows[0], number, name, int(at) - base)
             yield Difference(part, at, name, offset, first, second)
+
+
+def _start(part: str, number: int | None, base: int, geometry: Geometry | None) -> int | None:
+    """Byte of a file at which a row begins; of parts that there is one of the file's first."""
+    if number is None:
+        return 0
+    if part == "entry":
+        return None if geometry is None else geometry.entries_offset + INDEX_ENTRY.size * number
+    if part == "record":
+        return number - base
+    start = number - _LONG_MIN - base if number < _LONG_MIN >> 1 else number * QUEUE_UNIT.size - base
+    return start if start >= 0 else None
+
+
+def _varying(rows: pa.RecordBatch, number: int, field: str, start: int) -> int | None:
+    """Byte of a record's field that lies behind its hosts, body or topic; None for any other column."""
+    flags, body, topic = (rows.column(name)[number].as_py() for name in ("sys_flag", "body", "topic"))
+    born = start + RECORD.offset_of("born_timestamp") + 8
+    stored = born + (20 if flags & _BORN_V6 else 8)
+    behind = stored + 8 + (20 if flags & _STORE_V6 else 8)
+    name = behind + 16 + len(body or b"") + 1
+    return {
+        "born_host": born,
+        "store_timestamp": stored,
+        "store_host": stored + 8,
+        "reconsume_times": behind,
+        "prepared_transaction_offset": behind + 4,
+        "body": behind + 16,
+        "topic": name,
+        "properties": name + len((topic or "").encode()) + 2,
+    }.get(field)
 
 
 def _offset(part: str, number: int | None, field: str, base: int, geometry: Geometry | None) -> int | None:
     """Byte of a field in its file, where it has a fixed place."""
-    layout: Layout
-    if part == "entry" and geometry is not None and number is not None:
-        layout, start = INDEX_ENTRY, geometry.entries_offset + INDEX_ENTRY.size * number
-    elif part == "unit" and base >= 0 and number is not None and number >= 0:
-        layout, start = QUEUE_UNIT, number * QUEUE_UNIT.size - base
-    elif part == "record" and number is not None:
-        layout, start = RECORD, number - base
-        field = "total_size" if field == "size" else field
-    elif part in ("header", "checkpoint"):
-        layout, start = (INDEX_HEADER if part == "header" else CHECKPOINT), 0
-    else:
-        return None if number is None else number - _LONG_MIN - base
+    layout = _LAYOUTS[part]
+    if part == "unit" and number is not None and number < _LONG_MIN >> 1:
+        layout = EXT_UNIT  # an ext unit, whose number is its address
+    start = _start(part, number, base, geometry)
+    field = "total_size" if (part, field) == ("record", "size") else field
     try:
-        return start + layout.offset_of(field)
+        return None if start is None else start + layout.offset_of(field)
     except KeyError:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_entries_of_one_file_only(tmp_path: Path) -> None:
         "index_count",
     ]
     assert [one for one in found if one.part == "entry"] == [
-        Difference("entry", 8, "entry", None, "there", "absent")
+        Difference("entry", 8, "entry", 40 + 64 + 20 * 8, "there", "absent")
     ]
 
 
@@ -83,6 +84,61 @@ def test_records(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("field", "at"),
+    [
+        ("born_host", 48),
+        ("store_timestamp", 48 + 20),
+        ("store_host", 68 + 8),
+        ("reconsume_times", 76 + 8),
+        ("prepared_transaction_offset", 84 + 4),
+        ("body", 88 + 8 + 4),
+        ("topic", 100 + 4 + 1),
+        ("properties", 105 + 1 + 2),
+    ],
+)
+def test_fields_of_a_record_that_have_no_fixed_place(tmp_path: Path, field: str, at: int) -> None:
+    """With a born host of IPv6 and a store host of IPv4; one bit of the field is flipped."""
+    first = record(0)
+    start = len(first)
+    six = bytes(15) + b"\x01"
+    second = record(start, sys_flag=16, born=six, properties=b"KEYS\x01k\x02", body=b"body")
+    data = (first + second).ljust(512, b"\0")
+    last = (
+        start
+        + at
+        + (0 if field in ("born_host", "store_host", "body", "topic") else 5 if field == "properties" else 3)
+    )
+    pair = (
+        put(tmp_path, f"a/commitlog/{0:020}", data),
+        put(tmp_path, f"b/commitlog/{0:020}", changed(data, last)),
+    )
+    (found,) = diff(*pair)
+    assert (found.part, found.number, found.field, found.offset) == ("record", start, field, start + at)
+
+
+def test_ext_units(tmp_path: Path) -> None:
+    one = struct.pack(">hqqh", 22, 7, 8, 2) + b"\xab\xcd"
+    data = (one + one).ljust(60, b"\0")
+    name = f"consumequeue_ext/T/0/{120:020}"
+    pair = put(tmp_path, f"a/{name}", data), put(tmp_path, f"b/{name}", changed(data, 22 + 17))
+    assert list(diff(*pair)) == [Difference("unit", -(1 << 63) + 120 + 22, "store_timestamp", 22 + 10, 8, 9)]
+
+
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_a_count_beyond_the_file_is_a_difference(tmp_path: Path, damaged: int) -> None:
+    """The other file tells the geometry."""
+    data = index_file(16, 64, ENTRIES)
+    both = [data, data]
+    both[damaged] = changed(data, 36, 0x40)
+    found = list(diff(put(tmp_path, FIRST, both[0]), put(tmp_path, SECOND, both[1])))
+    assert found[0].field == "index_count"
+    assert found[0].offset == 36
+    assert {one.part for one in found[1:]} == {
+        "entry"
+    }  # those of zeros, which only the greater count takes in
+
+
 def test_a_record_that_does_not_verify_is_absent(tmp_path: Path) -> None:
     records = record(0) + record(len(record(0)))
     data = records.ljust(512, b"\0")
@@ -90,7 +146,7 @@ def test_a_record_that_does_not_verify_is_absent(tmp_path: Path) -> None:
         put(tmp_path, f"a/commitlog/{0:020}", data),
         put(tmp_path, f"b/commitlog/{0:020}", changed(data, 4)),
     )
-    assert list(diff(*pair)) == [Difference("record", 0, "record", None, "there", "absent")]
+    assert list(diff(*pair)) == [Difference("record", 0, "record", 0, "there", "absent")]
 
 
 def test_checkpoints_and_sizes(tmp_path: Path) -> None:
