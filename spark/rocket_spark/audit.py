@@ -34,10 +34,10 @@ _TASK_BYTES: Final = 128 << 20
 """Bytes of queue files that one task takes."""
 
 _RANGES: Final = 4, 16
-"""Ranges of a log, of 32 MB, that one task takes where the number of cores cannot be asked, and at most."""
+"""Ranges of a log, of 32 MB, that one task takes where nothing says better, and at most."""
 
-_TURNS: Final = 3
-"""Tasks that a core takes of a log of middling size, so that all end at about the same time."""
+_TURNS: Final = 5
+"""Tasks that a core gets of a short log, at least, if it has so many ranges."""
 
 _NEIGHBOURS: Final = 64
 """Tasks whose blocks are picked together."""
@@ -199,8 +199,8 @@ def _audit(spark: SparkSession, plans: dict[str, Plan], progress: Progress) -> I
         files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
         found = _looks(spark, plans, files, "queues and index files", progress)
     known = {name: engine.Looks.of(found[name]) for name in plans}
-    together = _together(sum(len(plan.ranges) for plan in plans.values()), cores(spark))
-    tasks = [task for name, plan in plans.items() for task in _range_tasks(name, plan, known[name], together)]
+    cut = _cut(plans, cores(spark))
+    tasks = [task for name in plans for task in _range_tasks(name, cut[name], known[name])]
     results = run_tasks(spark, range_task, tasks, what="ranges of the log", progress=progress, common=plans)
     for name, plan in plans.items():
         mine = (
@@ -217,21 +217,24 @@ def _looks(
     progress: Progress,
 ) -> dict[str, list[Any]]:
     tasks: list[_LookTask] = []
+    rooms: list[int] = []
     for name in plans:
         held: list[StoreFile] = []
         room = _TASK_BYTES
-        for file in files[name]:
+        for number, file in enumerate(files[name], 1):
             room -= _size(file)
             held.append(file)
-            if room <= 0:
+            if room <= 0 or number == len(files[name]):
                 tasks.append(_LookTask(name, tuple(held)))
+                rooms.append(room)
                 held, room = [], _TASK_BYTES
-        if held:
-            tasks.append(_LookTask(name, tuple(held)))
+    order = sorted(
+        range(len(tasks)), key=rooms.__getitem__
+    )  # the longest first, so that all cores end together
+    longest = [tasks[number] for number in order]
+    results = run_tasks(spark, look_task, longest, what=what, progress=progress, common=plans)
     found: dict[str, list[Any]] = {name: [] for name in plans}
-    for task, looks in zip(
-        tasks, run_tasks(spark, look_task, tasks, what=what, progress=progress, common=plans), strict=True
-    ):
+    for _, task, looks in sorted(zip(order, longest, results, strict=True), key=lambda one: one[0]):
         found[task.store] += looks
     return found
 
@@ -241,15 +244,26 @@ def look_task(task: _LookTask, plan: Plan) -> list[Any]:
     return [engine.look(plan, file) for file in task.files]
 
 
-def _together(ranges: int, cores: int | None) -> int:
-    """How many ranges a task takes: an equal share for each turn of each core."""
+def _cut(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[Range, ...]]]:
+    """The ranges of each store by tasks. One takes half a core's share of what is left, so that all cores end together."""
+    left = sum(len(plan.ranges) for plan in plans.values())
     usual, most = _RANGES
-    return usual if cores is None else min(max(-(-ranges // (cores * _TURNS)), 1), most)
+    least = usual if cores is None else min(-(-left // (cores * _TURNS)), usual)
+    cut: dict[str, list[tuple[Range, ...]]] = {}
+    for name, plan in plans.items():
+        cut[name] = []
+        start = 0
+        while start < len(plan.ranges):
+            share = usual if cores is None else max(-(-left // (cores * 2)), least)
+            ranges = plan.ranges[start : start + min(share, most)]
+            cut[name].append(ranges)
+            start += len(ranges)
+            left -= len(ranges)
+    return cut
 
 
-def _range_tasks(store: str, plan: Plan, looks: Looks, together: int) -> Iterator[_RangeTask]:
+def _range_tasks(store: str, every: list[tuple[Range, ...]], looks: Looks) -> Iterator[_RangeTask]:
     """The ranges of a log as tasks; their blocks are picked from those of many neighbours, not each time from all."""
-    every = [plan.ranges[start : start + together] for start in range(0, len(plan.ranges), together)]
     for start in range(0, len(every), _NEIGHBOURS):
         near = every[start : start + _NEIGHBOURS]
         around = _narrowed(looks, (near[0][0], near[-1][-1]))
@@ -289,8 +303,9 @@ def _blocks(blocks: Any, begin: int, end: int, *, needed: bool) -> Any:
 def range_task(task: _RangeTask, plan: Plan) -> list[RangeResult]:
     """In a task: some ranges of a log."""
     results: list[RangeResult] = []
+    ahead = engine.ReadAhead(len(plan.queues))
     for part in task.ranges:
         start = results[-1].next if results and results[-1].range.end == part.begin else None
         start = start if start is not None and part.begin <= start < part.end else None
-        results.append(engine.check_range(plan, task.looks, part, start=start))
+        results.append(engine.check_range(plan, task.looks, part, start=start, ahead=ahead))
     return results

@@ -13,13 +13,14 @@ import re
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -31,7 +32,7 @@ Progress = Any
 
 _WAVE_TASKS: Final = 10_000
 _WAVE_BYTES: Final = 32 << 20
-"""Tasks of one Spark job, and bytes of them, at most: each task is sent all of its wave, pickled one by one."""
+"""Tasks of one Spark job, and bytes of them, at most: over Spark Connect each task is sent all of its wave."""
 
 _POLL_SECONDS: Final = 0.2
 
@@ -100,46 +101,88 @@ def run_tasks(
     return results
 
 
-def _waves(tasks: Sequence[Any], common: Mapping[str, Any]) -> Iterator[list[tuple[bytes, bytes | None]]]:
-    """Pickled tasks, each beside its pickled common part: one object for all that share it, so sent once."""
+@dataclass(slots=True)
+class _Wave:
+    """Pickled tasks, each with the name of its pickled common part, where it has one; these parts are sent once."""
+
+    tasks: list[tuple[bytes, str | None]] = field(default_factory=list)
+    parts: dict[str, bytes] = field(default_factory=dict)
+
+
+def _waves(tasks: Sequence[Any], common: Mapping[str, Any]) -> Iterator[_Wave]:
     shared = {name: pickle.dumps(part) for name, part in common.items()}
-    wave: list[tuple[bytes, bytes | None]] = []
+    wave = _Wave()
     size = 0
     for task in tasks:
-        own, part = pickle.dumps(task), shared[task.store] if shared else None
-        added = len(own) + (len(part or b"") if not wave or wave[-1][1] is not part else 0)
-        if wave and (len(wave) == _WAVE_TASKS or size + added > _WAVE_BYTES):
+        own, name = pickle.dumps(task), task.store if shared else None
+        added = len(own) + (0 if name is None or name in wave.parts else len(shared[name]))
+        if wave.tasks and (len(wave.tasks) == _WAVE_TASKS or size + added > _WAVE_BYTES):
             yield wave
-            wave, size = [], 0
-        wave.append((own, part))
+            wave, size = _Wave(), 0
+            added = len(own) + len(shared[name] if name is not None else b"")
+        wave.tasks.append((own, name))
+        if name is not None:
+            wave.parts[name] = shared[name]
         size += added
-    if wave:
+    if wave.tasks:
         yield wave
 
 
 def _run(
-    spark: SparkSession,
-    work: Callable[..., Any],
-    tasks: Sequence[tuple[bytes, bytes | None]],
-    last_attempt: int,
-) -> list[dict[str, Any]]:
+    spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_attempt: int
+) -> Iterator[dict[str, Any]]:
+    """The outcomes in the order of the tasks.
+
+    Without Spark Connect they are tasks of an RDD: that is half of what SQL costs a job, and a task is sent only its own part.
+    """
+    from pyspark.sql.utils import is_remote
+
+    with one_line_errors():
+        found = (_run_rows if is_remote() else _run_elements)(spark, work, wave, last_attempt)
+    if len(found) != len(wave.tasks):
+        raise JobError(
+            f"Spark gave the outcomes of {len(found):,} tasks, not of the {len(wave.tasks):,} that ran"
+        )
+    return map(pickle.loads, found)
+
+
+def _run_elements(
+    spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_attempt: int
+) -> list[bytes]:
+    parts = wave.parts
+
+    def run(tasks: Iterable[tuple[bytes, str | None]]) -> Iterator[bytes]:
+        for own, name in tasks:
+            outcome = _outcome(work, own, None if name is None else parts[name], last_attempt)
+            _settle()
+            yield outcome
+
+    return spark.sparkContext.parallelize(wave.tasks, len(wave.tasks)).mapPartitions(run).collect()
+
+
+def _run_rows(spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_attempt: int) -> list[bytes]:
+    tasks, parts = wave.tasks, wave.parts
+
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
             numbers = [int(number) for number in batch.column("id").to_numpy()]
-            outcomes = [_outcome(work, tasks[number], last_attempt) for number in numbers]
+            mine = [tasks[number] for number in numbers]
+            outcomes = [
+                _outcome(work, own, None if name is None else parts[name], last_attempt) for own, name in mine
+            ]
             _settle()
             yield pa.RecordBatch.from_pydict(
                 {"task": pa.array(numbers, pa.int64()), "outcome": pa.array(outcomes, pa.binary())}
             )
 
     numbers = spark.range(0, len(tasks), 1, len(tasks))
-    with one_line_errors():
-        rows = numbers.mapInArrow(run, "task bigint, outcome binary").collect()
-    if sorted(row["task"] for row in rows) != list(range(len(tasks))):
-        raise JobError(f"Spark gave the outcomes of {len(rows):,} tasks, not of the {len(tasks):,} that ran")
-    return [pickle.loads(row["outcome"]) for row in sorted(rows, key=lambda row: row["task"])]  # noqa: S301 - our own
+    found = {
+        row["task"]: row["outcome"]
+        for row in numbers.mapInArrow(run, "task bigint, outcome binary").collect()
+    }
+    return [found[number] for number in sorted(found)]
 
 
 @contextmanager
@@ -166,12 +209,12 @@ def _attempts(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.task.maxFailures", "4") or 4)
 
 
-def _outcome(work: Callable[..., Any], task: tuple[bytes, bytes | None], last_attempt: int) -> bytes:
+def _outcome(work: Callable[..., Any], task: bytes, common: bytes | None, last_attempt: int) -> bytes:
     """Runs in the worker."""
     from pyspark import TaskContext
 
     try:
-        arguments = [pickle.loads(part) for part in task if part is not None]  # noqa: S301 - the driver's
+        arguments = [pickle.loads(part) for part in (task, common) if part is not None]  # noqa: S301 - the driver's
         return pickle.dumps({"done": work(*arguments)})
     except FormatError as error:
         fields: dict[str, Any] = {

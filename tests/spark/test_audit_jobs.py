@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -67,11 +69,26 @@ def test_planted_defects_are_found_both_ways(
     assert check(spark, stores, planted) == CODES
 
 
-def test_each_core_gets_an_equal_share_of_a_log() -> None:
-    from rocket_spark.audit import _together
+@pytest.mark.parametrize(
+    ("cores", "stores", "shares"),
+    [
+        (2, [1], [[1]]),
+        (2, [6], [[2, 1, 1, 1, 1]]),
+        (2, [51], [[13, 10, 7, 6, 4, 4, 4, 3]]),
+        (2, [20, 51], [[16, 4], [13, 10, 7, 6, 4, 4, 4, 3]]),
+        (1000, [3], [[1, 1, 1]]),
+        (None, [9], [[4, 4, 1]]),
+    ],
+)
+def test_the_last_tasks_of_an_audit_are_short(
+    cores: int | None, stores: list[int], shares: list[list[int]]
+) -> None:
+    from rocket_spark.audit import _cut
 
-    assert [_together(ranges, 2) for ranges in (1, 6, 7, 51, 10_000)] == [1, 1, 2, 9, 16]
-    assert _together(51, None) == 4
+    plans: Any = {str(name): SimpleNamespace(ranges=tuple(range(many))) for name, many in enumerate(stores)}
+    cut: dict[str, list[tuple[Any, ...]]] = _cut(plans, cores)
+    assert [[len(ranges) for ranges in every] for every in cut.values()] == shares
+    assert [tuple(chain(*every)) for every in cut.values()] == [plan.ranges for plan in plans.values()]
 
 
 @pytest.mark.soak
