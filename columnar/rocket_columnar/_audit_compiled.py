@@ -23,6 +23,7 @@ from rocket_columnar._compiled_bytes import (
     pread,
     spaces,
     text_16,
+    text_32,
     until,
 )
 from rocket_columnar._compiled_bytes import marks as twos
@@ -50,12 +51,15 @@ _DELAY: Final = int.from_bytes(b"DELAY\1")
 _COPIES: Final = tuple(map(int.from_bytes, (b"INNER_MU", b"LTI_DISP", b"ISPATCH\1")))
 
 _SIXTEENTH: Final = pow(31, 16, 1 << 32)
+_THIRTY_SECOND: Final = pow(31, 32, 1 << 32)
 _FACTORS: Final = np.array([pow(31, length, 1 << 32) for length in range(16)], np.int64)
 
 
 @inlined
 def _ascii_hash(at: int, length: int, code: int) -> Any:
     """`String.hashCode` of ASCII behind a text whose hash is `code`, as an unsigned number."""
+    if length == 32:  # as a unique key is
+        return (code * _THIRTY_SECOND + text_32(at)) & 0xFFFFFFFF
     while length >= 16:
         code = code * _SIXTEENTH + text_16(at, long(16))
         at += 16

@@ -43,6 +43,7 @@ __all__ = [
     "separators",
     "spaces",
     "text_16",
+    "text_32",
     "until",
     "word",
 ]
@@ -158,20 +159,28 @@ def high_16(_: Any, at: Any) -> Any:  # noqa: ARG001
     return types.int64(types.int64), code
 
 
-@_intrinsic
-def _products(_: Any, at: Any, powers: Any) -> Any:  # noqa: ARG001
-    """The sum of 16 bytes, each times one of 16 ints, modulo 2^32."""
+def _products(count: int) -> Any:
+    """An intrinsic: the sum of so many bytes, each times one of as many ints, modulo 2^32."""
 
-    def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        kind = ir.VectorType(ir.IntType(32), 16)
-        text = builder.zext(_load(builder, arguments[0], ir.VectorType(ir.IntType(8), 16)), kind)
-        products = builder.mul(text, _load(builder, arguments[1], kind))
-        total = ir.FunctionType(ir.IntType(32), [kind])
-        name = "llvm.vector.reduce.add.v16i32"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, total, name)
-        return builder.zext(builder.call(function, [products]), ir.IntType(64))
+    @_intrinsic
+    def products(_: Any, at: Any, powers: Any) -> Any:  # noqa: ARG001
+        def code(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            kind = ir.VectorType(ir.IntType(32), count)
+            text = builder.zext(_load(builder, arguments[0], ir.VectorType(ir.IntType(8), count)), kind)
+            total = ir.FunctionType(ir.IntType(32), [kind])
+            name = f"llvm.vector.reduce.add.v{count}i32"
+            function = builder.module.globals.get(name) or ir.Function(builder.module, total, name)
+            parts = builder.mul(text, _load(builder, arguments[1], kind))
+            return builder.zext(builder.call(function, [parts]), ir.IntType(64))
 
-    return types.int64(types.int64, types.int64), code
+        return types.int64(types.int64, types.int64), code
+
+    return products
+
+
+_products_16: Final = _products(16)
+_products_32: Final = _products(32)
+_POWERS: Final = np.array([pow(31, 31 - place, 1 << 32) for place in range(32)] + [0] * 16, np.uint32)
 
 
 @inlined
@@ -185,13 +194,16 @@ def is_ascii(at: int, length: int) -> Any:
     return high_16(at) & ((1 << length) - 1) == 0
 
 
-_POWERS: Final = np.array([pow(31, 15 - place, 1 << 32) for place in range(16)] + [0] * 16, np.uint32)
-
-
 @inlined
 def text_16(at: int, length: int) -> Any:
     """`String.hashCode` of at most 16 bytes of ASCII, as an unsigned number."""
-    return _products(at, address(_POWERS) + 4 * (16 - length))
+    return _products_16(at, address(_POWERS) + 4 * (32 - length))
+
+
+@inlined
+def text_32(at: int) -> Any:
+    """The same of 32 bytes."""
+    return _products_32(at, address(_POWERS))
 
 
 if sys.platform == "win32":

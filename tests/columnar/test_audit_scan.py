@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,8 +11,10 @@ import numpy as np
 import pytest
 from rocket_columnar._audit_scan import LogStretch, Requests, TopicNames
 from rocket_columnar._gap import Gap
+from rocket_columnar._read import Source
 from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import manifest, open_store, truth
+from rocket_spec.errors import MalformedError
 from store_bytes import put, record
 
 Read = tuple[list[str], Requests, list[Gap], int, int]
@@ -170,3 +174,35 @@ def test_texts_of_all_lengths(tmp_path: Path) -> None:
     plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
     assert plain[1].phy_offset.size == len(pairs)
     assert same(plain, compiled)
+
+
+def _long_log(directory: Path) -> StoreFile:
+    """Records across the bounds of windows, one of them longer than a window."""
+    data = b""
+    for number in range(700):
+        body = b"b" * (600_000 if number == 350 else number * 7 % 3000)
+        data += record(len(data), body=body, properties=b"KEYS\1k%d" % number)
+    put(directory, f"commitlog/{0:020}", data)
+    (file,) = find_files(directory / "commitlog")
+    return file
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_windows_follow_on_one_another(tmp_path: Path, far: bool) -> None:  # noqa: FBT001
+    """Those that the loop reads itself, and those that a source gives."""
+    file = _long_log(tmp_path)
+    data = file.path.read_bytes()
+    if far:
+        file = replace(file, source=Source.of_bytes("far", data))
+    plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
+    assert plain[1].phy_offset.size == 700
+    assert same(plain, compiled)
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    file = _long_log(tmp_path)
+    with file.open() as reader:
+        stretch = LogStretch(reader, 0, TopicNames(), compiled=True)
+        os.truncate(file.path, reader.size // 2)
+        with pytest.raises(MalformedError, match="the end of the file"):
+            list(stretch.run(0, reader.size, exact=True, on_gap=lambda _: None))

@@ -68,6 +68,11 @@ def _text_16(data: NDArray[np.uint8], at: int, length: int) -> Any:
 
 
 @inlined
+def _text_32(data: NDArray[np.uint8], at: int) -> Any:
+    return compiled.text_32(compiled.address(data) + at)
+
+
+@inlined
 def _lowest(mask: Any) -> Any:
     return compiled.lowest(mask)
 
@@ -155,6 +160,11 @@ def test_ascii(length: int) -> None:
 def test_hash_of_few_bytes(length: int) -> None:
     text = "~polygenelubricant"[:length]
     assert _text_16(array(f"?{text}\x7f".encode()), 1, length) == string_hash(text) & 0xFFFFFFFF
+
+
+def test_hash_of_the_length_of_a_unique_key() -> None:
+    text = "7F000001049314DAD5DC69E00000003C"
+    assert _text_32(array(f"?{text}\x7f".encode()), 1) == string_hash(text) & 0xFFFFFFFF
 
 
 def test_lowest_bit() -> None:
