@@ -31,6 +31,7 @@ _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 SAMPLE: Final = 4096  # entries looked at in one file
 _BLOCK: Final = 256  # of these, how many lie side by side
 _WHOLE: Final = 1 << 20  # a region up to this many bytes is read at once
+_BESIDE: Final = 1 << 14  # so many bytes between two items are sooner read than passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def _gather(reader: Reader, base: int, numbers: NDArray[np.int64], count: int, d
     unique, inverse = np.unique(numbers, return_inverse=True)
     items = np.empty(unique.size, dtype)
     # Neighbours are read together: one read for each run without a larger gap.
-    starts = np.flatnonzero(np.diff(unique, prepend=np.int64(-_WHOLE)) > _BLOCK)
+    starts = np.flatnonzero(np.diff(unique, prepend=np.int64(-_WHOLE)) > _BESIDE // dtype.itemsize)
     for begin, end in zip(starts, [*starts[1:], unique.size], strict=True):
         first, last = int(unique[begin]), int(unique[end - 1])
         block = reader.read(base + first * dtype.itemsize, (last - first + 1) * dtype.itemsize).view(dtype)

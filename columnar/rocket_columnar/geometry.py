@@ -144,7 +144,8 @@ def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
     for one in witnesses:
         first = _first_guess(one)
         if first is not None and first[1].agreed >= _SETTLED:
-            return _guess(first[0], _agreement(witnesses, first[0]), "inferred", 1)
+            others = [other for other in witnesses if other is not one]
+            return _guess(first[0], first[1] + _agreement(others, first[0]), "inferred", 1)
         with one.file.open() as reader:
             candidates = search(reader, one.header)
         if not candidates:
