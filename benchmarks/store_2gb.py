@@ -30,6 +30,7 @@ from rocket_golden import open_store
 from rocket_spec.layout import INDEX_HEADER, Geometry
 
 from benchmarks import machine
+from benchmarks.audit_stages import OTHERS, STAGES, stages
 from benchmarks.memory import peak
 from benchmarks.real_jar import FLAGS
 
@@ -68,6 +69,15 @@ With one damage in the first of these stores:
 
 | damage | findings | audit | CPU of audit | audit / healthy | peak memory |
 |---|---|---:|---:|---:|---:|
+"""
+
+
+_STAGES_HEAD: Final = """
+Where the processor time of the first store's audit goes, by one thread (`benchmarks/audit_stages.py`), the least of
+{rounds} rounds:
+
+| part | seconds | share |
+|---|---:|---:|
 """
 
 
@@ -227,6 +237,9 @@ def _timed(work: Callable[[], Any], rounds: int) -> tuple[float, float, Any]:
 
 def _child(what: str, root: Path, rounds: int) -> None:
     """One measurement, in a process of its own; prints its figures."""
+    if what == "stages":
+        print(json.dumps(stages(root, rounds)))
+        return
     if what == "read":
         seconds, used, value = _timed(lambda: _read_all(root), rounds)
     else:
@@ -278,7 +291,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--bodies", type=int, nargs="+", default=[0, 1024], help="least bytes of a body, store by store"
     )
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of which the best counts [default: 3]")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of which the best counts [default: 5]")
     parser.add_argument("--scratch", type=Path, help="where the stores are made [default: the system's]")
     parser.add_argument(
         "--jars", type=Path, help="folder with the jars of RocketMQ 4.9.3 [default: by Maven]"
@@ -358,6 +371,17 @@ def _damaged_rows(root: Path, rounds: int, healthy: float) -> str:
     return text
 
 
+def _stage_rows(root: Path, rounds: int) -> str:
+    """One row for each part of an audit."""
+    found = _measured("stages", root, rounds)
+    total = sum(found.values())
+    rows = [
+        f"| {part} | {found.get(part, 0):.3f} | {found.get(part, 0) / total:.0%} |\n"
+        for part in (*STAGES, OTHERS)
+    ]
+    return _STAGES_HEAD.format(rounds=rounds) + "".join(rows)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Makes the stores, measures, and writes the page."""
     given = _arguments(arguments)
@@ -388,7 +412,8 @@ def main(arguments: Sequence[str]) -> None:
             row, healthy = _row(root, records, body_size, given, Path(directory))
             text += row
             print(text.splitlines()[-1], file=sys.stderr, flush=True)
-            damaged = damaged or _damaged_rows(root, given.rounds, healthy)
+            if not damaged:
+                damaged = _stage_rows(root, given.rounds) + _damaged_rows(root, given.rounds, healthy)
     given.output.write_text(text + damaged, "utf-8")
 
 
