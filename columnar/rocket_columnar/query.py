@@ -18,6 +18,7 @@ from rocket_columnar._query_indexes import IndexSet, open_indexes, require_store
 from rocket_columnar._query_log import CommitLog, Row, keys_of
 from rocket_columnar._query_walk import Step, settled, walk
 from rocket_columnar.hashing import hash_key, index_key
+from rocket_columnar.store import while_listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,10 +87,13 @@ class OpenStore:
 
     def __init__(self, path: Path | str, geometry: Geometry | None = None) -> None:
         self.path = require_store(Path(path))
+        self.indexes, self.log, self._stack = while_listed(partial(self._open, geometry))
+
+    def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:
         with ExitStack() as stack:
-            self.indexes: IndexSet = open_indexes(self.path, geometry, stack)
-            self.log = CommitLog(self.path, stack)
-            self._stack = stack.pop_all()
+            indexes = open_indexes(self.path, geometry, stack)
+            log = CommitLog(self.path, stack)
+            return indexes, log, stack.pop_all()
 
     def __enter__(self) -> Self:
         return self

@@ -36,6 +36,7 @@ __all__ = [
     "placed_file",
     "protected_directories",
     "shown_name",
+    "while_listed",
     "while_there",
 ]
 
@@ -48,6 +49,7 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 NO_NUMBER: Final = "its name is no number"
 """Why `find_files` leaves a file out that has another name than any of a store's."""
 
+_TRIES: Final = 4
 _CHOICES: Final = "--kind " + "|".join(KINDS)
 _PLACES: Final[dict[str, Kind]] = {
     "index": "index",
@@ -118,6 +120,20 @@ def while_there(files: Sequence[StoreFile], work: Callable[[Sequence[StoreFile]]
             if len(left) in (0, len(files)):
                 raise
             files = left
+
+
+def while_listed(work: Callable[[], _T]) -> _T:
+    """What `work` gives, which lists files and opens them; done again where one was deleted in between.
+
+    Raises:
+        OSError: as `work` raises it, of a file that is missing after some tries, too.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return work()
+        except FileNotFoundError:
+            continue
+    return work()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,3 +80,34 @@ def test_a_file_that_is_gone_when_it_is_opened(
     unlink_when_listed(gone.path, monkeypatch)
     assert run(root, *options) == before
     assert not gone.path.exists()
+
+
+@pytest.mark.parametrize("kind", ["log", "index", "checkpoint"])
+@pytest.mark.parametrize("verb", ["audit", "audit --quick", "audit --restart", "query --all"])
+def test_a_file_that_is_gone_later(
+    verb: str, kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has been opened before, and is not there any more when it is to be read again."""
+    name, *options = verb.split()
+    root = open_store("expired", tmp_path)
+    (root / "abort").touch()
+    gone = next(file for file in find_files(root) if file.kind == kind)
+    whole = gone.path.read_bytes()
+    if name == "query":
+        options += ["--topic", "Events", "--key", "k"]
+    run = runner(name, capfd, monkeypatch)
+    real, seen = StoreFile.open, 0
+
+    def opened(file: StoreFile) -> Any:
+        nonlocal seen
+        seen += file.name == gone.name
+        if seen == last:
+            gone.path.unlink(missing_ok=True)
+        return real(file)
+
+    monkeypatch.setattr(StoreFile, "open", opened)
+    for last in (1, 2, 3, 4):  # noqa: B007 - `opened` reads it
+        gone.path.write_bytes(whole)
+        seen = 0
+        outcome = run(root, *options)
+        assert (outcome.code in (0, 1), outcome.err) == (True, "")

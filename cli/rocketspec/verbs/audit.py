@@ -86,6 +86,7 @@ def audit(
 
     from rocket_columnar.audit import audit as engine
     from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.store import while_listed
 
     from rocketspec.verbs._waiting import waiting
 
@@ -95,7 +96,7 @@ def audit(
         return
     level: Level = "quick" if quick else "deep" if deep else "default"
     with waiting("auditing"):
-        findings = list(engine(store, level, geometry=given))
+        findings = while_listed(lambda: list(engine(store, level, geometry=given)))
     counts = print_findings(findings, as_json=as_json)
     if not as_json:
         typer.echo(f"{store}: {_summary(counts)}")
@@ -105,16 +106,22 @@ def audit(
 
 def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
     from dataclasses import replace
+    from functools import partial
 
     from rocket_columnar.audit_ranges import plan_audit
     from rocket_columnar.audit_restart import restart as engine
+    from rocket_columnar.store import while_listed
 
     from rocketspec.verbs import _restart_view
     from rocketspec.verbs._waiting import waiting
 
     with waiting("reading"):
-        usual, safe = (engine(store, index_safe=value, geometry=geometry) for value in (False, True))
-        for found in plan_audit(store, "quick", geometry=geometry).findings:
+        usual, safe = (
+            while_listed(partial(engine, store, index_safe=value, geometry=geometry))
+            for value in (False, True)
+        )
+        plan = while_listed(lambda: plan_audit(store, "quick", geometry=geometry))
+        for found in plan.findings:
             if found.code in _REFUSED:
                 usual = replace(usual, refused=f"{found.file}: {found.message}")
     _restart_view.show(usual, safe, as_json=as_json)
