@@ -33,6 +33,8 @@ def reasons(
         yield "The store has no index files to search."
     elif window.limit <= 0:
         yield "At most 0 messages were asked for."
+    elif window.begin > window.end:
+        yield "The window ends before it begins."
     if any(walked.checks for walked in files):
         yield _summary(files, key_hash)
     for walked in files:

@@ -231,6 +231,7 @@ def test_no_index_files_and_no_messages_asked_for(tmp_path: Path) -> None:
     assert "the index holds nothing at all" in explanation.reasons[1]
     write_index(tmp_path, [("T#k", 0, T)])
     assert ask(tmp_path, max_num=0).reasons[0] == "At most 0 messages were asked for."
+    assert ask(tmp_path, begin=T + 1, end=T).reasons[0] == "The window ends before it begins."
 
 
 def test_a_cycle_is_reported_and_ends(tmp_path: Path) -> None:
