@@ -11,7 +11,7 @@ from rocket_spark._commit import Output, check_out
 from rocket_spark._far_output import FarFolder, FarOutput, check_far_out, far_attempt, far_fetched
 from rocket_spark._stores import local_paths
 from rocket_spark.files import storage_for
-from rocket_spark.files._storage import is_remote
+from rocket_spark.files._storage import is_remote, stripped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -36,7 +36,7 @@ def checked_out(
 ) -> str | Path:
     """The folder as an absolute path, or a URI; arguments and errors as of `_commit.check_out`."""
     if is_remote(str(out)):
-        uri = str(out).rstrip("/")
+        uri = stripped(str(out))
         check_far_out(uri, stores.values(), owned, storage, overwrite=overwrite)
         return uri
     path = Path(storage_for(str(out))[1]).absolute()

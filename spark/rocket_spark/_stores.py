@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files import find_files, storage_for
-from rocket_spark.files._storage import is_remote
+from rocket_spark.files._storage import is_remote, stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
 def _absolute(store: StorePath) -> str:
     """Symbolic links stay: they may name the place."""
     if is_remote(str(store)):
-        return str(store).rstrip("/")
+        return stripped(str(store))
     _, path = storage_for(str(store))
     return Path(os.path.abspath(path)).as_posix()  # noqa: PTH100
 
@@ -64,4 +64,7 @@ def store_files(
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> list[StoreFile]:
     """The files of a store; `storage` is told to S3 or HDFS, see `rocket_spark.files.storage_for`. Errors as there."""
-    return find_files(store, options=storage, on_skip=on_skip)
+    try:
+        return find_files(store, options=storage, on_skip=on_skip)
+    except UsageError as error:  # jobs have no such option
+        raise UsageError(str(error).partition(" (or say --kind")[0]) from error

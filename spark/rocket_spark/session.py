@@ -9,7 +9,7 @@ import socket
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import UsageError
 
@@ -69,6 +69,29 @@ def _stderr_to(log: Path | None) -> Iterator[None]:
     finally:
         os.dup2(own, 2)
         os.close(own)
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """An interrupt in the block ends the JVM that is started there: nobody else would tell it to."""
+    from pyspark import java_gateway
+
+    popen: Any = java_gateway.Popen  # type: ignore[attr-defined]
+    started: list[Any] = []
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    java_gateway.Popen = noted  # type: ignore[assignment,attr-defined]
+    try:
+        yield
+    except KeyboardInterrupt:
+        for process in started:
+            process.kill()
+        raise
+    finally:
+        java_gateway.Popen = popen  # type: ignore[attr-defined]
 
 
 def _reason(error: Exception, log: Path | None) -> str:
@@ -132,7 +155,7 @@ def open_session(
     for name, value in (conf or {}).items():
         builder = builder.config(name, value)
     try:
-        with _stderr_to(log):
+        with _stderr_to(log), _starting():
             session = builder.getOrCreate()
             if remote is not None:
                 _ = session.version  # the first word with the server

@@ -10,7 +10,8 @@ from rocket_columnar.decode import decode
 from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_golden import open_store
-from rocket_spark.files import expand, find_files, find_roots, local_copy, storage_for
+from rocket_spark.files import check_settings, expand, find_files, find_roots, local_copy, storage_for
+from rocket_spark.files._storage import stripped
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def test_local_globs_take_an_existing_name_as_it_is(tmp_path: Path) -> None:
         ("s3://b/k", {"s3.endpont": "x"}, "option s3.endpont: unknown"),
         ("hdfs://n/k", {"hdfs.usr": "x"}, "option hdfs.usr: unknown"),
         ("hdfs:///k", {}, "hdfs:///k: names no host"),
+        ("s3://", {}, "s3://: names no bucket"),
         ("hdfs:///k", {"hdfs.webhdfs": "n:http"}, "option hdfs.webhdfs: 'n:http' is not HOST:PORT"),
     ],
 )
@@ -149,3 +151,15 @@ def test_an_unreachable_server_is_named() -> None:
     with pytest.raises(OSError, match=r"WebHDFS at 127\.0\.0\.1:1") as caught:
         find_files("hdfs://name/store", options=options)
     assert caught.value.filename == "hdfs://name/store"
+    assert caught.value.strerror == "WebHDFS at 127.0.0.1:1: Connection refused"
+
+
+def test_slashes_at_the_end_of_a_place() -> None:
+    places = [stripped(uri) for uri in ("s3://", "s3://b/", "s3://b/x//", "/x/")]
+    assert places == ["s3://", "s3://b", "s3://b/x", "/x"]
+
+
+def test_a_misspelt_storage_option_is_named() -> None:
+    check_settings({"s3.endPoint": "x", "hdfs.user": "y"})
+    with pytest.raises(UsageError, match=r"^storage option s3\.endpont: unknown; there are s3\.accessKey, "):
+        check_settings({"s3.endpont": "x"})

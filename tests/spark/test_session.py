@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -18,3 +20,21 @@ def test_a_session_for_jobs_starts_its_jvm_with_the_quick_compiler(monkeypatch: 
     assert settled["spark.driver.extraJavaOptions"].split()[1:] == ["-XX:TieredStopAtLevel=1"]
     settled = session._classic(SparkSession.Builder(), "local[1]", "")._options
     assert len(settled["spark.driver.extraJavaOptions"].split()) == 1
+
+
+def test_an_interrupt_ends_the_jvm_that_is_being_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left alone it waits for a first word, for ever."""
+    from pyspark import java_gateway
+    from rocket_spark.session import _starting
+
+    started: list[subprocess.Popen[bytes]] = []
+
+    def interrupted() -> None:
+        with _starting():
+            started.append(java_gateway.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))  # type: ignore[attr-defined]
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert started[0].wait(60) < 0
+    assert java_gateway.Popen is subprocess.Popen  # type: ignore[attr-defined]

@@ -129,6 +129,14 @@ def _settings(option: str, given: list[str] | None) -> dict[str, str]:
     return settings
 
 
+def _storage(given: list[str] | None) -> dict[str, str]:
+    from rocket_spark.files import check_settings
+
+    settings = _settings("--storage", given)
+    check_settings(settings)
+    return settings
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
@@ -187,7 +195,7 @@ def _decode(
         table or None,
         given,
         overwrite=overwrite,
-        storage=_settings("--storage", storage),
+        storage=_storage(storage),
         on_skip=lambda name, reason: _note(f"{name}: skipped, {reason}"),
     )
     with _session(master, remote, conf) as (spark, progress):
@@ -270,7 +278,7 @@ def _rebuild(
         queue_file_size=queue_file_size,
         only_missing=only_missing,
         overwrite=overwrite,
-        storage=_settings("--storage", storage),
+        storage=_storage(storage),
     )
     with _session(master, remote, conf) as (spark, progress):
         done = run_rebuild(spark, job, progress=progress)
@@ -325,7 +333,7 @@ def _audit(
     _require_pyspark()
     from rocket_spark import audit_stores, cross_check_stores
 
-    far = _settings("--storage", storage)
+    far = _storage(storage)
     level: Level = "quick" if quick else "deep" if deep else "default"
     checked = None
     with _session(master, remote, conf, only_jobs=not cross_check) as (spark, progress):

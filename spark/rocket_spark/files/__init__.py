@@ -2,11 +2,12 @@
 
 from rocket_spark.files._copy import local_copy, size_now
 from rocket_spark.files._find import expand, find_files, find_roots
-from rocket_spark.files._storage import FileInfo, Storage, storage_for
+from rocket_spark.files._storage import FileInfo, Storage, check_settings, storage_for
 
 __all__ = [
     "FileInfo",
     "Storage",
+    "check_settings",
     "expand",
     "find_files",
     "find_roots",

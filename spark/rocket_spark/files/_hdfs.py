@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["hdfs_storage"]
+__all__ = ["NAMES", "hdfs_storage"]
 
-_NAMES: Final = ("hdfs.webhdfs", "hdfs.user", "hdfs.kerberos", "hdfs.libhdfs")
+NAMES: Final = ("hdfs.webhdfs", "hdfs.user", "hdfs.kerberos", "hdfs.libhdfs")
 _HTTP_PORT: Final = 9870
 _SECONDS: Final = 60
 """A name node or data node that says nothing for so long is an error, which Spark retries."""
@@ -30,8 +30,8 @@ def hdfs_storage(uri: str, settings: Settings) -> Storage:
     """The storage of an `hdfs:` or `webhdfs:` URI; UsageError for an option that cannot be."""
     given = {name: value for name, value in settings if name.startswith("hdfs.")}
     for name in given:
-        if name not in _NAMES:
-            raise UsageError(f"option {name}: unknown; there are {', '.join(_NAMES)}")
+        if name not in NAMES:
+            raise UsageError(f"option {name}: unknown; there are {', '.join(NAMES)}")
     parts = urlsplit(uri)
     user = given.get("hdfs.user") or os.environ.get("HADOOP_USER_NAME")
     if given.get("hdfs.libhdfs", "").lower() == "true":
@@ -68,6 +68,16 @@ def _web(host: str, port: int, user: str | None, kerberos: bool) -> Any:  # noqa
     return files
 
 
+def _reason(error: BaseException) -> str:
+    """The system's own word where there is one: those around it name each other."""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, OSError) and inner.errno and inner.strerror:
+            return inner.strerror
+        inner = inner.__cause__ or inner.__context__
+    return " ".join(str(error).split())
+
+
 @dataclass(frozen=True)
 class WebHdfsStorage(FarStorage):
     """A name node, told by its HTTP address."""
@@ -88,7 +98,7 @@ class WebHdfsStorage(FarStorage):
         except PermissionError as error:
             raise PermissionError(errno.EACCES, str(error), uri) from error
         except (OSError, RuntimeError, ValueError) as error:  # requests' errors are OSErrors
-            why = " ".join(str(error).split())
+            why = _reason(error)
             raise OSError(errno.EIO, f"WebHDFS at {self.host}:{self.port}: {why}", uri) from error
 
     def stat(self, uri: str) -> FileInfo:

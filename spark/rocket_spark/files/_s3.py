@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["ArrowStorage", "S3Storage"]
+__all__ = ["NAMES", "ArrowStorage", "S3Storage"]
 
 _CHUNK = 8 << 20
-_NAMES = {
+NAMES = {
     "s3.accessKey": "access_key",
     "s3.secretKey": "secret_key",
     "s3.sessionToken": "session_token",
@@ -29,7 +29,7 @@ _NAMES = {
     "s3.anonymous": "anonymous",
     "s3.endpoint": "endpoint_override",
 }
-_LOWERED = {name.lower(): argument for name, argument in _NAMES.items()}
+_LOWERED = {name.lower(): argument for name, argument in NAMES.items()}
 
 
 @lru_cache
@@ -41,7 +41,7 @@ def _file_system(settings: Settings) -> Any:
     for name, value in settings:
         if name.startswith("s3."):
             if name not in _LOWERED:
-                raise UsageError(f"option {name}: unknown; there are {', '.join(_NAMES)}")
+                raise UsageError(f"option {name}: unknown; there are {', '.join(NAMES)}")
             given[_LOWERED[name]] = value
     if "anonymous" in given:
         given["anonymous"] = given["anonymous"].lower() == "true"

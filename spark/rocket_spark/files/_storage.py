@@ -30,10 +30,12 @@ __all__ = [
     "LocalStorage",
     "Settings",
     "Storage",
+    "check_settings",
     "is_remote",
     "join",
     "scheme_of",
     "storage_for",
+    "stripped",
 ]
 
 _LISTERS: Final = 16
@@ -150,6 +152,23 @@ def is_remote(uri: str) -> bool:
     return scheme_of(uri) not in ("", "file")
 
 
+def stripped(uri: str) -> str:
+    """`uri` without slashes at its end, those of a bare scheme aside."""
+    short = uri.rstrip("/")
+    return uri if short.endswith(":") else short
+
+
+def check_settings(options: Mapping[str, str]) -> None:
+    """Raises UsageError for a name that is no storage's."""
+    from rocket_spark.files import _hdfs, _s3
+
+    names = [*_s3.NAMES, *_hdfs.NAMES]
+    known = {name.lower() for name in names}
+    for name in options:
+        if name.lower() not in known:
+            raise UsageError(f"storage option {name}: unknown; there are {', '.join(names)}")
+
+
 def settings_of(options: Mapping[str, str]) -> Settings:
     """Those of `options` that are a storage's."""
     lowered = {name.lower(): value for name, value in options.items()}
@@ -172,6 +191,8 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
         return LocalStorage(), uri
     if scheme == "file":
         return LocalStorage(), unquote(urlsplit(uri).path)
+    if not urlsplit(uri).netloc and scheme in ("s3", "s3a", "s3n"):
+        raise UsageError(f"{uri}: names no bucket")
     if scheme in ("s3", "s3a", "s3n"):
         from rocket_spark.files._s3 import S3Storage
 
