@@ -75,6 +75,15 @@ def test_rebuild(store: Path, tmp_path: Path) -> None:
     assert again.stderr == f"rocketspec: {tmp_path / 'new' / 'index'}: is there already\n"
 
 
+def test_rebuild_tells_of_a_missing_file(store: Path, tmp_path: Path) -> None:
+    missing = sorted((store / "commitlog").iterdir())[2]
+    missing.unlink()
+    done = rocketspec("rebuild", store, "-o", tmp_path / "new")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"rocketspec: log.gap commitlog/{missing.name}: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_rebuild_tells_what_it_left_out(store: Path, tmp_path: Path) -> None:
     log = sorted((store / "commitlog").iterdir())[2]
     damage(log, 4)

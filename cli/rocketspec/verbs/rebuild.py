@@ -50,8 +50,9 @@ def rebuild(
 
     Example: `rocketspec rebuild ~/store -o ~/rebuilt`
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
+    from rocket_columnar.audit import audit
     from rocket_columnar.geometry import parse_geometry
     from rocket_columnar.rebuild import rebuild as engine
     from rocket_columnar.store import find_files
@@ -65,6 +66,9 @@ def rebuild(
         done = engine(
             store, output, geometry=given, queue_file_size=queue_file_size, only_missing=only_missing
         )
+    if (store / "commitlog").is_dir():  # the engine takes the log's files as they come
+        missing = (one for one in audit(store, "quick") if one.code == "log.gap")
+        done = replace(done, findings=(*missing, *done.findings))
     if as_json:
         shown = asdict(done) | {"geometry": list(done.geometry)}
         sys.stdout.write(json.dumps(shown, ensure_ascii=False, separators=(",", ":")) + "\n")
