@@ -131,11 +131,13 @@ def files_by_queue(plan: Plan) -> dict[tuple[str, int], list[StoreFile]]:
     return files
 
 
-def files_now(plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int) -> Sequence[StoreFile]:
-    """A queue's files, those of now where a broker may have rolled since."""
+def files_now(
+    plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int, *, part: str = "consumequeue"
+) -> Sequence[StoreFile]:
+    """A queue's files, or its ext files, those of now where a broker may have rolled since."""
     if not plan.live or plan.store is None:
         return files
-    directory = plan.store / "consumequeue" / topic / str(queue_id)
+    directory = plan.store / part / topic / str(queue_id)
     try:
         return find_files(directory) if is_safe(topic) and directory.is_dir() else []
     except UsageError:

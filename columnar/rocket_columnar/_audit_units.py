@@ -11,6 +11,7 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar._audit_ext import ExtUnits
 from rocket_columnar._audit_kernels import LOST, MOVED, NOT_OWN, OUTSIDE, SIZE, TAGS
+from rocket_columnar._audit_missing import files_now
 from rocket_columnar._audit_tail import appended_meanwhile
 from rocket_columnar._record import Record, check, parse_properties, tags_code
 
@@ -249,15 +250,15 @@ class Judge:
         addresses = tagged & (tags <= _LAST_ADDRESS)
         known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
         if addresses.any():
-            ext = ExtUnits(self.plan.exts)
-            known[addresses], found, times = ext.tags_codes(
-                file.topic or "", file.queue_id or 0, tags[addresses]
-            )
+            queue = file.topic or "", file.queue_id or 0
+            ext = ExtUnits(files_now(self.plan, self.plan.exts, *queue, part="consumequeue_ext"))
+            known[addresses], found, times = ext.tags_codes(*queue, tags[addresses])
             tagged[addresses] = ~known[addresses] | (found != expected[addresses])
+            tags[addresses] = found
             stored = self.frames.all.store_timestamp[found_places[addresses]]
             timed[addresses] = known[addresses] & (times != stored)
         delayed = self.frames.all.topic[found_places] == self.frames.names.numbers.get(_SCHEDULE, -1)
-        recovered = delayed & tagged & known & ~addresses & (tags >= -_INT) & (tags < _INT)
+        recovered = delayed & tagged & known & (tags >= -_INT) & (tags < _INT)
         self._have_tag(found_places, tags, recovered)
         mark("unit.tags", tagged & known & ~recovered)
         mark("unit.address", tagged & ~known)

@@ -12,7 +12,7 @@ from rocket_columnar.audit import CODES, LEVELS, Level, audit
 from rocket_columnar.index_file import IndexFile
 from rocket_golden import manifest, open_store
 from rocket_spec.errors import UsageError
-from store_bytes import BEGIN, blank, checkpoint, put, record, unit
+from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
 
 DESIGN_CODES = [
     "index.size",
@@ -219,6 +219,13 @@ def test_a_recovered_schedule_unit_with_the_tags_hash_is_a_note(tmp_path: Path) 
     put(tmp_path, name, unit(0, len(one), BEGIN + 10_000).ljust(100, b"\0"))
     assert found(tmp_path) == []
     put(tmp_path, name, unit(0, len(one), 2598919).ljust(100, b"\0"))
+    assert found(tmp_path) == [("queue.tags_code", "note", name, 12)]
+    put(tmp_path, name, unit(0, len(one), -(1 << 63)).ljust(100, b"\0"))
+    put(
+        tmp_path,
+        f"consumequeue_ext/SCHEDULE_TOPIC_XXXX/0/{0:020}",
+        ext_unit(2598919, BEGIN, b"").ljust(100, b"\0"),
+    )
     assert found(tmp_path) == [("queue.tags_code", "note", name, 12)]
 
 

@@ -13,9 +13,10 @@ from rocket_columnar._audit_checkpoint import check_checkpoint
 from rocket_columnar._audit_scan import LogStretch, TopicNames
 from rocket_columnar._read import Source, open_reader
 from rocket_columnar.audit import audit
+from rocket_columnar.audit_ranges import Looks, check_range, findings, look, plan_audit
 from rocket_columnar.store import StoreFile
 from store_bytes import BEGIN as T
-from store_bytes import blank, put, record, unit
+from store_bytes import blank, ext_unit, put, record, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -84,6 +85,17 @@ def test_a_store_that_has_just_begun(tmp_path: Path) -> None:
     log.write_bytes(FULL)
     put(tmp_path, f"commitlog/{SIZE:020}", record(SIZE).ljust(SIZE, b"\0"))
     assert [one.code for one in audit(tmp_path)] == ["store.abort", "queue.missing_unit"]
+
+
+def test_an_ext_file_that_is_made_meanwhile(tmp_path: Path) -> None:
+    put(tmp_path, f"commitlog/{0:020}", OLD)
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST), -(1 << 63)) + bytes(20))
+    put(tmp_path, "abort", b"")
+    plan = plan_audit(tmp_path)
+    put(tmp_path, f"consumequeue_ext/T/0/{0:020}", ext_unit(0, T, b"").ljust(100, b"\0"))
+    looks = Looks.of(look(plan, file) for file in plan.queues)
+    results = [check_range(plan, looks, part) for part in plan.ranges]
+    assert [one.code for one in findings(plan, looks, results)] == ["store.abort"]
 
 
 @pytest.mark.parametrize("audited", [audit, quick])
