@@ -52,6 +52,9 @@ a broker that runs, dispatch that is behind, messages that a recovery indexed tw
 |---|---|---|---|---|
 {codes}
 
+What lies among the files of the log or of a queue and is none of them - a file of another name, a directory, a symbolic
+link to nothing - keeps a broker from starting: `log.gap` or `queue.size`.
+
 Healthy oddities are no findings: pre-blank units at a queue's begin, gaps in LMQ queues, a time diff of a rolled file's first
 entry that counts from the file before, an end before the begin in a header, zeros behind the last unit or entry, units and
 entries that point to records which have expired.
