@@ -12,7 +12,7 @@ import pickle
 import re
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -33,6 +33,9 @@ Progress = Any
 _WAVE_TASKS: Final = 10_000
 _WAVE_BYTES: Final = 32 << 20
 """Tasks of one Spark job, and bytes of them, at most: over Spark Connect each task is sent all of its wave."""
+
+_TASK_BYTES: Final = 64 << 20
+"""Spark refuses to send a task of more than 128 MiB by itself; one so large goes the way of Spark Connect."""
 
 _POLL_SECONDS: Final = 0.2
 
@@ -92,7 +95,8 @@ def run_tasks(
     results: list[Any] = []
     progress(what, 0, len(tasks))
     for wave in _waves(tasks, common or {}):
-        with _watched(spark, lambda done: progress(what, len(results) + done, len(tasks))):
+        watch = _watched(spark, lambda done: progress(what, len(results) + done, len(tasks)))
+        with nullcontext() if progress is silent else watch:
             outcomes = _run(spark, work, wave, last_attempt)
         for outcome in outcomes:
             _raise_error(outcome)
@@ -133,12 +137,14 @@ def _run(
 ) -> Iterator[dict[str, Any]]:
     """The outcomes in the order of the tasks.
 
-    Without Spark Connect they are tasks of an RDD: that is half of what SQL costs a job, and a task is sent only its own part.
+    Without Spark Connect they are elements of an RDD: a job costs half of what it does by SQL, and a task is sent only
+    its own part.
     """
     from pyspark.sql.utils import is_remote
 
+    by_rows = is_remote() or any(len(own) > _TASK_BYTES for own, _ in wave.tasks)
     with one_line_errors():
-        found = (_run_rows if is_remote() else _run_elements)(spark, work, wave, last_attempt)
+        found = (_run_rows if by_rows else _run_elements)(spark, work, wave, last_attempt)
     if len(found) != len(wave.tasks):
         raise JobError(
             f"Spark gave the outcomes of {len(found):,} tasks, not of the {len(wave.tasks):,} that ran"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -140,6 +141,21 @@ def test_stores_on_s3(
         assert written(tmp_path / "out", quote(name, safe="")) == rows(store)
     found = list(audit_stores(spark, uris, storage=s3.options))
     assert found == [(name, one) for name, store in stores.items() for one in audit(store)]
+
+
+def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocket_spark import jobs
+
+    tasks = [SimpleNamespace(store="ab"[number % 2], number=number) for number in range(5)]
+    common = {"a": 10, "b": 20}
+
+    def work(task: Any, common: int) -> int:
+        return int(task.number) + common
+
+    monkeypatch.setattr(jobs, "_WAVE_TASKS", 2)
+    for room in (64 << 20, 0):
+        monkeypatch.setattr(jobs, "_TASK_BYTES", room)
+        assert jobs.run_tasks(spark, work, tasks, what="sums", common=common) == [10, 21, 12, 23, 14]
 
 
 def test_a_worker_does_not_search_its_imports_for_garbage(spark: SparkSession) -> None:

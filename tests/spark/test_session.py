@@ -11,13 +11,14 @@ import pytest
 pytestmark = pytest.mark.spark
 
 
-def test_a_session_for_jobs_starts_its_jvm_with_the_quick_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_session_starts_its_jvm_with(monkeypatch: pytest.MonkeyPatch) -> None:
     from pyspark.sql import SparkSession
     from rocket_spark import session
 
     monkeypatch.setattr(os, "environ", dict(os.environ))
     settled = session._classic(SparkSession.Builder(), "local[1]", session._QUICK_COMPILER)._options
     assert settled["spark.driver.extraJavaOptions"].split()[1:] == ["-XX:TieredStopAtLevel=1"]
+    assert settled["spark.python.unix.domain.socket.enabled"] == "true"
     settled = session._classic(SparkSession.Builder(), "local[1]", "")._options
     assert len(settled["spark.driver.extraJavaOptions"].split()) == 1
 
