@@ -33,7 +33,8 @@ def shown(
         with pytest.raises(SystemExit) as caught:
             command.main()
         assert caught.value.code == 0
-        return Outcome(0, *capfd.readouterr())
+        out, err = capfd.readouterr()
+        return Outcome(0, out, err)
 
     return run
 
