@@ -17,6 +17,7 @@ from rocket_columnar._audit_restart import (
     times_of,
     walked_end,
 )
+from rocket_columnar._audit_restart_ext import deleted_exts, ext_refusal
 from rocket_columnar._audit_restart_queue import LostUnits, QueueStart, queue_starts
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def restart(store: Path | str, *, index_safe: bool = False, geometry: Geometry |
     clean = not plan.live
     times = times_of(plan.checkpoints)
     walk_from = recovery_start(plan.logs, times, clean=clean, index_safe=index_safe)
-    refused = refusal(plan)
+    refused = refusal(plan) or ext_refusal(plan)
     if refused is not None:
         return Restart(clean, refused, walk_from, plan.end, walk_from, (), (), LostKeys.none())
     end = walked_end(plan, walk_from)
@@ -80,7 +81,7 @@ def restart(store: Path | str, *, index_safe: bool = False, geometry: Geometry |
     lost = LostKeys.none()
     if indexes or not plan.logs:
         lost = lost_keys(plan, {one.file for one in indexes}, dispatch_from)
-    deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues))
+    deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: cutting them off never ends"

@@ -16,8 +16,9 @@ from rocket_columnar.index_file import IndexFile
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores, truth
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN, blank, checkpoint, put, record, unit
+from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
 
+LONG_MIN = -(1 << 63)
 REAL = Path(__file__).parents[1] / "spec" / "real"
 
 
@@ -169,3 +170,42 @@ def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:
     assert plan.deletions == (Deletion("truncate", f"consumequeue/T/0/{0:020}", 20, reason),)
     assert plan.lost_units == (LostUnits("T", 0, 2, 2, 240, reason),)
     assert plan.dispatch_from == 480 + len(other)
+
+
+def with_ext(root: Path, *ext_files: bytes, first_at: int = 0) -> list[str]:
+    """Two messages whose units point into ext files of 64 bytes, the second one to byte 64; names of the ext files."""
+    one = record(512)
+    two = record(512 + len(one), queue_offset=1)
+    put(root, f"commitlog/{512:020}", (one + two).ljust(512, b"\0"))
+    units = unit(512, len(one), LONG_MIN + first_at) + unit(512 + len(one), len(two), LONG_MIN + 64)
+    put(root, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
+    names = [f"consumequeue_ext/T/0/{64 * number:020}" for number in range(len(ext_files))]
+    for name, data in zip(names, ext_files, strict=True):
+        put(root, name, data.ljust(64, b"\0"))
+    return names
+
+
+EXT = ext_unit(7, BEGIN, b"ab")
+
+
+def test_ext_files_behind_the_last_units_own_are_deleted(tmp_path: Path) -> None:
+    """`ConsumeQueueExt.truncateByMaxAddress` 349-368: what begins behind byte 64 + 22; a full file is not behind itself."""
+    names = with_ext(tmp_path, EXT + b"\xff\xff", EXT, EXT)
+    deletions = restart(tmp_path).deletions
+    assert [(one.action, one.file) for one in deletions] == [("delete", names[2])]
+
+
+def test_ext_files_before_the_first_units_own_are_deleted(tmp_path: Path) -> None:
+    """`truncateByMinAddress` 317-342: a file that ends before the address; one that ends at it stays."""
+    names = with_ext(tmp_path, EXT + b"\xff\xff", EXT * 2, first_at=65)
+    deletions = restart(tmp_path).deletions
+    assert [(one.action, one.file) for one in deletions] == [("delete", names[0])]
+    assert restart(tmp_path).refused is None
+    with_ext(tmp_path, EXT + b"\xff\xff", EXT * 2, first_at=64)
+    assert restart(tmp_path).deletions == ()
+
+
+def test_a_walk_over_ext_units_that_leads_past_a_files_end_is_a_refusal(tmp_path: Path) -> None:
+    """`ConsumeQueueExt.recover` 282-304 throws where what is left of an older unit lies behind the last one."""
+    names = with_ext(tmp_path, EXT + b"\xff\xff", EXT + b"\x01\x00")
+    assert restart(tmp_path).refused == f"{names[1]}: the walk over its units leads past its end"
