@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from rocket_columnar._audit_log import check_log_files
 from rocket_columnar._rebuild_dispatch import KEYS, RECORDS, UNIT
 from rocket_columnar.audit import Finding
 from rocket_columnar.rebuild import PARTS, Rebuilt
@@ -152,6 +153,7 @@ def plan_rebuilds(
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
+    missing = {name: _missing_logs(plan) for name, plan in job.plans.items()}
     with opened_out(job.out, job.storage, overwrite=job.overwrite) as output:
         attempts = output.folder
         logs, dispatched = _dispatch(spark, job, attempts, progress)
@@ -159,7 +161,8 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
         _indexes(spark, job, logs, dispatched, attempts, parts, progress)
         _queues(spark, job, logs, dispatched, attempts, parts, progress)
         output.commit(parts, {"job": "rebuild", "stores": job.stores})
-    return {name: _rebuilt(job.plans[name], name, dispatched[name], parts) for name in job.plans}
+    done = {name: _rebuilt(job.plans[name], name, dispatched[name], parts) for name in job.plans}
+    return {name: replace(one, findings=(*missing[name], *one.findings)) for name, one in done.items()}
 
 
 def _dispatch(
@@ -343,3 +346,10 @@ def _rebuilt(
         plan.queue_file_size,
         tuple(found for part in dispatched for found in part.findings),
     )
+
+
+def _missing_logs(plan: RebuildPlan) -> list[Finding]:
+    """Files that lack between the others, which are taken as they come."""
+    found: list[Finding] = []
+    check_log_files(plan.logs, [file.size() for file in plan.logs], found.append)
+    return [one for one in found if one.code == "log.gap"]

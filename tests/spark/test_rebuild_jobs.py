@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,19 @@ def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Pa
     }  # fmt: skip
     assert [file["path"] for file in read_manifest(tmp_path / "out")["files"]] == files(tmp_path / "out")
     assert {what for what, _, _ in seen} == {"commit logs", "index files", "consume queues"}
+
+
+def test_a_log_file_that_is_missing_is_told(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    from rocket_spark import rebuild_stores
+
+    store = Path(shutil.copytree(golden["small-roll"], tmp_path / "store"))
+    missing = sorted((store / "commitlog").iterdir())[1]
+    missing.unlink()
+    done = rebuild_stores(spark, store, tmp_path / "out")[""]
+    assert [(one.code, one.file) for one in done.findings] == [("log.gap", f"commitlog/{missing.name}")]
+    assert done.files == rebuild(store, tmp_path / "whole").files
 
 
 def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_path: Path) -> None:
