@@ -42,6 +42,9 @@ _TURNS: Final = 5
 _NEIGHBOURS: Final = 64
 """Tasks whose blocks are picked together."""
 
+_FEW: Final = 6
+"""So many stores on disks are planned here sooner than by a job, which takes as long as six small plans."""
+
 _GROUP_BYTES: Final = 64 << 30
 """Bytes of queue and index files of the stores that are audited together: what is known of them lies in the driver."""
 
@@ -142,8 +145,8 @@ def _plan_tasks(
 
 def _plans(spark: SparkSession, tasks: list[_PlanTask], progress: Progress) -> dict[str, Plan]:
     """The plan of each store's audit, by its name."""
-    if len(tasks) == 1:
-        return {tasks[0].store: plan_task(tasks[0])}
+    if len(tasks) == 1 or (len(tasks) <= _FEW and not any(is_remote(task.path) for task in tasks)):
+        return {task.store: plan_task(task) for task in tasks}
     plans = run_tasks(spark, plan_task, tasks, what="stores", progress=progress)
     return {task.store: plan for task, plan in zip(tasks, plans, strict=True)}
 
