@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 
-_LOOKS, _MOMENT = 10, 0.02
-"""How often an empty file is looked at again, and after how many seconds."""
+_LOOKS, _MOMENT, _NEW = 10, 0.02, 1.0
+"""How often an empty file is looked at again, after how many seconds, and how many seconds after its making."""
 
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
@@ -42,14 +42,15 @@ def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
 def size_of(file: StoreFile) -> int | None:
     """Length of a file in bytes; None where it is gone meanwhile.
 
-    An empty file is looked at again a moment later: a broker makes a file first, and then gives it its length.
+    A new, empty file is looked at again a moment later: a broker makes a file first, and then gives it its length.
     """
     if file.source is not None:
         return file.source.size
     try:
         for _ in range(_LOOKS):
-            if size := file.path.stat().st_size:
-                return size
+            stat = file.path.stat()
+            if stat.st_size or time.time() - stat.st_mtime > _NEW:
+                return stat.st_size
             time.sleep(_MOMENT)
     except FileNotFoundError:
         return None
