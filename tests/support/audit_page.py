@@ -131,23 +131,15 @@ so each is held against the record that is next. A range in which one of them di
 an index file only the chains that differ from what putting all entries again gives, and those that they lead into. So one
 damage costs little (`benchmarks/AUDIT.md`).
 
-Processor time on the first store of that page (records of 243 bytes with 2.6 keys), one thread, the least of some rounds:
+Where the processor time goes on records of 243 bytes with 2.6 keys is in `benchmarks/AUDIT.md`, part by part: more than half is
+one pass over the log, which the kernel's copy of its bytes and the loop share about evenly. A fifth of these keys and tags is
+not ASCII; a record without any takes about 10 ns less of 80 (one thread, measured by hand).
 
-| part | for each | ns | share |
-|---|---|---:|---:|
-| the kernel copies log, queues and index files, the latter two twice | byte | 0.12 | 30% |
-| frame, topic, tags and keys of a record, from a window that fits into the cache | record | 55 | 34% |
-| entries put once more, each slot fetched ahead | key | 4.5 | 7% |
-| entries against the records' keys | key | 4 | 6% |
-| units against the records | record | 10 | 6% |
-| everything else: missing units and keys, files, the log's end, Python between windows | | | 17% |
-
-A fifth of these keys and tags is not ASCII: a record without any takes 15 ns less. On a quiet machine (`benchmarks/AUDIT.md`)
-reading this store takes 0.23 s of one processor and the audit 1.45 s of two, so that it takes 3.5 times as long as the read, 2.9
-in another run; with bodies of 1 KiB 0.18 and 0.65 s, 2.1 times as long. Twice is what two processors could do at best where
-the audit needs four times the read's processor time: records as small as these are above that. What is left is one pass over
-bytes that the kernel has copied; the copying itself can only be saved by reading units and entries once, and no longer in
-parts.
+On two cores the audit of that store takes 2.4 times as long as reading its files by one thread does; with bodies of 1 KiB 1.8
+times. On two cores twice the time is four times the read's processor time at best, and records this small need more: 17.5
+million entries are put once more, and held against the keys of 6.9 million records. What was tried and left out, since it gave
+nothing or cost more than it gave: mapped files (to map a page costs half of what its copy does, and a file that is cut off
+then ends the process), other windows, rooms for records that are used again, entries read by smaller pieces for their ranges.
 
 <!-- made by tests/support/audit_page.py -->
 """
