@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocket_columnar._audit_frames import Frames
     from rocket_columnar._audit_plan import Plan, Range
-    from rocket_columnar._audit_range import Frames
     from rocket_columnar._audit_result import RangeResult
     from rocket_columnar.store import StoreFile
 

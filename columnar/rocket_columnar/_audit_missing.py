@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocket_columnar._audit_frames import Frames
     from rocket_columnar._audit_plan import Plan
-    from rocket_columnar._audit_range import Frames
     from rocket_columnar._audit_scan import Requests
     from rocket_columnar.store import StoreFile
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocket_columnar._audit_copies import RangeCopies
+    from rocket_columnar._audit_frames import Frames
     from rocket_columnar._audit_marks import Marks
     from rocket_columnar._audit_plan import Plan, Range
-    from rocket_columnar._audit_range import Frames
     from rocket_columnar._read import Reader
     from rocket_columnar.store import StoreFile
 
