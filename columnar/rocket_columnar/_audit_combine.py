@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from rocket_columnar._audit_look import IndexLook, QueueLook
     from rocket_columnar._audit_plan import Plan, Range
 
-__all__ = ["combined", "quick_findings"]
+__all__ = ["ON_THE_WAY", "combined", "quick_findings"]
 
-_ON_THE_WAY: Final = 60_000
+ON_THE_WAY: Final = 60_000
 """ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are
 read, or were copied, one after the other."""
 
@@ -192,7 +192,7 @@ def _missing(
     """Units and keys that are lost, those left out that dispatch has not come to yet: these are told as one note."""
     dispatched = _dispatched_part(plan, parts)
     indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
-    since = max((part.newest for part in parts if part.newest is not None), default=0) - _ON_THE_WAY
+    since = max((part.newest for part in parts if part.newest is not None), default=0) - ON_THE_WAY
     units: dict[tuple[str, int], list[UnitRun]] = {}
     keys: list[KeyRun] = []
     on_the_way: list[KeyRun] = []

@@ -339,8 +339,7 @@ def scan(
                 crc,
                 good[first:last],
             )
-        moved = begin + at > position
         position = begin + at
-        if why != DONE or position >= end or not (moved or begin < position):
+        if why != DONE or position >= end or at == 0:
             return why, position, row, used
         held[0] = held[1] = 0  # the record goes on behind the window

@@ -39,9 +39,8 @@ def check_missing(
     absent = np.empty(0, np.int64)
     if not seen.all():
         absent = np.flatnonzero(seen == 0)
-        has_entry = has_key.copy()
         key_frame = np.repeat(np.arange(every.phy_offset.size), every.key_count)
-        has_entry[:] = False
+        has_entry = np.zeros_like(has_key)
         has_entry[key_frame[seen != 0]] = True
     where = np.zeros(every.phy_offset.size, np.int8)
     indexed = _behind_last(has_entry)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar._audit_ext import LAST_ADDRESS
 from rocket_columnar._audit_files import size_of, usual_size
 from rocket_columnar._audit_look import UNIT
 from rocket_columnar._audit_record import read_at
@@ -30,8 +31,6 @@ __all__ = ["deleted_exts", "ext_refusal"]
 _FILES: Final = 3  # `recover` begins at the third file from the end
 _WINDOW: Final = 1 << 20
 _LONG_MIN: Final = -(1 << 63)
-_MOST: Final = -(1 << 31) - 1
-"""The greatest tags code that is an address."""
 
 _Exts = dict[tuple[str | None, int | None], list["StoreFile"]]
 
@@ -111,7 +110,7 @@ def _last_address(files: Sequence[StoreFile]) -> int | None:
         raw = _units(file)
         bad = np.flatnonzero((raw["phy_offset"].astype(np.int64) < 0) | (raw["size"].astype(np.int32) <= 0))
         tags = raw["tags_code"].astype(np.int64)[: int(bad[0]) if bad.size else None]
-        tags = tags[tags <= _MOST]
+        tags = tags[tags <= LAST_ADDRESS]
         if tags.size:
             found = int(tags[-1]) - _LONG_MIN
         if bad.size:
@@ -140,7 +139,7 @@ def _first_address(queue: QueueStart, begin: int) -> int | None:
     raw = _units(file)[: max(queue.end - file.base_offset, 0) // QUEUE_UNIT.size]
     live = np.flatnonzero(raw["phy_offset"].astype(np.int64) >= begin)
     tags = int(raw["tags_code"][live[0]]) if live.size else 0
-    return tags - _LONG_MIN if tags <= _MOST else None
+    return tags - _LONG_MIN if tags <= LAST_ADDRESS else None
 
 
 def _units(file: StoreFile) -> NDArray[np.void]:

@@ -156,12 +156,12 @@ class Blocks:
         breaks = np.flatnonzero((np.diff(hits) != 1) | (np.diff(self.owner[hits]) != 0)) + 1
         starts = np.concatenate([[0], breaks])
         stops = np.append(breaks, hits.size) - 1
-        first, newest = hits[starts], hits[stops]
+        heads, tails = hits[starts], hits[stops]
         return list(
             zip(
-                self.owner[first].tolist(),
-                self.number[first].tolist(),
-                (self.number[newest] + 1).tolist(),
+                self.owner[heads].tolist(),
+                self.number[heads].tolist(),
+                (self.number[tails] + 1).tolist(),
                 strict=True,
             )
         )

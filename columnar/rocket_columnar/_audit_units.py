@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar._audit_ext import ExtUnits
+from rocket_columnar._audit_ext import LAST_ADDRESS, ExtUnits
 from rocket_columnar._audit_kernels import LOST, MOVED, NOT_OWN, OUTSIDE, SIZE, TAGS
 from rocket_columnar._audit_missing import files_now
 from rocket_columnar._audit_tail import appended_meanwhile
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge", "Pieces", "ReadAhead"]
 
-_LAST_ADDRESS: Final = -2147483649
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _INT: Final = 1 << 31
 
@@ -247,7 +246,7 @@ class Judge:
         tags = self.tags[rows]
         found_places = np.maximum(self.places[rows], 0)
         expected = self.frames.all.tags_code[found_places]
-        addresses = tagged & (tags <= _LAST_ADDRESS)
+        addresses = tagged & (tags <= LAST_ADDRESS)
         known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
         if addresses.any():
             queue = file.topic or "", file.queue_id or 0

@@ -66,8 +66,8 @@ class _Topics:
         scheduled[number] = raw == _SCHEDULE
 
 
-class Rows:
-    """Room for the records of a range; fresh memory costs the system more than reading into it."""
+class _Rows:
+    """Room for the records of a batch, as the loop fills it."""
 
     def __init__(self, count: int, *, check_crc: bool) -> None:
         self.arrays = (
@@ -118,7 +118,7 @@ class Windows:
         Returns:
             The requests, and where the next record begins; None where none verifies that fits into a window.
         """
-        rows = Rows(min(_ROWS, (end - position) // 91 + 1), check_crc=self._check_crc)
+        rows = _Rows(min(_ROWS, (end - position) // 91 + 1), check_crc=self._check_crc)
         row, used = 0, 0
         while position < end:
             why, position, row, used = scan(
@@ -154,7 +154,7 @@ class Windows:
         self._reader.read_into(position, self._window[:length])
         self._held[:] = position, position + length
 
-    def _left(self, position: int, rows: Rows, row: int, used: int) -> tuple[int, int]:
+    def _left(self, position: int, rows: _Rows, row: int, used: int) -> tuple[int, int]:
         """Fills what the loop left of a row; where the next record begins, and how many hashes there are."""
         longs, ints, marks, hashes, *_ = rows.arrays
         begin, length, total, place = self._info[2:].tolist()

@@ -128,9 +128,8 @@ class Walk:
         """
         size = self.reader.size
         limit = size if stop is None else stop
-        near = min(
-            position + NARROW, limit
-        )  # where data and holes lie is asked for only behind that: it takes long
+        # Where data and holes lie is asked for only behind what is near: it takes long.
+        near = min(position + NARROW, limit)
         found, position = self._frame_in(position, near)
         if found or position >= limit:
             return position if found else size

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from rocket_columnar._audit_combine import ON_THE_WAY
 from rocket_columnar._audit_lmq import has_light_queues
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
 
@@ -61,9 +62,6 @@ class CrossCheck:
     defects: tuple[Defect, ...]
     disagreements: tuple[str, ...]
 
-
-_ON_THE_WAY: Final = 60_000
-"""ms: how much older than the newest record one of a live store may be whose keys are not in the index yet."""
 
 _VIEWS: Final = {
     # Units beside the record that they point to; `copy_place` is where a copy for their queue says that it lies.
@@ -216,7 +214,7 @@ def cross_check(
         PySparkException: Spark gave up.
     """
     suffix = uuid4().hex[:8]
-    names = {"on_the_way": str(_ON_THE_WAY)}
+    names = {"on_the_way": str(ON_THE_WAY)}
     views: list[str] = []
 
     def view(name: str, made: Any) -> None:

@@ -231,9 +231,8 @@ def _looks(
                 tasks.append(_LookTask(name, tuple(held)))
                 rooms.append(room)
                 held, room = [], _TASK_BYTES
-    order = sorted(
-        range(len(tasks)), key=rooms.__getitem__
-    )  # the longest first, so that all cores end together
+    # The longest first, so that all cores end together.
+    order = sorted(range(len(tasks)), key=rooms.__getitem__)
     longest = [tasks[number] for number in order]
     results = run_tasks(spark, look_task, longest, what=what, progress=progress, common=plans)
     found: dict[str, list[Any]] = {name: [] for name in plans}

@@ -107,26 +107,26 @@ def run_tasks(
 
 @dataclass(slots=True)
 class _Wave:
-    """Pickled tasks, each with the name of its pickled common part, where it has one; these parts are sent once."""
+    """Pickled tasks, each with the name of its pickled common part, None for none; these parts are sent once."""
 
     tasks: list[tuple[bytes, str | None]] = field(default_factory=list)
-    parts: dict[str, bytes] = field(default_factory=dict)
+    parts: dict[str | None, bytes] = field(default_factory=dict)
 
 
 def _waves(tasks: Sequence[Any], common: Mapping[str, Any]) -> Iterator[_Wave]:
-    shared = {name: pickle.dumps(part) for name, part in common.items()}
+    shared: dict[str | None, bytes] = {name: pickle.dumps(part) for name, part in common.items()}
     wave = _Wave()
     size = 0
     for task in tasks:
         own, name = pickle.dumps(task), task.store if shared else None
-        added = len(own) + (0 if name is None or name in wave.parts else len(shared[name]))
+        part = shared.get(name, b"")
+        added = len(own) + (0 if name in wave.parts else len(part))
         if wave.tasks and (len(wave.tasks) == _WAVE_TASKS or size + added > _WAVE_BYTES):
             yield wave
-            wave, size = _Wave(), 0
-            added = len(own) + len(shared[name] if name is not None else b"")
+            wave, size, added = _Wave(), 0, len(own) + len(part)
         wave.tasks.append((own, name))
         if name is not None:
-            wave.parts[name] = shared[name]
+            wave.parts[name] = part
         size += added
     if wave.tasks:
         yield wave
@@ -159,7 +159,7 @@ def _run_elements(
 
     def run(tasks: Iterable[tuple[bytes, str | None]]) -> Iterator[bytes]:
         for own, name in tasks:
-            outcome = _outcome(work, own, None if name is None else parts[name], last_attempt)
+            outcome = _outcome(work, own, parts.get(name), last_attempt)
             _settle()
             yield outcome
 
@@ -175,9 +175,7 @@ def _run_rows(spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_a
         for batch in batches:
             numbers = [int(number) for number in batch.column("id").to_numpy()]
             mine = [tasks[number] for number in numbers]
-            outcomes = [
-                _outcome(work, own, None if name is None else parts[name], last_attempt) for own, name in mine
-            ]
+            outcomes = [_outcome(work, own, parts.get(name), last_attempt) for own, name in mine]
             _settle()
             yield pa.RecordBatch.from_pydict(
                 {"task": pa.array(numbers, pa.int64()), "outcome": pa.array(outcomes, pa.binary())}

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 from rocket_spec.errors import UsageError
 
+from rocketspec._notes import note, skipped
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -61,12 +63,8 @@ Overwrite = Annotated[
 ]
 
 
-def _note(text: str) -> None:
-    typer.echo(f"rocketspec: {text}", err=True)
-
-
 def _fail(message: str) -> NoReturn:
-    _note(message)
+    note(message)
     raise typer.Exit(_UNREADABLE)
 
 
@@ -196,12 +194,12 @@ def _decode(
         given,
         overwrite=overwrite,
         storage=_storage(storage),
-        on_skip=lambda name, reason: _note(f"{name}: skipped, {reason}"),
+        on_skip=skipped,
     )
     with _session(master, remote, conf) as (spark, progress):
         summary = run_decode(spark, plan, progress=progress)
     for gap in summary.gaps:
-        _note(gap)
+        note(gap)
     if as_json:
         typer.echo(json.dumps(asdict(summary)))
     else:
@@ -215,7 +213,7 @@ def _print_rebuilt(done: dict[str, Rebuilt], out: str) -> None:
         for found in rebuilt.findings:
             place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
             where = f"{name}: {place}" if name else place
-            _note(f"{found.code} {where}: {found.message}")
+            note(f"{found.code} {where}: {found.message}")
         slots, entries = rebuilt.geometry
         place = f"{out.rstrip('/')}/{name}" if name else out
         typer.echo(
@@ -348,9 +346,9 @@ def _audit(
         typer.echo(f"{_counted(len(stores), 'store')} audited: {told or 'no findings'}")
     if checked is not None:
         joined = f"{checked.records:,} records, {checked.units:,} units and {checked.entries:,} entries"
-        _note(f"cross-check by joins of {joined}: " + ("differs" if checked.disagreements else "agrees"))
+        note(f"cross-check by joins of {joined}: " + ("differs" if checked.disagreements else "agrees"))
         for text in checked.disagreements:
-            _note(text)
+            note(text)
     if counts["error"] or counts["warning"] or (checked is not None and checked.disagreements):
         raise typer.Exit(_FINDINGS)
 

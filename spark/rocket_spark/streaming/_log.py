@@ -123,9 +123,8 @@ class LogTail:
             first = max(start, file.base_offset)
             count, last, end = self._end(file, first, max_rows, room)
             if end is None and room is not None and found == start:
-                count, last, end = self._end(
-                    file, first, 1, None
-                )  # behind a gap that is longer than the limit
+                # Behind a gap that is longer than the limit.
+                count, last, end = self._end(file, first, 1, None)
             if end is None:
                 continue
             if room is not None and end - start > (max_bytes or 0) and found > start:
@@ -175,9 +174,9 @@ class LogTail:
     def _is_whole(self, file: StoreFile, begin: int, end: int) -> bool:
         """Whether the record is written to its end: another or a blank follows, or its body and properties are there.
 
-        What is left of a longer one, which a broker wrote when it was killed, may follow, too. A record is written from its first byte to its last. Its lengths have been checked; what may still be
-        missing is the end of the body (then its checksum is wrong), of the topic or of the properties (then zeros
-        lie there).
+        What is left of a longer one, which a broker wrote when it was killed, may follow, too. A record is written from
+        its first byte to its last. Its lengths have been checked; what may still be missing is the end of the body (then
+        its checksum is wrong), of the topic or of the properties (then zeros lie there).
         """
         with file.open() as reader:
             at, behind = begin - file.base_offset, end - file.base_offset

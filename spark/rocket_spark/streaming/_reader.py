@@ -1,9 +1,9 @@
 """What Spark asks of a stream.
 
 An offset says how far everything has been read - `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
-consume queues - and what was read last. Spark keeps it in the query's checkpoint and asks for exactly the rows between two of them, also
-after a restart, so that none is lost or comes twice. An offset lies behind the last whole record or unit; what is
-being written waits for a later trigger.
+consume queues - and what was read last. Spark keeps it in the query's checkpoint and asks for exactly the rows between
+two of them, also after a restart, so that none is lost or comes twice. An offset lies behind the last whole record or
+unit; what is being written waits for a later trigger.
 """
 
 from __future__ import annotations
