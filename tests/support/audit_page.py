@@ -133,12 +133,12 @@ damage costs little (`benchmarks/AUDIT.md`).
 
 Where the processor time goes on records of 243 bytes with 2.6 keys is in `benchmarks/AUDIT.md`, part by part: more than half is
 one pass over the log, which the kernel's copy of its bytes and the loop share about evenly. A fifth of these keys and tags is
-not ASCII; a record without any takes about 10 ns less of 80 (one thread, measured by hand).
+not ASCII, which takes longer to hash.
 
 On two cores the audit of that store takes 2.4 times as long as reading its files by one thread does; with bodies of 1 KiB 1.8
 times. On two cores twice the time is four times the read's processor time at best, and records this small need more: 17.5
 million entries are put once more, and held against the keys of 6.9 million records. What was tried and left out, since it gave
-nothing or cost more than it gave: mapped files (to map a page costs half of what its copy does, and a file that is cut off
+nothing or cost more than it gave: mapped files (to map a page costs much of what its copy does, and a file that is cut off
 then ends the process), other windows, rooms for records that are used again, entries read by smaller pieces for their ranges.
 
 <!-- made by tests/support/audit_page.py -->
