@@ -1,0 +1,39 @@
+"""Text from strangers, made safe to show: names, keys, error messages, the stderr of an adapter."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["MOST_SHOWN", "printable"]
+
+MOST_SHOWN: Final = 2_000
+"""Default number of characters kept of a text that somebody else chose."""
+
+
+def printable(text: str, *, limit: int | None = MOST_SHOWN, lines: bool = False) -> str:
+    r"""`text` with every character escaped that a terminal, a browser or an encoder may act on.
+
+    Escaped are control characters (ESC, NUL, DEL, C1), line ends, format characters (bidirectional marks, zero-width
+    ones), lone surrogates, and separators other than the space: what `str.isprintable` rejects. They become
+    `\x1b`, `\u202e` or `\U000e0001`.
+
+    Args:
+        text: any text.
+        limit: greatest number of characters kept; what was cut is stated. None keeps all.
+        lines: keep line feeds, for text that is shown as a block.
+    """
+    length = len(text)
+    if limit is not None and length > limit:
+        text = text[:limit]
+    if not text.isprintable():
+        text = "".join(
+            char if char.isprintable() or (lines and char == "\n") else _escaped(char) for char in text
+        )
+    return text if limit is None or length <= limit else f"{text}... ({length:,} characters)"
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
