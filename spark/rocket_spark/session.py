@@ -142,7 +142,7 @@ def open_session(
 
     if master is not None and remote is not None:
         raise UsageError("a master and a Spark Connect server: say one of them")
-    builder = SparkSession.builder.appName(app_name).config("spark.sql.python.filterPushdown.enabled", "true")
+    builder = SparkSession.builder.appName(app_name)
     if remote is not None:
         where = f"Spark Connect at {remote} does not answer"
         _require_server(remote, where)

@@ -1,7 +1,8 @@
-"""Spark reads stores on S3 and HDFS, and pushes filters down: rows and plans of real queries."""
+"""Spark reads stores on S3 and HDFS, with and without filters: rows and plans of real queries."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,24 +75,53 @@ def seq(scala: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("table", "condition"),
+    ("table", "columns"),
     [
-        ("commit_log", "phy_offset between {phy_offset} and {phy_offset} + 1"),
-        ("commit_log", "topic = '{topic}' and store_timestamp <= {store_timestamp}"),
-        ("index_entries", "key_hash in ({key_hash}, 1) and store_timestamp >= {store_timestamp}"),
-        ("consume_queue", "topic = '{topic}' and queue_id = {queue_id}"),
+        ("commit_log", {"phy_offset": "="}),
+        ("commit_log", {"topic": "=", "store_timestamp": "<="}),
+        ("index_entries", {"key_hash": "in", "store_timestamp": ">="}),
+        ("consume_queue", {"topic": "=", "queue_id": "="}),
     ],
 )
-def test_filters_leave_rows_out_before_they_cross(
-    spark: SparkSession, store: Path, table: str, condition: str
+def test_the_option_filters_leaves_rows_out_before_they_cross(
+    spark: SparkSession, store: Path, table: str, columns: dict[str, str]
 ) -> None:
     expected = engine_rows(store, table)
-    where = condition.format(**expected[len(expected) // 2])
+    row = expected[len(expected) // 2]
+    filters = [(name, sign, [row[name], 1] if sign == "in" else row[name]) for name, sign in columns.items()]
+    tests = [
+        f"{name} in ({row[name]}, 1)" if sign == "in" else f"{name} {sign} '{row[name]}'"
+        for name, sign in columns.items()
+    ]
     reader = spark.read.format(FORMATS[table])
-    rows, handed = scanned(reader.load(str(store)).where(where))
-    unpushed, every = scanned(reader.option("filterPushdown", "false").load(str(store)).where(where))
-    assert rows == unpushed
+    by_spark, every = scanned(reader.load(str(store)).where(" and ".join(tests)))
+    rows, handed = scanned(reader.option("filters", json.dumps(filters)).load(str(store)))
+    assert rows == by_spark
     assert 0 < len(rows) == handed < every == len(expected)
+
+
+@pytest.mark.parametrize("pushdown", ["true", "false"])
+@pytest.mark.parametrize("table", ["commit_log", "consume_queue", "index_entries"])
+def test_a_filtered_query_leaves_later_ones_alone(
+    spark: SparkSession, store: Path, table: str, pushdown: str
+) -> None:
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", pushdown)
+    try:
+        frame = spark.read.format(FORMATS[table]).load(str(store))
+        rows = engine_rows(store, table)
+        half = sorted(row["phy_offset"] for row in rows)[len(rows) // 2]
+        low = frame.where(f"phy_offset < {half}")
+        high = frame.where(f"phy_offset >= {half}")
+        lower = sum(row["phy_offset"] < half for row in rows)
+        assert frame.count() == len(rows)
+        assert low.count() == lower
+        assert frame.count() == len(rows)
+        assert high.count() == len(rows) - lower
+        assert low.union(high).count() == len(rows)
+        assert low.join(high, "phy_offset", "left_anti").count() == lower
+        assert frame.count() == len(rows)
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
 def test_errors_are_one_line(spark: SparkSession, store: Path) -> None:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import operator
 import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pyspark.sql.datasource import (
-    DataSourceReader,
-    EqualTo,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    LessThan,
-    LessThanOrEqual,
-    StringStartsWith,
-)
+from pyspark.sql.datasource import DataSourceReader
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import find_files
 from rocket_golden import damaged, open_damaged, open_store, stores
@@ -27,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from pyspark.sql.datasource import Filter
     from rocket_columnar.decode import Gap
 
 Row = dict[str, Any]
+Filter = tuple[str, str, object]
 BY_TABLE = {source.table: source for source in SOURCES}
 CORRUPT = "_corrupt_record"
 
@@ -58,10 +51,10 @@ class Read:
     """A read as Spark makes it: planned here, the partitions sent elsewhere."""
 
     def __init__(self, table: str, path: Path | str, *filters: Filter, **options: object) -> None:
+        if filters:
+            options["filters"] = json.dumps(filters)
         source = BY_TABLE[table]({"path": str(path), **{name: str(value) for name, value in options.items()}})
         self.reader = source.reader(source.schema())
-        if filters:
-            assert list(self.reader.pushFilters(list(filters))) == list(filters)
         self.partitions = self.reader.partitions()
 
     def rows(self) -> list[Row]:
@@ -137,10 +130,10 @@ def test_filters_on_time_hash_and_offset_leave_rows_in_the_task(mixed: Path) -> 
     low, high = times[len(times) // 3], times[len(times) // 2]
     some = {row["key_hash"] for row in rows[::50]}
     filters = [
-        GreaterThanOrEqual(("store_timestamp",), low),
-        LessThan(("store_timestamp",), high),
-        In(("key_hash",), tuple(some)),
-        GreaterThan(("phy_offset",), rows[0]["phy_offset"]),
+        ("store_timestamp", ">=", low),
+        ("store_timestamp", "<", high),
+        ("key_hash", "in", tuple(some)),
+        ("phy_offset", ">", rows[0]["phy_offset"]),
     ]
     expected = [
         row
@@ -158,11 +151,11 @@ def test_an_offset_prunes_files_and_ranges_of_a_log(mixed: Path) -> None:
     files = list(dict.fromkeys(row["file"] for row in rows))
     assert len(files) > 1
     first = next(row["phy_offset"] for row in rows if row["file"] == files[1])
-    read = Read("commit_log", mixed, GreaterThanOrEqual(("phy_offset",), first))
+    read = Read("commit_log", mixed, ("phy_offset", ">=", first))
     assert files[0] not in read.files()
     assert read.rows() == [row for row in rows if row["phy_offset"] >= first]
     one = rows[len(rows) // 2]
-    read = Read("commit_log", mixed, EqualTo(("phy_offset",), one["phy_offset"]))
+    read = Read("commit_log", mixed, ("phy_offset", "=", one["phy_offset"]))
     assert read.rows() == [one]
     ((piece,),) = [part.pieces for part in read.partitions]
     assert piece.span == (one["phy_offset"], one["phy_offset"] + 1)
@@ -171,42 +164,72 @@ def test_an_offset_prunes_files_and_ranges_of_a_log(mixed: Path) -> None:
 def test_topic_and_queue_prune_files(mixed: Path) -> None:
     rows, _ = engine(mixed, "consume_queue")
     one = rows[0]
-    filters = [EqualTo(("topic",), one["topic"]), EqualTo(("queue_id",), one["queue_id"])]
+    filters = [("topic", "=", one["topic"]), ("queue_id", "=", one["queue_id"])]
     read = Read("consume_queue", mixed, *filters)
     assert {name.split("/")[1:3][0] for name in read.files()} == {one["topic"]}
     same = [row for row in rows if (row["topic"], row["queue_id"]) == (one["topic"], one["queue_id"])]
     assert read.rows() == same
     assert len(same) < len(rows)
-    assert Read("consume_queue", mixed, EqualTo(("topic",), "nobody")).partitions == []
+    assert Read("consume_queue", mixed, ("topic", "=", "nobody")).partitions == []
 
 
-def test_a_reader_without_filters_has_none(mixed: Path) -> None:
-    kept = DataSourceReader.pushFilters
-    assert type(Read("checkpoint", mixed, filterPushdown="false").reader).pushFilters is kept
-    assert type(Read("checkpoint", mixed).reader).pushFilters is not kept
+def test_spark_pushes_no_filter_down(mixed: Path) -> None:
+    assert type(Read("checkpoint", mixed).reader).pushFilters is DataSourceReader.pushFilters
 
 
 def test_topic_and_time_leave_records_undecoded(mixed: Path) -> None:
     rows, _ = engine(mixed, "commit_log")
     topic, time = rows[0]["topic"], rows[len(rows) // 2]["store_timestamp"]
-    filters = [In(("topic",), (topic, "nobody")), LessThanOrEqual(("store_timestamp",), time)]
+    filters = [("topic", "in", (topic, "nobody")), ("store_timestamp", "<=", time)]
     expected = [row for row in rows if row["topic"] == topic and row["store_timestamp"] <= time]
     assert Read("commit_log", mixed, *filters).rows() == expected
     assert expected
 
 
-def test_filters_that_say_nothing_leave_all_rows_to_spark(mixed: Path) -> None:
-    filters = [
-        In(("topic",), (None,)),
-        EqualTo(("properties", "KEYS"), "k"),
-        StringStartsWith(("tags",), "A"),
-    ]
-    assert Read("commit_log", mixed, *filters).rows() == engine(mixed, "commit_log")[0]
+def test_a_filter_on_a_column_that_is_not_read(mixed: Path) -> None:
+    rows, _ = engine(mixed, "commit_log")
+    expected = [{"tags": row["tags"]} for row in rows if row["topic"] == "Orders"]
+    assert 0 < len(expected) < len(rows)
+    assert Read("commit_log", mixed, ("topic", "=", "Orders"), columns="tags").rows() == expected
+
+
+def test_a_schema_of_the_corrupt_column_alone_has_every_row(mixed: Path) -> None:
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    source = BY_TABLE["commit_log"]({"path": str(mixed), "mode": "PERMISSIVE"})
+    reader = source.reader(StructType([StructField(CORRUPT, StringType())]))
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert rows == [{CORRUPT: None}] * len(engine(mixed, "commit_log")[0])
+
+
+@pytest.mark.parametrize("sign", ["=", "<", "<=", ">", ">=", "in"])
+@pytest.mark.parametrize("value", [-(1 << 63), -1, 0, 1 << 31, 1 << 62, (1 << 63) - 1])
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("commit_log", "phy_offset"),
+        ("commit_log", "store_timestamp"),
+        ("commit_log", "queue_id"),
+        ("consume_queue", "queue_id"),
+        ("index_entries", "store_timestamp"),
+    ],
+)
+def test_filters_at_the_ends_of_a_long(mixed: Path, table: str, column: str, sign: str, value: int) -> None:
+    compare = {
+        "=": operator.eq,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+        "in": operator.eq,
+    }
+    expected = [row for row in engine(mixed, table)[0] if compare[sign](row[column], value)]
+    assert Read(table, mixed, (column, sign, [value] if sign == "in" else value)).rows() == expected
 
 
 def test_a_file_is_read_alone(mixed: Path) -> None:
     rows, _ = engine(mixed, "index_entries")
-    read = Read("index_entries", mixed, EqualTo(("file",), rows[-1]["file"]))
+    read = Read("index_entries", mixed, ("file", "=", rows[-1]["file"]))
     assert read.files() == [rows[-1]["file"]]
 
 
@@ -294,6 +317,33 @@ def test_an_empty_range_is_no_partition(tmp_path: Path) -> None:
         ({"recursiveFileLookup": "yes"}, "option recursiveFileLookup: 'yes' is neither true nor false"),
         ({"columnNameOfCorruptRecord": "slot"}, "option columnNameOfCorruptRecord: 'slot' is a column"),
         ({"hashSlotNum": 7}, "option indexNum: missing"),
+        (
+            {"filters": "topic = 'Orders'"},
+            "option filters: \"topic = 'Orders'\" is not a JSON list of [column, ",
+        ),
+        ({"filters": "[" * 100_000}, "option filters: '[[[["),
+        ({"filters": '["topic", "=", "Orders"]'}, 'option filters: \'["topic", '),
+        (
+            {"filters": '[["topic", "=", "Orders"]]'},
+            "option filters: 'topic' cannot be filtered on in index_entries",
+        ),
+        (
+            {"filters": '[["slot", "like", 1]]'},
+            "option filters: 'like' is not a comparison; expected one of =",
+        ),
+        ({"filters": '[["slot", "=", "1"]]'}, "option filters: slot = '1': expected a value of type int"),
+        ({"filters": '[["slot", "=", true]]'}, "option filters: slot = True: expected a value of type int"),
+        ({"filters": '[["slot", "=", null]]'}, "option filters: slot = None: expected a value of type int"),
+        (
+            {"filters": '[["slot", "in", []]]'},
+            "option filters: slot in: expected a list of values after `in`",
+        ),
+        ({"filters": '[["slot", "=", [1]]]'}, "option filters: slot =: expected a list of values after `in`"),
+        (
+            {"filters": '[["slot", "in", [1, 9223372036854775808]]]'},
+            "option filters: slot in 9223372036854775808:",
+        ),
+        ({"filterPushdown": "yes"}, "option filterPushdown: 'yes' is neither true nor false"),
     ],
 )
 def test_a_wrong_option_is_named(mixed: Path, options: dict[str, object], said: str) -> None:

@@ -1,33 +1,32 @@
-"""Filters that Spark pushes down: what they leave of a store's files, and of the rows of a batch.
+"""The option `filters`: which files, ranges and rows of a store a read needs.
 
-They only ever narrow down: Spark applies each of them again to the rows that come.
+Spark's own push-down (`DataSourceReader.pushFilters`) is not used, since it cannot be used correctly: Spark keeps one plan
+of a Python source for every query over one `load()`, and a query without filters reads what the filtered one before it
+planned. An option belongs to its `load()` alone.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.filters import Where
+from rocket_spec.errors import UsageError
+from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pyarrow as pa
-    from pyspark.sql.datasource import Filter
     from rocket_columnar.store import StoreFile
 
 __all__ = ["Condition", "Wanted", "conditions"]
 
 _LONG: Final = (-(1 << 63), (1 << 63) - 1)
-_COMPARED: Final = {
-    "EqualTo": "==",
-    "GreaterThan": ">",
-    "GreaterThanOrEqual": ">=",
-    "LessThan": "<",
-    "LessThanOrEqual": "<=",
-    "In": "in",
-}
+_SIGNS: Final = {"=": "==", "==": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in"}
+_TYPES: Final[dict[str, type]] = {"int16": int, "int32": int, "int64": int, "string": str, "bool": bool}
+_FORM: Final = (
+    'a JSON list of [column, sign, value], such as [["topic", "=", "Orders"], ["queue_id", "in", [0, 1]]]'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +68,40 @@ class Condition:
         return {self.value} if self.sign == "==" else set(self.value) if self.sign == "in" else None
 
 
-def conditions(filters: Iterable[Filter]) -> tuple[Condition, ...]:
-    """Those of `filters` that compare one column with constants."""
-    found = []
-    for one in filters:
-        sign = _COMPARED.get(type(one).__name__)
-        attribute: tuple[str, ...] = getattr(one, "attribute", ())
-        value = getattr(one, "value", None)
-        if sign is None or len(attribute) != 1 or value is None:
-            continue
-        if sign == "in":
-            value = tuple(item for item in value if item is not None)
-            if not value:
-                continue
-        if all(isinstance(item, int | str | bool | bytes) for item in (value if sign == "in" else (value,))):
-            found.append(Condition(attribute[0], sign, value))
-    return tuple(found)
+def conditions(text: str, table: str) -> tuple[Condition, ...]:
+    """The comparisons in the option `filters` of a read of `table`; a row passes where all of them are true.
+
+    Raises:
+        UsageError: not a JSON list of [column, sign, value], an unknown column or sign, or a value of another type.
+    """
+    try:
+        parts = json.loads(text)
+    except (ValueError, RecursionError):
+        parts = None
+    if not isinstance(parts, list) or not all(isinstance(part, list) and len(part) == 3 for part in parts):
+        raise UsageError(f"option filters: {text[:80]!r} is not {_FORM}")
+    return tuple(_condition(column, sign, value, table) for column, sign, value in parts)
+
+
+def _condition(column: Any, sign: Any, value: Any, table: str) -> Condition:
+    types = {field.name: _TYPES[field.type] for field in TABLES[table] if field.type in _TYPES}
+    if not isinstance(column, str) or column not in types:
+        raise UsageError(
+            f"option filters: {column!r} cannot be filtered on in {table}; expected one of {', '.join(types)}"
+        )
+    if not isinstance(sign, str) or sign not in _SIGNS:
+        raise UsageError(f"option filters: {sign!r} is not a comparison; expected one of {', '.join(_SIGNS)}")
+    listed = value if sign == "in" and isinstance(value, list) else [value]
+    if (sign == "in") != isinstance(value, list) or not listed:
+        raise UsageError(
+            f"option filters: {column} {sign}: expected a list of values after `in`, and only there"
+        )
+    for item in listed:
+        if type(item) is not types[column] or (type(item) is int and not _LONG[0] <= item <= _LONG[1]):
+            raise UsageError(
+                f"option filters: {column} {sign} {item!r}: expected a value of type {types[column].__name__}"
+            )
+    return Condition(column, _SIGNS[sign], tuple(listed) if sign == "in" else value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +148,15 @@ class Wanted:
         times = (low, high) if (low, high) != _LONG else None
         return Where(times=times, topics=topics) if times or topics is not None else None
 
+    def columns(self) -> list[str]:
+        """The columns that `rows` looks at."""
+        return list(dict.fromkeys(condition.column for condition in self.conditions))
+
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of `batch` that pass."""
-        wanted = [c.expression() for c in self.conditions if c.column in batch.schema.names]
-        if not wanted or not batch.num_rows:
+        """The rows of `batch`, which has every column of `columns()`, that pass."""
+        if not self.conditions or not batch.num_rows:
             return batch
-        every = wanted[0]
-        for one in wanted[1:]:
-            every &= one
-        return batch.filter(every)
+        passing = self.conditions[0].expression()
+        for condition in self.conditions[1:]:
+            passing &= condition.expression()
+        return batch.filter(passing)

@@ -12,17 +12,16 @@ from pyspark.sql.types import StringType, StructField, StructType
 from rocket_spec.errors import UsageError
 
 from rocket_spark.schema import spark_schema
-from rocket_spark.sources._filters import Wanted, conditions
-from rocket_spark.sources._options import Request, flag, request
+from rocket_spark.sources._options import Request, request
 from rocket_spark.sources._plan import RowsPartition, plan
 from rocket_spark.sources._rows import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
-    from pyspark.sql.datasource import DataSourceStreamReader, Filter
+    from pyspark.sql.datasource import DataSourceStreamReader
 
 __all__ = [
     "SOURCES",
@@ -37,29 +36,22 @@ __all__ = [
 
 
 class _Reader(DataSourceReader):
-    """Plans on the driver, decodes in the tasks."""
+    """Plans on the driver, decodes in the tasks.
+
+    It takes no filters from Spark: see `rocket_spark.sources._filters`.
+    """
 
     def __init__(self, table: str, asked: Request, columns: list[str]) -> None:
         self.table = table
         self.asked = asked
         self.columns = columns
-        self.wanted = Wanted()
 
     def partitions(self) -> list[RowsPartition]:  # Spark insists on a list
-        return plan(self.asked, self.table, self.wanted)
+        return plan(self.asked, self.table)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RowsPartition):  # without partitions Spark plans one that holds nothing
-            yield from rows(partition.pieces, self.table, self.columns, self.asked, self.wanted)
-
-
-class _FilteringReader(_Reader):
-    """Takes filters. Spark refuses a reader with this method where its configuration has filters stay where they are."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Takes note of them; Spark applies them again, which costs little on the rows that are left."""
-        self.wanted = Wanted(conditions(filters))
-        return filters
+            yield from rows(partition.pieces, self.table, self.columns, self.asked)
 
 
 class _StoreSource(DataSource):
@@ -101,8 +93,7 @@ class _StoreSource(DataSource):
 
     def reader(self, schema: StructType) -> _Reader:
         asked = self._asked()
-        reader = _FilteringReader if flag(self.options, "filterPushdown", default=True) else _Reader
-        return reader(self.table, asked, self._columns(schema, asked))
+        return _Reader(self.table, asked, self._columns(schema, asked))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         if self.table not in ("commit_log", "consume_queue"):
@@ -169,7 +160,6 @@ SOURCES: Final[tuple[type[_StoreSource], ...]] = (
 
 
 def register(spark: SparkSession) -> None:
-    """Makes every format of `SOURCES` known to `spark.read.format(...)`, and lets Spark push filters down to them."""
+    """Makes every format of `SOURCES` known to `spark.read.format(...)`."""
     for source in SOURCES:
         spark.dataSource.register(source)
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

@@ -10,6 +10,8 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
+from rocket_spark.sources._filters import Wanted, conditions
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -38,6 +40,7 @@ _OPTIONS: Final = (
     "columnNameOfCorruptRecord",
     "pathGlobFilter",
     "recursiveFileLookup",
+    "filters",
     "filterPushdown",
 )
 
@@ -55,6 +58,7 @@ class Request:
         corrupt: name of the column that tells of them in mode PERMISSIVE, else None.
         glob: which file names are read; None for all.
         recursive: whether stores are looked for at any depth.
+        wanted: what the option `filters` leaves of files and rows.
         storage: options with a dot in their names, those of `rocket_spark.files`.
     """
 
@@ -66,6 +70,7 @@ class Request:
     corrupt: str | None
     glob: str | None
     recursive: bool
+    wanted: Wanted
     storage: tuple[tuple[str, str], ...]
 
 
@@ -147,6 +152,9 @@ def request(
         raise UsageError(f"option mode: {options['mode']!r} is none of {', '.join(_MODES)}")
     corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
     columns = _columns(options, table)
+    flag(
+        options, "filterPushdown"
+    )  # without effect: callers of the time when Spark pushed filters down set it
     if corrupt in {column.name for column in TABLES[table]} or not corrupt:
         raise UsageError(f"option columnNameOfCorruptRecord: {corrupt!r} is a column of {table} or empty")
     return Request(
@@ -158,5 +166,6 @@ def request(
         corrupt if mode == "PERMISSIVE" else None,
         options.get("pathGlobFilter"),
         flag(options, "recursiveFileLookup"),
+        Wanted(conditions(options.get("filters", "[]"), table)),
         tuple((name, value) for name, value in options.items() if "." in name),
     )

@@ -112,7 +112,7 @@ def _below(file: StoreFile, top: str) -> str:
     return whole.removeprefix(top).lstrip("/")
 
 
-def plan(request: Request, table: str, wanted: Wanted) -> list[RowsPartition]:
+def plan(request: Request, table: str) -> list[RowsPartition]:
     """The partitions of a read.
 
     Raises:
@@ -120,7 +120,7 @@ def plan(request: Request, table: str, wanted: Wanted) -> list[RowsPartition]:
         MalformedError: in mode FAILFAST, files that cannot be what they should.
         OSError: a file cannot be read.
     """
-    files = find(request, table)
+    files, wanted = find(request, table), request.wanted
     kind = TABLE_KINDS[table]
     pieces: Iterable[Piece]
     if kind == "index":

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from rocket_spark.sources._filters import Wanted
     from rocket_spark.sources._options import Request
     from rocket_spark.sources._plan import Piece
 
@@ -44,7 +43,7 @@ def _within(piece: Piece, on_gap: Callable[[Gap], None], gap: Gap) -> None:
 
 
 def rows(
-    pieces: Sequence[Piece], table: str, columns: Sequence[str], request: Request, wanted: Wanted
+    pieces: Sequence[Piece], table: str, columns: Sequence[str], request: Request
 ) -> Iterator[pa.RecordBatch]:
     """The rows of `pieces`, of `columns` in their order.
 
@@ -57,7 +56,7 @@ def rows(
         on_gap = _refuse if request.mode == "FAILFAST" else partial(_note, problems)
         try:
             if piece.problem is None:
-                for batch in _decoded(piece, table, columns, request, wanted, on_gap):
+                for batch in _decoded(piece, table, columns, request, on_gap):
                     yield from _corrupt(piece, table, columns, request, problems)
                     yield batch
         except MalformedError as error:
@@ -72,23 +71,23 @@ def _decoded(
     table: str,
     columns: Sequence[str],
     request: Request,
-    wanted: Wanted,
     on_gap: Callable[[Gap], None],
 ) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     own = [name for name in columns if name != request.corrupt]
-    schema = arrow_schema(table, own)
+    read = list(dict.fromkeys([*own, *request.wanted.columns()])) or ["file"]  # no column, no count of rows
+    schema = arrow_schema(table, read)
     first, end = piece.span
     ranged = table in ("index_entries", "consume_queue")
     batches = decode(
         [piece.file, *piece.following],
         tables=[table],
         geometry=None if piece.guess is None else {piece.file: piece.guess},
-        columns=list(dict.fromkeys([*own, *(["phy_offset"] if piece.exact else [])])) or ["file"],
+        columns=list(dict.fromkeys([*read, *(["phy_offset"] if piece.exact else [])])),
         batch_rows=_BATCH_ROWS,
         on_gap=partial(_within, piece, on_gap) if piece.closed else on_gap,
-        where=wanted.where(table),
+        where=request.wanted.where(table),
         skip=first if ranged else 0,
         limit=end - first if ranged else None,
         log_range=piece.span,
@@ -100,14 +99,12 @@ def _decoded(
             begins = batch.column("phy_offset")[0].as_py()
             if begins > max(first, piece.file.base_offset):
                 on_gap(Gap(piece.file.name, first, begins, "no record", "one, as the log goes on"))
-        found = wanted.rows(plain(batch, schema))
+        found = request.wanted.rows(plain(batch, schema))
         if not found.num_rows:
             continue
-        if request.corrupt in columns:
-            nothing = pa.nulls(found.num_rows, pa.string())
-            arrays = [nothing if name == request.corrupt else found.column(name) for name in columns]
-            found = pa.RecordBatch.from_arrays(arrays, names=list(columns))
-        yield found
+        nothing = pa.nulls(found.num_rows, pa.string())
+        arrays = [nothing if name == request.corrupt else found.column(name) for name in columns]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _corrupt(

@@ -20,7 +20,6 @@ from pyspark.sql.streaming.datasource import (
 )
 from rocket_spec.errors import UsageError
 
-from rocket_spark.sources._filters import Wanted
 from rocket_spark.sources._options import flag, positive
 from rocket_spark.sources._plan import RowsPartition, find, grouped
 from rocket_spark.sources._rows import rows
@@ -112,4 +111,4 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
         if isinstance(partition, RowsPartition):
-            yield from rows(partition.pieces, self.table, self.columns, self.asked, Wanted())
+            yield from rows(partition.pieces, self.table, self.columns, self.asked)
