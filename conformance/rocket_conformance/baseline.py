@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import UsageError
 
+from rocket_conformance.input_files import read_input
 from rocket_conformance.verdicts import FAILING, Verdict
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["Baseline", "Excuse", "read_baseline"]
+
+_LARGEST: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,17 @@ def read_baseline(path: Path) -> Baseline:
     """Reads `CASE-OR-GLOB  verdict  reason-or-url` lines; empty ones and those that start with # are skipped.
 
     Raises:
-        UsageError: naming the line that is none.
+        UsageError: naming the line that is not one, or the byte that is not UTF-8.
+        MalformedError: when it is not a regular file, or over 16 MiB.
         OSError: when the file cannot be read.
     """
     found: list[Excuse] = []
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    data = read_input(path, limit=_LARGEST, expected="a baseline")
+    try:
+        lines = data.decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 at byte {error.start:,}") from None
+    for number, text in enumerate(lines, 1):
         if not text.strip() or text.lstrip().startswith("#"):
             continue
         parts = text.split(maxsplit=2)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.images import FileImage, read_image
+from rocket_conformance.protocol import check_path
 from rocket_conformance.reference_adapter import UnspecifiedOperationError, run_operations
 
 if TYPE_CHECKING:
@@ -26,10 +27,15 @@ _CHECKPOINT: Final = "checkpoint"
 
 
 def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
-    """Makes the case's directory and the files that lie in it beforehand."""
+    """Makes the case's directory and the files that are in it beforehand.
+
+    Raises:
+        ValueError: when a path leads outside the directory.
+        OSError: when a file cannot be written.
+    """
     directory.mkdir()
     for path, image in files.items():
-        target = directory / path
+        target = directory / check_path(path)
         if target.parent != directory:
             target.parent.mkdir(parents=True, exist_ok=True)
         image.write(target)

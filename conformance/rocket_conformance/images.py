@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-__all__ = ["FileImage", "image_from_base64", "image_of", "read_image"]
+__all__ = ["Allowance", "FileImage", "image_from_base64", "image_of", "read_image"]
 
 CHUNK: Final = 1 << 16
 _ZEROS: Final = bytes(CHUNK)
-_LARGEST: Final = 1 << 31  # no case needs more, and a crafted case file must not fill the disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +98,38 @@ def image_of(data: bytes) -> FileImage:
     return FileImage(len(data), chunks)
 
 
-def image_from_base64(text: str) -> FileImage:
+class Allowance:
+    """What all files of one case file may unpack to, together; a small case file can claim terabytes.
+
+    Args:
+        size: greatest total length, bytes.
+        held: greatest total length of the chunks that are not all zeros, bytes: what takes memory, and room on disk.
+    """
+
+    def __init__(self, *, size: int = 2 << 30, held: int = 256 << 20) -> None:
+        self._size = size
+        self._held = held
+
+    def take(self, chunk: bytes, *, zeros: bool) -> None:
+        """Subtracts a chunk.
+
+        Raises:
+            MalformedError: when that is more than is left.
+        """
+        self._size -= len(chunk)
+        self._held -= 0 if zeros else len(chunk)
+        if self._size < 0 or self._held < 0:
+            raise MalformedError(
+                found="files that unpack to more",
+                expected="at most 2 GiB in all files of a case, 256 MiB of it not zero",
+            )
+
+
+def image_from_base64(text: str, allowance: Allowance) -> FileImage:
     """The image of a file as case files hold it.
 
     Raises:
-        MalformedError: when it is not Base64 of a Zstandard frame, or longer than 2 GiB.
+        MalformedError: when it is not Base64 of a Zstandard frame, or unpacks to more than is allowed.
     """
     import zstandard  # noqa: PLC0415 - only where case files are read
 
@@ -113,11 +139,11 @@ def image_from_base64(text: str) -> FileImage:
         packed = base64.b64decode(text, validate=True)
         with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
             while chunk := _read_fully(reader, CHUNK):
-                if chunk != _ZEROS[: len(chunk)]:
+                zeros = chunk == _ZEROS[: len(chunk)]
+                allowance.take(chunk, zeros=zeros)
+                if not zeros:
                     chunks[size // CHUNK] = chunk
                 size += len(chunk)
-                if size > _LARGEST:
-                    raise MalformedError(found="more than 2 GiB", expected="a file of a case")
     except (ValueError, zstandard.ZstdError) as error:
         if isinstance(error, MalformedError):
             raise

@@ -11,7 +11,16 @@ from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError
 
 from rocket_conformance._reference_store import STORE_HANDLERS, StoreSession
-from rocket_conformance.protocol import OPERATIONS, PROTOCOL, Op, Result, from_i64, key_of, to_i64
+from rocket_conformance.protocol import (
+    OPERATIONS,
+    PROTOCOL,
+    Op,
+    Result,
+    check_operation,
+    from_i64,
+    key_of,
+    to_i64,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -237,7 +246,11 @@ class ReferenceAdapter:
         self._name = name
 
     def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer to a message of protocol 1; None for bye."""
+        """The answer to a message of protocol 1; None for bye.
+
+        Raises:
+            ValueError: when a case breaks the protocol: its files would lie outside its directory.
+        """
         if message["cmd"] == "hello":
             return self._hello()
         if message["cmd"] == "bye":
@@ -257,6 +270,9 @@ class ReferenceAdapter:
         }
 
     def _case(self, token: str, ops: Iterable[Op], directory: Path) -> dict[str, Any]:
-        results, files = run_operations(list(ops), directory, library=self._library)
+        checked = list(ops)
+        for op in checked:
+            check_operation(op)
+        results, files = run_operations(checked, directory, library=self._library)
         listed = [{"role": role, "path": path} for role, path in files]
         return {"id": token, "results": results, "files": listed}

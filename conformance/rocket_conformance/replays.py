@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.cases import Case, Observation, case_from_json, case_to_json, observation_to_json
+from rocket_conformance.input_files import read_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from rocket_conformance.judge import Judgement
 
 __all__ = ["read_replay", "replay_name", "replay_of", "write_replay"]
+
+_LARGEST: Final = 64 << 20
+_EXPECTED: Final = "a case file"
 
 
 def replay_name(case: str) -> str:
@@ -47,13 +51,21 @@ def read_replay(path: Path) -> Case:
     """The case of a replay file, a vector or a case file.
 
     Raises:
-        MalformedError: when it is none.
+        MalformedError: when it is not one.
         OSError: when it cannot be read.
     """
     try:
-        document = json.loads(path.read_bytes())
-    except ValueError as error:
+        document = json.loads(read_input(path, limit=_LARGEST, expected=_EXPECTED))
+    except RecursionError:
+        raise MalformedError(file=str(path), found="JSON that nests too deeply", expected=_EXPECTED) from None
+    except UnicodeDecodeError as error:
         raise MalformedError(
-            file=str(path), found=f"no JSON: {error}", expected="a case of protocol 1"
+            file=str(path), offset=error.start, found="no UTF-8", expected=_EXPECTED
         ) from None
+    except json.JSONDecodeError as error:
+        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected=_EXPECTED) from None
+    except ValueError as error:  # a number of more digits than Python converts
+        if isinstance(error, MalformedError):
+            raise
+        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected=_EXPECTED) from None
     return case_from_json(document, file=str(path))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import zstandard
 
 from rocket_golden._archive import packed_bytes
-from rocket_golden._manifest import ROOT, entry
+from rocket_golden._manifest import ROOT, entry, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,16 @@ def vectors(*, store: bool = False) -> Iterator[dict[str, Any]]:
 
     Args:
         store: those of index service, consume queues, commit log and checkpoint; else those of index files.
+
+    Raises:
+        OSError: a file of vectors or the manifest can't be read.
+        DamagedError: a file of vectors isn't the one that the manifest describes.
     """
-    for path in vector_files(store=store):
-        data = path.read_bytes()
-        if path.suffix == ".zst":
+    for packed in manifest().vectors or ():
+        if packed.file.startswith("vectors/store/") != store:
+            continue
+        data = packed_bytes(packed)
+        if packed.file.endswith(".zst"):
             with zstandard.ZstdDecompressor().stream_reader(data) as stream:
                 data = stream.read()
         yield from json.loads(data)

@@ -3,13 +3,13 @@
 from rocket_conformance.cases._case import (
     Case,
     Observation,
-    case_from_json,
     case_to_json,
     families_of,
     geometries_of,
     observation_to_json,
 )
 from rocket_conformance.cases._directed import directed_cases
+from rocket_conformance.cases._parse import case_from_json
 
 __all__ = [
     "Case",

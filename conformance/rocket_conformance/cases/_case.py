@@ -1,22 +1,20 @@
-"""A case, what is expected of it, and the one JSON shape of vectors, cases and replay files."""
+"""A case, what is expected of it, and both as JSON: the one shape of vectors, case files and replay files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from rocket_spec.errors import MalformedError
-
-from rocket_conformance.images import FileImage, image_from_base64
+from rocket_conformance.images import FileImage
 from rocket_conformance.protocol import OPERATIONS, Op, Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "SHAPE",
     "Case",
     "Observation",
-    "case_from_json",
     "case_to_json",
     "families_of",
     "geometries_of",
@@ -109,73 +107,3 @@ def case_to_json(case: Case, expected: Observation) -> dict[str, Any]:
         "producer": case.producer,
         "seed": case.seed,
     }
-
-
-def case_from_json(value: Any, *, file: str | None = None) -> Case:
-    """The case that this JSON describes.
-
-    Args:
-        value: as `json.load` gave it.
-        file: what to call it in errors.
-
-    Raises:
-        MalformedError: when it is no case, or names an operation that the suite does not know.
-    """
-    if not isinstance(value, dict) or cast("dict[str, Any]", value).get("rocketspec_case") != SHAPE:
-        raise MalformedError(
-            file=file, found="other JSON", expected=f'an object with "rocketspec_case": {SHAPE}'
-        )
-    document = cast("dict[str, Any]", value)
-    try:
-        ops = tuple(cast("list[Op]", document["ops"]))
-        for op in ops:
-            _check_op(op, file)
-        expected = document.get("expected")
-        return Case(
-            id=str(document["id"]),
-            clauses=tuple(str(clause) for clause in document["clauses"]),
-            ops=ops,
-            files=_files_from_json(document.get("files") or {}),
-            expected=None if expected is None else _observation(expected),
-            producer=_producer(document.get("producer")),
-            features=_features(ops),
-            seed=document.get("seed"),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise MalformedError(
-            file=file, found=f"{type(error).__name__}: {error}", expected="a case of protocol 1"
-        ) from None
-
-
-def _check_op(op: Op, file: str | None) -> None:
-    operation = OPERATIONS.get(op["op"])
-    if operation is None:
-        raise MalformedError(
-            file=file, found=f"operation {op['op']}", expected=f"one of {', '.join(OPERATIONS)}"
-        )
-    missing = [
-        name
-        for name, kind in operation.fields.items()
-        if name not in op and not (kind in {"key", "key?"} and f"{name}_utf16" in op)
-    ]
-    if missing:
-        raise MalformedError(
-            file=file, found=f"{op['op']} without {', '.join(missing)}", expected="all its fields"
-        )
-
-
-def _features(ops: Sequence[Op]) -> frozenset[str]:
-    lone = any(name.endswith("_utf16") for op in ops for name in op)
-    return frozenset({"lone_surrogates"}) if lone else frozenset()
-
-
-def _producer(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else repr(value)
-
-
-def _observation(value: Mapping[str, Any]) -> Observation:
-    return Observation(tuple(value["results"]), _files_from_json(value.get("files") or {}))
-
-
-def _files_from_json(value: Mapping[str, Mapping[str, str]]) -> dict[str, FileImage]:
-    return {path: image_from_base64(entry["zstd_base64"]) for path, entry in value.items()}

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import rocket_golden
+from typing import TYPE_CHECKING
 
-from rocket_conformance.cases._case import Case, case_from_json
+import rocket_golden
+from rocket_spec.errors import InvalidError
+
+from rocket_conformance.cases._parse import case_from_json
+
+if TYPE_CHECKING:
+    from rocket_conformance.cases._case import Case
 
 __all__ = ["vector_cases"]
 
 
 def vector_cases() -> list[Case]:
-    """Every vector, of index files and of the whole store, in the order of their files.
+    """Every vector, of index files and of the whole store, in the order of their files; their SHA-256 is verified.
 
     Raises:
-        MalformedError: when a vector is no case.
+        InvalidError: when a file of vectors is not the one that the manifest describes.
+        MalformedError: when a vector is not a case.
     """
-    vectors = [*rocket_golden.vectors(), *rocket_golden.vectors(store=True)]
+    try:
+        vectors = [*rocket_golden.vectors(), *rocket_golden.vectors(store=True)]
+    except rocket_golden.DamagedError as error:
+        raise InvalidError(file=error.file, found=error.found, expected=error.expected) from None
     return [case_from_json(vector, file=f"vector {vector.get('id')}") for vector in vectors]

@@ -15,6 +15,8 @@ from rocket_conformance.protocol._messages import (
     parse_hello,
 )
 from rocket_conformance.protocol._operations import FAMILIES, OBJECTS, OPERATIONS, Operation
+from rocket_conformance.protocol._paths import check_path
+from rocket_conformance.protocol._requests import check_operation
 from rocket_conformance.protocol._values import (
     Op,
     Result,
@@ -40,6 +42,8 @@ __all__ = [
     "ProtocolError",
     "Result",
     "case_message",
+    "check_operation",
+    "check_path",
     "decode_line",
     "encode_line",
     "from_i64",

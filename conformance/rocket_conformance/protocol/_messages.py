@@ -6,11 +6,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rocket_conformance.protocol._operations import OBJECTS, OPERATIONS, Kind, Operation
-from rocket_conformance.protocol._values import Op, Result, to_i64
+from rocket_spec.printable import printable
+
+from rocket_conformance.protocol._kinds import checked, is_i32
+from rocket_conformance.protocol._operations import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from rocket_conformance.protocol._values import Op, Result
 
 __all__ = [
     "BYE",
@@ -36,14 +40,16 @@ MAX_LINE: Final = 16 * 1024 * 1024
 BYE: Final = {"cmd": "bye"}
 """The last message of a run."""
 
-_I32_MIN: Final = -(1 << 31)
-_I32_MAX: Final = (1 << 31) - 1
 _MOST_IN_FLIGHT: Final = 1024
+_MOST_SHOWN: Final = 400
 _OUTCOMES: Final = ("rejected", "errored", "unsupported", "skipped")
 
 
 class ProtocolError(ValueError):
-    """A message that is not what the protocol says; the text says what is wrong with it."""
+    """A message that breaks the protocol; the text, safe to show, describes how."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text, limit=_MOST_SHOWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +165,7 @@ def _geometries(value: object) -> tuple[tuple[int, int], ...] | None:
     pairs: list[tuple[int, int]] = []
     for item in cast("list[object]", value) if isinstance(value, list) else [value]:
         pair = cast("list[object]", item) if isinstance(item, list) else []
-        if len(pair) != 2 or not all(_is_i32(number) for number in pair):
+        if len(pair) != 2 or not all(is_i32(number) for number in pair):
             raise ProtocolError(f'hello: geometry is {value!r}, not "any" or a list of [slots, entries]')
         pairs.append((cast("int", pair[0]), cast("int", pair[1])))
     return tuple(pairs)
@@ -210,83 +216,7 @@ def _result(index: int, op: Op, value: Any) -> Result:
         if name not in result:
             raise ProtocolError(f"result {index} ({op['op']}) has no {name}")
         try:
-            kept[name] = _checked(kind, result[name])
+            kept[name] = checked(kind, result[name])
         except ValueError as error:
             raise ProtocolError(f"result {index} ({op['op']}): {name}: {error}") from None
     return kept
-
-
-def _checked(kind: Kind, value: Any) -> Any:
-    """The value of a result field, of objects only the fields that the protocol knows.
-
-    Raises:
-        ValueError: when it is not of that kind.
-    """
-    if kind == "unit?":
-        return None if value is None else _object(kind, value)
-    if kind == "request[]":
-        return [_object(kind, item) for item in _items(value)]
-    _CHECKS[kind](value)
-    return value
-
-
-def _object(kind: Kind, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is no object")  # noqa: TRY004 - one error for one wrong value
-    given = cast("dict[str, Any]", value)
-    kept: dict[str, Any] = {}
-    for name, field_kind in OBJECTS[kind].items():
-        if name not in given:
-            raise ValueError(f"no {name} in {given!r}")
-        try:
-            kept[name] = _checked(field_kind, given[name])
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
-    return kept
-
-
-def _is_i32(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and _I32_MIN <= value <= _I32_MAX
-
-
-def _check_i32(value: object) -> None:
-    if not _is_i32(value):
-        raise ValueError(f"{value!r} is no 32-bit number")
-
-
-def _check_bool(value: object) -> None:
-    if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")  # noqa: TRY004 - one error for one wrong value
-
-
-def _check_text(value: object) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")  # noqa: TRY004 - one error for one wrong value
-
-
-def _check_text_or_null(value: object) -> None:
-    if value is not None:
-        _check_text(value)
-
-
-def _items(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise ValueError(f"{value!r} is no list")  # noqa: TRY004 - one error for one wrong value
-    return cast("list[object]", value)
-
-
-def _check_i64s(value: object) -> None:
-    for item in _items(value):
-        to_i64(item)
-
-
-_CHECKS: Final[Mapping[Kind, Callable[[object], object]]] = {
-    "i32": _check_i32,
-    "i64": to_i64,
-    "i64[]": _check_i64s,
-    "bool": _check_bool,
-    "string": _check_text,
-    "string?": _check_text_or_null,
-    "key": _check_text,
-    "key?": _check_text_or_null,
-}

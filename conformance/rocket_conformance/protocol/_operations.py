@@ -10,10 +10,13 @@ from typing import Final, Literal
 
 __all__ = ["FAMILIES", "OBJECTS", "OPERATIONS", "Kind", "Operation"]
 
-Kind = Literal["i32", "i64", "i64[]", "bool", "string", "string?", "key", "key?", "unit?", "request[]"]
+Kind = Literal[
+    "i32", "i64", "i64[]", "bool", "string", "string?", "key", "key?", "path", "folder", "unit?", "request[]"
+]
 """How a value travels: i32 a number, i64 a decimal string, a key NAME as `NAME` or `NAME_utf16`.
 
-One with a question mark may be null; `unit` and `request` are objects, their fields in `OBJECTS`.
+A path stays inside the case's directory, a folder is the name of one in it. A kind with a question mark may be null;
+`unit` and `request` are objects, their fields in `OBJECTS`.
 """
 
 OBJECTS: Final[dict[str, dict[str, Kind]]] = {
@@ -68,7 +71,7 @@ _TABLE: Final = (
         "index.open",
         "index",
         {
-            "file": "string",
+            "file": "path",
             "hash_slot_num": "i32",
             "index_num": "i32",
             "end_phy_offset": "i64",
@@ -133,7 +136,7 @@ _TABLE: Final = (
     Operation("service.settle", "service", {}, {"index_msg_timestamp": "i64"}),
     Operation("tags.code", "queue", {"tags": "key?"}, {"tags_code": "i64"}),
     Operation(
-        "queue.open", "queue", {"topic": "string", "queue_id": "i32", "file_size": "i32", "load": "bool"}, {}
+        "queue.open", "queue", {"topic": "folder", "queue_id": "i32", "file_size": "i32", "load": "bool"}, {}
     ),
     Operation(
         "queue.put",
@@ -148,7 +151,7 @@ _TABLE: Final = (
     Operation("queue.correct_min", "queue", {"phy_min_offset": "i64"}, _BOUNDS),
     Operation("queue.delete_expired", "queue", {"phy_offset": "i64"}, {"deleted": "i32", **_BOUNDS}),
     Operation("queue.last_offset", "queue", {}, {"last_offset": "i64"}),
-    Operation("log.dispatch", "log", {"file": "string", "check_crc": "bool"}, {"requests": "request[]"}),
+    Operation("log.dispatch", "log", {"file": "path", "check_crc": "bool"}, {"requests": "request[]"}),
     Operation("checkpoint.read", "checkpoint", {}, _TIMES),
     Operation("checkpoint.write", "checkpoint", _TIMES, _TIMES),
 )

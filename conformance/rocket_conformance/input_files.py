@@ -1,0 +1,46 @@
+"""Reads the files that a user names: regular ones only, and no more of them than a limit."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import MalformedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["read_input"]
+
+_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""A FIFO without a writer is opened at once, and then refused."""
+
+
+def read_input(path: Path, *, limit: int, expected: str) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        path: the file; links are followed.
+        limit: greatest length, bytes.
+        expected: what the file should be, for errors.
+
+    Raises:
+        MalformedError: when it is not a regular file, or longer than the limit.
+        OSError: when it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+        about = os.fstat(descriptor)
+        if stat.S_ISDIR(about.st_mode):
+            raise MalformedError(file=str(path), found="a directory", expected=expected)
+        if not stat.S_ISREG(about.st_mode):
+            raise MalformedError(file=str(path), found="not a regular file", expected=expected)
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise MalformedError(
+            file=str(path),
+            found=f"{about.st_size:,} bytes",
+            expected=f"{expected} of at most {limit:,} bytes",
+        )
+    return data
