@@ -7,35 +7,18 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import UsageError
 
+from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.mutants._impostors import IMPOSTORS
-from rocket_conformance.mutants._index_bytes import INDEX_BYTES
-from rocket_conformance.mutants._index_puts import INDEX_PUTS
-from rocket_conformance.mutants._index_selects import INDEX_SELECTS
-from rocket_conformance.mutants._log import LOG
 from rocket_conformance.mutants._misbehaving import MISBEHAVING
-from rocket_conformance.mutants._queue_restarts import QUEUE_RESTARTS
-from rocket_conformance.mutants._queue_units import QUEUE_UNITS
-from rocket_conformance.mutants._service import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rocket_conformance.misreadings import Mutant
     from rocket_conformance.mutants._impostors import Impostor
     from rocket_conformance.mutants._misbehaving import Misbehaving
-    from rocket_conformance.mutants._mutant import Mutant
 
-__all__ = ["CATALOGUE", "MUTANTS", "find"]
-
-MUTANTS: Final[tuple[Mutant, ...]] = (
-    *INDEX_BYTES,
-    *INDEX_PUTS,
-    *INDEX_SELECTS,
-    *SERVICE,
-    *QUEUE_UNITS,
-    *QUEUE_RESTARTS,
-    *LOG,
-)
-"""Those that misread one clause."""
+__all__ = ["CATALOGUE", "find"]
 
 CATALOGUE: Final[tuple[Mutant | Impostor | Misbehaving, ...]] = (*MUTANTS, *IMPOSTORS, *MISBEHAVING)
 """All of them, each name once."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rocket_spec.clauses import clauses
 
 from rocket_conformance.cases import directed_cases
-from rocket_conformance.mutants._catalogue import MUTANTS
+from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.properties import PROPERTIES
 
 __all__ = ["ClauseCoverage", "coverage", "figures"]

@@ -14,9 +14,9 @@ from rocket_conformance.runner import Options, run_planned
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rocket_conformance.misreadings import Mutant
     from rocket_conformance.mutants._impostors import Impostor
     from rocket_conformance.mutants._misbehaving import Misbehaving
-    from rocket_conformance.mutants._mutant import Mutant
     from rocket_conformance.report import CaseLine
     from rocket_conformance.transport import Transport
     from rocket_conformance.verdicts import Verdict

@@ -12,10 +12,10 @@ from json import dumps
 from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.cases import directed_cases
-from rocket_conformance.mutants._catalogue import CATALOGUE, MUTANTS
+from rocket_conformance.misreadings import MUTANTS, Mutant
+from rocket_conformance.mutants._catalogue import CATALOGUE
 from rocket_conformance.mutants._equivalent import EQUIVALENT
 from rocket_conformance.mutants._hunting import Outcome, hunt, properties
-from rocket_conformance.mutants._mutant import Mutant
 from rocket_conformance.protocol import OPERATIONS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocket_conformance.mutants._loading import mutated
+from rocket_conformance.misreadings.loading import mutated
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.session import open_handler
 

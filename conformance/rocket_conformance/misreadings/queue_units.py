@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rocket_conformance.mutants._mutant import Mutant
+from rocket_conformance.misreadings.mutant import Mutant
 
 __all__ = ["QUEUE_UNITS"]
 
