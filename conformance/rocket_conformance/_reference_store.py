@@ -190,13 +190,16 @@ class StoreSession:
 
     def log_dispatch(self, op: Op) -> Result:
         data = (self.directory / op["file"]).read_bytes()
+        requests = self.library.dispatch_requests(
+            data, check_crc=op["check_crc"], read_body=op.get("read_body", True)
+        )
         return {
             "requests": [
                 {
                     name: from_i64(getattr(request, name)) if kind == "i64" else getattr(request, name)
                     for name, kind in _REQUEST.items()
                 }
-                for request in self.library.dispatch_requests(data, check_crc=op["check_crc"])
+                for request in requests
             ]
         }
 

@@ -51,7 +51,7 @@ class Library(Protocol):
         ...
 
     def dispatch_requests(
-        self, data: bytes, *, check_crc: bool
+        self, data: bytes, *, check_crc: bool, read_body: bool
     ) -> Iterable[rocket_reference.DispatchRequest]:
         """As `rocket_reference.dispatch_requests`."""
         ...

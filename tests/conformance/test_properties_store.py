@@ -127,20 +127,22 @@ class FindsAll(IndexService):
         return replace(found, offsets=offsets)
 
 
-def unchecked(data: bytes, *, check_crc: bool) -> Iterator[DispatchRequest]:
+def unchecked(data: bytes, *, check_crc: bool, read_body: bool) -> Iterator[DispatchRequest]:
     """The checksum is never looked at."""
     del check_crc
-    return iter(rocket_reference.dispatch_requests(data))
+    return iter(rocket_reference.dispatch_requests(data, read_body=read_body))
 
 
-def without_levels(data: bytes, *, check_crc: bool) -> Iterator[DispatchRequest]:
+def without_levels(data: bytes, *, check_crc: bool, read_body: bool) -> Iterator[DispatchRequest]:
     """No delay levels."""
-    return iter(rocket_reference.dispatch_requests(data, check_crc=check_crc, delay_levels=()))
+    return iter(
+        rocket_reference.dispatch_requests(data, check_crc=check_crc, read_body=read_body, delay_levels=())
+    )
 
 
-def python_text(data: bytes, *, check_crc: bool) -> Iterator[DispatchRequest]:
+def python_text(data: bytes, *, check_crc: bool, read_body: bool) -> Iterator[DispatchRequest]:
     """Keys as another decoder would give them: each replacement character twice."""
-    for request in rocket_reference.dispatch_requests(data, check_crc=check_crc):
+    for request in rocket_reference.dispatch_requests(data, check_crc=check_crc, read_body=read_body):
         keys = request.keys
         yield replace(request, keys=keys.replace("\ufffd", "\ufffd\ufffd") if keys else keys)
 

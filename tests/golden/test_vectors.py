@@ -342,7 +342,9 @@ class OnReference:
             "requests": [
                 {name: getattr(request, name) for name in plain}
                 | {name: str(getattr(request, name)) for name in wide}
-                for request in reference.dispatch_requests(data, check_crc=op["check_crc"])
+                for request in reference.dispatch_requests(
+                    data, check_crc=op["check_crc"], read_body=op.get("read_body", True)
+                )
             ]
         }
 

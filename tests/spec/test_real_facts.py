@@ -41,6 +41,20 @@ def test_the_facts_are_fresh(maven: str, tmp_path: Path) -> None:
     assert (tmp_path / "facts.json").read_bytes() == (REAL / "facts.json").read_bytes()
 
 
+def test_index_names(facts: Facts) -> None:
+    """IDX-SVC-4: 2023-11-14 22:13:20.123 UTC; 2566 is 543 years on, Reiwa 5 began in 2023."""
+    names = {(case["locale"], case["zone"]): case["name"] for case in facts["index_names"]}
+    plain = "20231114221320123"
+    for locale in ("en-US", "de-DE", "zh-CN", "ja-JP"):
+        assert names[locale, "UTC"] == plain
+    assert names["en-US", "Asia/Kolkata"] == "20231115034320123"  # 5:30 h ahead
+    assert names["th-TH", "UTC"] == f"{2023 + 543}{plain[4:]}"
+    assert names["ja_JP_JP", "UTC"] == names["ja-JP-u-ca-japanese", "UTC"] == f"0005{plain[4:]}"
+    assert names["ar-EG", "UTC"] == plain.translate({ord("0") + digit: 0x660 + digit for digit in range(10)})
+    assert names["fa-IR", "UTC"] == plain.translate({ord("0") + digit: 0x6F0 + digit for digit in range(10)})
+    assert min(names.values()) == names["ja_JP_JP", "UTC"]  # a load takes it for the oldest
+
+
 def test_property_strings(facts: Facts) -> None:
     """LOG-PROP-1 to LOG-PROP-4."""
     for case in facts["property_strings"]:

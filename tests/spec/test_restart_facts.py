@@ -426,6 +426,21 @@ def test_offset_by_time(stores: dict[str, list[State]]) -> None:
     assert stores["by time, no file"][-1]["result"] == 0
 
 
+def test_offset_by_time_without_an_equal_time(stores: dict[str, list[State]]) -> None:
+    """CQ-TIME-2: five units in the file, whose search begins at unit 2, then at 0 and 1, or 3 and 4."""
+
+    def answers(what: str) -> list[int]:
+        return [state["result"] for state in stores[f"by time, {what}"][1:]]
+
+    assert answers("every unit before the log") == [0, (100 - 1) // 20]  # in the first file, in the second
+    assert answers("record of unit 1 not in the log") == [0, 0, 4]  # met at 10 s; not met for 0 s and 40 s
+    assert answers("record of unit 2 not in the log") == [0, 0, 0]  # the first midpoint
+    assert answers("equal times") == [0, 2, 4]
+    assert answers("two equal times") == [0, 0, 1]
+    assert answers("pre-blank units") == [0, 0]
+    assert answers("one pre-blank unit") == [0, 0, 0]
+
+
 # --- query --------------------------------------------------------------------------------------------
 
 

@@ -261,6 +261,15 @@ LOG: Final = (
         "topic_length = cursor.get_byte()",
         "topic_length = cursor.get_byte() & 0xFF",
     ),
+    Mutant(
+        "parts-added-up",
+        "LOG-DSP-6",
+        "record_bytes",
+        "properties = cursor.take(properties_length, room) if",
+        "properties = cursor.take(properties_length, room - topic_length - max(body_length, 0)) if",
+    ),
+    Mutant("body-always-read", "LOG-DSP-6", "record_bytes", "        if read_body:\n", "        if True:\n"),
+    Mutant("body-never-read", "LOG-DSP-6", "record_bytes", "        if read_body:\n", "        if False:\n"),
     Mutant("malformed-replaced-byte-by-byte", "UTF8-1", "java", _MALFORMED, "position += 1"),
     Mutant(
         "malformed-replaced-as-unicode-advises",

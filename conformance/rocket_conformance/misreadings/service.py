@@ -74,6 +74,20 @@ SERVICE: Final = (
     Mutant("no-time-seed-at-a-roll", "IDX-SVC-3", "index_service", "last.end_timestamp if last else 0", "0"),
     Mutant("files-loaded-in-reverse", "IDX-SVC-5", "index_service", _SORTED, f"{_SORTED}[::-1]"),
     Mutant(
+        "files-sorted-as-numbers",
+        "IDX-SVC-5",
+        "index_service",
+        _SORTED,
+        "sorted(self.directory.iterdir(), key=lambda path: (int(path.name) if path.name.isdigit() or path.name[:1] in '+-' else -1, path.name))",
+    ),
+    Mutant(
+        "files-sorted-by-length-first",
+        "IDX-SVC-5",
+        "index_service",
+        _SORTED,
+        "sorted(self.directory.iterdir(), key=lambda path: (len(path.name), path.name))",
+    ),
+    Mutant(
         "name-that-is-no-number-ends-the-load",
         "IDX-SVC-5",
         "index_service",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
+    from rocket_conformance.protocol import Op
+
 __all__ = [
     "batches", "blanks", "checksums", "damage", "delays", "draw_log", "fields", "hosts", "lengths",
     "malformed_text", "named_properties", "property_texts", "sound", "torn", "transaction_types",
@@ -273,10 +275,15 @@ def draw_log(rng: Random, pieces: Sequence[Callable[[Random], bytes]]) -> Drawn:
             parts.append(rng.choice((b"\0", bytes(7), bytes(8), bytes(100), b"\xda\xa3")))
         files[name] = b"".join(parts)
         check = rng.random() < 0.6
-        ops.append({"op": "log.dispatch", "file": name, "check_crc": check})
+        ops.append(_walk(name, check_crc=check, read_body=rng.random() < 0.7))
         if rng.random() < 0.2:
-            ops.append({"op": "log.dispatch", "file": name, "check_crc": not check})
+            ops.append(_walk(name, check_crc=not check, read_body=rng.random() < 0.5))
     return Drawn(tuple(ops), {name: image_of(data) for name, data in files.items()})
+
+
+def _walk(name: str, *, check_crc: bool, read_body: bool) -> Op:
+    op: Op = {"op": "log.dispatch", "file": name, "check_crc": check_crc}
+    return op if read_body else {**op, "read_body": False}
 
 
 def _sound_bytes(rng: Random) -> bytes:

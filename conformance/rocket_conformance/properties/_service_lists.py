@@ -27,7 +27,11 @@ _WORDS: Final = ("Aa", "BB", "k", "a", "b", "\u8ba2\u5355", "\U0001f680", "TagA,
 _FLAGS: Final = (0, 0, 4, 8, 12, 12, 13, 28, 60, 1, 2, 3, 16, 48, -1, -13, -5, I32_MAX, _I32_MIN)
 _LIMITS: Final = (-1, 0, 1, 2, 3, 63, 64, 65, 1_000, 1_000_000, _I32_MIN)
 # Names that are numbers lie before those of the present, as text: a new file is to be the last one again.
-_ODD_NAMES: Final = ("x", "-5", "07", "+20200101000000000", "20200101000000001.bak", "99999999999999999999")
+_ODD_NAMES: Final = (
+    "x", "-5", "07", "+20200101000000000", "20200101000000001.bak", "99999999999999999999", "+3", "-3", "100", "3e0",
+    "1999010100000000000", "00051114221320123", "-20200101000000000", "19991231235959999",
+)  # fmt: skip
+"""Names whose order as text differs from their order as numbers; as text, each number is before the present."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,13 @@ _TABLE: Final = (
     Operation("queue.correct_min", "queue", {"phy_min_offset": "i64"}, _BOUNDS),
     Operation("queue.delete_expired", "queue", {"phy_offset": "i64"}, {"deleted": "i32", **_BOUNDS}),
     Operation("queue.last_offset", "queue", {}, {"last_offset": "i64"}),
-    Operation("log.dispatch", "log", {"file": "path", "check_crc": "bool"}, {"requests": "request[]"}),
+    Operation(
+        "log.dispatch",
+        "log",
+        {"file": "path", "check_crc": "bool"},
+        {"requests": "request[]"},
+        optional={"read_body": "bool"},
+    ),
     Operation("checkpoint.read", "checkpoint", {}, _TIMES),
     Operation("checkpoint.write", "checkpoint", _TIMES, _TIMES),
 )

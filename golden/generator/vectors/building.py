@@ -16,6 +16,7 @@ __all__ = [
     "I64_MAX",
     "I64_MIN",
     "NOW",
+    "SLOTS",
     "Clause",
     "Entry",
     "Header",
@@ -24,6 +25,7 @@ __all__ = [
     "close",
     "flush",
     "full",
+    "hash_of",
     "header",
     "image",
     "in_slot",
@@ -225,6 +227,14 @@ def key_of(hash_code: int) -> str:
         rest, digit = divmod(rest, 31)
         digits = chr(65 + digit) + digits
     return "T#" + digits
+
+
+def hash_of(key: str) -> int:
+    """The key hash of an ASCII key, reckoned as `String.hashCode` is defined."""
+    code = 0
+    for unit in key.encode("ascii"):
+        code = (31 * code + unit) % (1 << 32)
+    return abs(code - (code >> 31 << 32))
 
 
 def in_slot(slot: int, number: int = 0, slots: int = SLOTS) -> str:

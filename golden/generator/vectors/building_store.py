@@ -241,9 +241,10 @@ def blank(size: int) -> bytes:
     return struct.pack(">iI", size, 0xCBD43194).ljust(size, b"\0")
 
 
-def dispatch(*, file: str = "log", check_crc: bool = True) -> Op:
-    """`log.dispatch`."""
-    return {"op": "log.dispatch", "file": file, "check_crc": check_crc}
+def dispatch(*, file: str = "log", check_crc: bool = True, read_body: bool = True) -> Op:
+    """`log.dispatch`; with `read_body` left out where it has its default."""
+    op: Op = {"op": "log.dispatch", "file": file, "check_crc": check_crc}
+    return op if read_body else op | {"read_body": False}
 
 
 def checkpoint_read() -> Op:

@@ -15,7 +15,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.TimeZone;
 import java.util.TreeMap;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.UtilAll;
@@ -74,6 +76,7 @@ public final class StoreFacts {
         all.put("pre_blank", facts.preBlank());
         all.put("ext", facts.ext());
         all.put("checkpoint", facts.checkpoint());
+        all.put("index_names", indexNames());
         String text = JSON.toJSONString(all, SerializerFeature.PrettyFormat, SerializerFeature.WriteMapNullValue,
             SerializerFeature.BrowserCompatible);
         Files.write(Paths.get(target), (text + "\n").getBytes(StandardCharsets.UTF_8));
@@ -88,6 +91,27 @@ public final class StoreFacts {
         for (int i = 0; i < pairs.length; i += 2) {
             result.put((String) pairs[i], pairs[i + 1]);
         }
+        return result;
+    }
+
+    /** Names of index files that are made at one time, by the process's locale and time zone. */
+    private static Object indexNames() {
+        Locale locale = Locale.getDefault();
+        TimeZone zone = TimeZone.getDefault();
+        List<Object> result = new ArrayList<>();
+        for (String[] process : new String[][] {
+            {"en-US", "UTC"}, {"en-US", "Asia/Kolkata"}, {"de-DE", "UTC"}, {"zh-CN", "UTC"}, {"th-TH", "UTC"}, {"th-TH-u-nu-thai", "UTC"},
+            {"ja-JP-u-ca-japanese", "UTC"}, {"ja-JP", "UTC"}, {"ar-EG", "UTC"}, {"fa-IR", "UTC"},
+        }) {
+            Locale.setDefault(Locale.forLanguageTag(process[0]));
+            TimeZone.setDefault(TimeZone.getTimeZone(process[1]));
+            result.add(map("locale", process[0], "zone", process[1], "name", UtilAll.timeMillisToHumanString(STORE_TIME)));
+        }
+        Locale.setDefault(new Locale("ja", "JP", "JP"));
+        TimeZone.setDefault(TimeZone.getTimeZone("UTC"));
+        result.add(map("locale", "ja_JP_JP", "zone", "UTC", "name", UtilAll.timeMillisToHumanString(STORE_TIME)));
+        Locale.setDefault(locale);
+        TimeZone.setDefault(zone);
         return result;
     }
 

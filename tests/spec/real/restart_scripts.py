@@ -384,7 +384,36 @@ def _by_time() -> dict[str, Script]:
     after = (-5000, 0, 1, 4999, 5000, 5001, 9999, 10_000, 34_999, 35_001, 40_000, 70_000, 1 << 45)
     times = [{"do": "time", "at": T + ms} for ms in after]
     deleted = log_of(8, 3) | queue(*(unit(n) for n in range(8)))
+    before = queue(*(struct.pack(">qiq", 20 * n, 20, 0) for n in range(8)))
+    odd = [unit(n) for n in range(5)]
+    equal = log(
+        [message(0, store_timestamp=T), message(1, store_timestamp=T), message(2, store_timestamp=T), BLANK],
+        [message(3, store_timestamp=T), message(4, store_timestamp=T)],
+    )
+    pre_blank = struct.pack(">qiq", 0, 0x7FFFFFFF, 0)
+
+    def at(*after: int) -> list[Script]:
+        return [{"do": "time", "at": T + ms} for ms in after]
+
     return {
+        "by time, every unit before the log": script(log_of(8, 3) | before, LOAD, *at(0, 1 << 45)),
+        **{
+            f"by time, record of unit {number} not in the log": script(
+                log_of(8)
+                | queue(*odd[:number], struct.pack(">qiq", PLACES[number], 9999, 0), *odd[number + 1 :]),
+                LOAD,
+                *at(0, 10_000, 40_000),
+            )
+            for number in (1, 2)
+        },
+        "by time, equal times": script(equal | queue(*odd), LOAD, *at(-1, 0, 1)),
+        "by time, two equal times": script(equal | queue(*odd[:2]), LOAD, *at(-1, 0, 1)),
+        "by time, pre-blank units": script(
+            log_of(8) | queue(*[pre_blank] * 3, *odd[3:]), LOAD, *at(30_000, 40_000)
+        ),
+        "by time, one pre-blank unit": script(
+            log_of(8) | queue(pre_blank, *odd[1:]), LOAD, *at(-1, 0, 10_000)
+        ),
         "by time": script(whole, LOAD, *times),
         "by time, first files deleted": script(
             deleted, LOAD, *({"do": "time", "at": T + ms} for ms in (0, 34_000))

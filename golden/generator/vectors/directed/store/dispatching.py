@@ -249,6 +249,7 @@ def _failures() -> Iterator[Vector]:
         dispatch(),
         files=_log(record(body=b"body", body_length=120), good * 3),
     )
+    yield from _parts_beside_the_size(clause)
     yield clause(
         "properties-behind-the-end",
         "a properties length that leads out of the log answered with the size",
@@ -286,6 +287,47 @@ def _failures() -> Iterator[Vector]:
         dispatch(),
         files=_log(good, bytes(16), good),
     )
+
+
+def _parts_beside_the_size(clause: Clause) -> Iterator[Vector]:
+    """Parts that are each shorter or longer than the record's size, read with and without bodies."""
+    both = dispatch(check_crc=False), dispatch(check_crc=False, read_body=False)
+    yield clause(
+        "sum-above-the-size",
+        "parts added up before they are compared with the record's size: each is compared on its own",
+        *both,
+        files=_log(record(total_size=100, body=b"b" * 50, topic=b"T" * 30, properties=b"K\1" + b"v" * 38)),
+    )
+    for part, body, topic, properties in (
+        ("body", b"b" * 61, b"T", b""),
+        ("topic", b"", b"T" * 61, b""),
+        ("properties", b"", b"T", b"K\1" + b"v" * 59),
+    ):
+        yield clause(
+            f"{part}-as-long-as-the-size",
+            f"a {part} refused that is just as long as the record's size",
+            *both,
+            files=_log(record(total_size=61, body=body, topic=topic, properties=properties)),
+        )
+        yield clause(
+            f"{part}-above-the-size",
+            f"a {part} that is longer than the record's size answered with that size where it is read, or -1 where not",
+            *both,
+            files=_log(record(total_size=60, body=body, topic=topic, properties=properties)),
+        )
+    yield clause(
+        "checksum-of-a-skipped-body",
+        "the checksum of a body looked at that is not read",
+        dispatch(read_body=False),
+        files=_log(record(body=b"body", crc=1)),
+    )
+    for slug, length in (("behind-the-end", 1000), ("largest", I32_MAX)):
+        yield clause(
+            f"skipped-body-{slug}",
+            "a body length that leads out of the log answered with the size where the body is not read",
+            dispatch(read_body=False),
+            files=_log(record(body=b"body", body_length=length)),
+        )
 
 
 def _lengths() -> Iterator[Vector]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from generator.vectors.building import I64_MIN, NOW, Clause, Entry, Header, image, key_of
+from generator.vectors.building import I64_MIN, NOW, SLOTS, Clause, Entry, Header, hash_of, image, key_of
 from generator.vectors.building_store import (
     build,
     delete_old_indexes,
@@ -37,6 +37,7 @@ def vectors() -> Iterator[Vector]:
     yield from _keys()
     yield from _roll()
     yield from _load()
+    yield from _load_order()
     yield from _unclean_load()
     yield from _creation_first()
     yield from _repeated()
@@ -183,6 +184,44 @@ def _load() -> Iterator[Vector]:
         build(5000, NOW + 1000, keys="a"),
         files=_old(1, 0, 0, 0),
     )
+
+
+def _load_order() -> Iterator[Vector]:
+    """Names whose order as text is not their order as numbers: the query goes from the last file to the first."""
+    clause = Clause("IDX-SVC-5", "queries begin at an old file, and new messages go into it")
+    for slug, names, bug in (
+        ("other-lengths", ("100", "20", "3"), "files sorted as numbers: by length first"),
+        ("longer-than-17-digits", ("1999010100000000000", "20200101000000001"), "files sorted as numbers"),
+        ("leading-zeros", ("0020200101000000003", "00300", "20200101000000001"), "files sorted as numbers"),
+        ("signs", ("+3", "-3", "20200101000000001"), "a negative name before a positive one"),
+        ("two-negative-names", ("-1", "-2", "1"), "negative names sorted as numbers"),
+        (
+            "calendar-of-another-locale",
+            ("00051114221320123", "20231114221320122"),
+            "the Japanese year 5 last",
+        ),
+        (
+            "digits-of-another-script",
+            ("20231114221320122", "٢٠٢٠"),
+            "digits of another script before plain ones",
+        ),
+    ):
+        yield clause(
+            f"name-order-{slug}",
+            bug,
+            open_service(),
+            query("a"),
+            files={f"index/{name}": _holding_a(place) for place, name in enumerate(names, 1)},
+        )
+
+
+def _holding_a(place: int) -> bytes:
+    """A file with one entry of `T#a`, at physical offset 1000 times its place in the order that is expected."""
+    code = hash_of("T#a")
+    (data,) = image(
+        Header(NOW, NOW, 1000 * place, 1000 * place, 1, 2), {code % SLOTS: 1}, {1: Entry(code, 1000 * place)}
+    ).values()
+    return data
 
 
 def _unclean_load() -> Iterator[Vector]:

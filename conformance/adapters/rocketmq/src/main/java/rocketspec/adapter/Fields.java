@@ -37,6 +37,11 @@ final class Fields {
         return require(name).getAsBoolean();
     }
 
+    /** A flag that may be missing. */
+    boolean flagOr(final String name, final boolean otherwise) {
+        return this.object.has(name) ? flag(name) : otherwise;
+    }
+
     /** A list of 64-bit integers, empty when it is missing. */
     List<Long> i64List(final String name) {
         final List<Long> values = new ArrayList<>();

@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 
@@ -11,7 +12,7 @@ import java.util.Set;
 final class LogOps implements OpFamily {
     private final Object commitLog;
     private final Call check;
-    /** Whether check takes checkDupInfo, false here, as its third argument: since 5.0.0. */
+    /** Whether check takes checkDupInfo, false here, before readBody: since 5.0.0. */
     private final boolean checksDuplication;
     private final DispatchRequestApi requests;
     private File directory;
@@ -25,10 +26,10 @@ final class LogOps implements OpFamily {
             api = new DispatchRequestApi();
             final Class<?> type = StoreJar.find("store.CommitLog");
             try {
-                found = Call.method(type, "checkMessageAndReturnSize", ByteBuffer.class, boolean.class);
-            } catch (final NoSuchMethodException since5) {
-                found = Call.method(type, "checkMessageAndReturnSize", ByteBuffer.class, boolean.class, boolean.class);
+                found = method(type, 3);
                 third = true;
+            } catch (final NoSuchMethodException before5) {
+                found = method(type, 2);
             }
             final BareStore store = new BareStore();
             store.parseDelayLevels();
@@ -57,20 +58,28 @@ final class LogOps implements OpFamily {
     @Override
     public void run(final String op, final Fields fields, final JsonText result) throws Throwable {
         final boolean checkCrc = fields.flag("check_crc");
+        final boolean readBody = fields.flagOr("read_body", true);
         final ByteBuffer buffer = ByteBuffer.wrap(read(fields.string("file")));
         result.raw("{\"requests\":[");
         String separator = "";
         boolean more = true;
         while (more && buffer.hasRemaining()) {
             final Object request = this.checksDuplication
-                ? this.check.run(this.commitLog, buffer, checkCrc, false)
-                : this.check.run(this.commitLog, buffer, checkCrc);
+                ? this.check.run(this.commitLog, buffer, checkCrc, false, readBody)
+                : this.check.run(this.commitLog, buffer, checkCrc, readBody);
             result.raw(separator);
             this.requests.write(request, result);
             separator = ",";
             more = this.requests.success(request) && this.requests.msgSize(request) > 0;
         }
         result.raw("]}");
+    }
+
+    private static Call method(final Class<?> type, final int flags) throws NoSuchMethodException {
+        final Class<?>[] parameters = new Class<?>[1 + flags];
+        Arrays.fill(parameters, boolean.class);
+        parameters[0] = ByteBuffer.class;
+        return Call.method(type, "checkMessageAndReturnSize", parameters);
     }
 
     private byte[] read(final String file) throws Throwable {
