@@ -11,7 +11,7 @@ OUT := out/conform
 .PHONY: conform test soak bench golden lint lock format clean
 
 ## conform: the suite against the bundled engine, then the golden stores decoded; prints the report's path
-conform: $(VENV)/base.stamp
+conform: $(VENV)/engine.stamp
 	@$(BIN)/rocketspec conform --report $(OUT)
 	@$(BIN)/rocketspec golden verify
 	@$(BIN)/python -m rocketspec.golden_tour $(OUT)/golden
@@ -47,7 +47,7 @@ format: $(VENV)/dev.stamp
 
 ## lock: resolves requirements/*.in again, with hashes and without addresses
 lock: $(VENV)/dev.stamp
-	@for name in base dev; do \
+	@for name in base engine dev; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 
@@ -60,8 +60,8 @@ $(VENV)/python.stamp:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/base.stamp: $(VENV)/python.stamp requirements/base.txt pyproject.toml
-	@$(PIP) install --require-hashes -r requirements/base.txt
+$(VENV)/engine.stamp: $(VENV)/python.stamp requirements/engine.txt pyproject.toml
+	@$(PIP) install --require-hashes -r requirements/engine.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -69,4 +69,4 @@ $(VENV)/dev.stamp: $(VENV)/python.stamp requirements/dev.txt pyproject.toml
 	@echo "installing what the tests need"
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $@ $(VENV)/base.stamp
+	@touch $@ $(VENV)/engine.stamp

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 from rocket_spec.errors import FormatError, UsageError
 
+from rocketspec._extras import missing_extra
 from rocketspec._notes import note
 from rocketspec._quick import QuickGroup
 from rocketspec.verbs import is_verb, register_all, register_one
@@ -73,6 +74,11 @@ def main() -> None:
         _fail(str(error), USAGE)
     except FormatError as error:
         _fail(str(error), UNREADABLE)
+    except ModuleNotFoundError as error:
+        message = missing_extra(error, sys.argv[1])
+        if message is None:
+            raise
+        _fail(message, USAGE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -70,9 +71,10 @@ class FileImage:
 
     def to_base64(self) -> str:
         """The bytes, compressed by Zstandard and encoded by Base64, as case files hold them."""
-        import zstandard  # noqa: PLC0415 - only where case files are written
+        from rocket_golden import zstd  # noqa: PLC0415 - only where case files are written
 
-        compressor = zstandard.ZstdCompressor(level=9).compressobj(size=self.size)
+        compressor = zstd.ZstdCompressor(level=9)
+        compressor.set_pledged_input_size(self.size)
         parts = [compressor.compress(piece) for piece in self.pieces()]
         return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
@@ -131,27 +133,27 @@ def image_from_base64(text: str, allowance: Allowance) -> FileImage:
     Raises:
         MalformedError: when it is not Base64 of a Zstandard frame, or unpacks to more than is allowed.
     """
-    import zstandard  # noqa: PLC0415 - only where case files are read
+    from rocket_golden import zstd  # noqa: PLC0415 - only where case files are read
 
     chunks: dict[int, bytes] = {}
     size = 0
     try:
         packed = base64.b64decode(text, validate=True)
-        with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+        with zstd.open(io.BytesIO(packed)) as reader:
             while chunk := _read_fully(reader, CHUNK):
                 zeros = chunk == _ZEROS[: len(chunk)]
                 allowance.take(chunk, zeros=zeros)
                 if not zeros:
                     chunks[size // CHUNK] = chunk
                 size += len(chunk)
-    except (ValueError, zstandard.ZstdError) as error:
+    except (ValueError, EOFError, zstd.ZstdError) as error:
         if isinstance(error, MalformedError):
             raise
         raise MalformedError(found=str(error), expected="Base64 of a Zstandard frame") from None
     return FileImage(size, chunks)
 
 
-def _read_fully(reader: BinaryIO, length: int) -> bytes:
+def _read_fully(reader: BinaryIO | io.BufferedIOBase, length: int) -> bytes:
     parts: list[bytes] = []
     while length and (part := reader.read(length)):
         parts.append(part)

@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import zstandard
+from rocket_golden import zstd
 from rocket_golden._read import vector_files
 
 if TYPE_CHECKING:
@@ -109,8 +109,7 @@ def kind(name: str) -> str:
 def pack_store(store: Path, target: Path) -> None:
     """Packs a store with nothing in it that depends on when, where and by whom."""
     with (
-        target.open("wb") as packed_file,
-        zstandard.ZstdCompressor(level=LEVEL).stream_writer(packed_file) as out,
+        zstd.open(target, "wb", level=LEVEL) as out,
         tarfile.open(fileobj=out, mode="w|", format=tarfile.GNU_FORMAT) as tar,
     ):
         for name, path in store_files(store):
@@ -122,8 +121,8 @@ def pack_store(store: Path, target: Path) -> None:
 
 def pack_truth(truth: Path, target: Path) -> dict[str, int]:
     """Packs a truth file; returns its number of lines by type."""
-    with truth.open("rb") as lines, target.open("wb") as packed_file:
-        zstandard.ZstdCompressor(level=LEVEL).copy_stream(lines, packed_file)
+    with truth.open("rb") as lines, zstd.open(target, "wb", level=LEVEL) as packed_file:
+        shutil.copyfileobj(lines, packed_file)
     with truth.open("rb") as lines:
         return dict(sorted(Counter(json.loads(line)["type"] for line in lines).items()))
 

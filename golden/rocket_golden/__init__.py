@@ -5,6 +5,7 @@ from rocket_golden._damaged import Damaged, Patch, damaged, open_damaged
 from rocket_golden._manifest import FileEntry, Manifest, Packed, Producer, StoreEntry, manifest, stores
 from rocket_golden._read import truth, vectors
 from rocket_golden._verify import verify
+from rocket_golden._zstd import zstd
 from rocket_golden.errors import DamagedError, UnknownStoreError
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "truth",
     "vectors",
     "verify",
+    "zstd",
 ]

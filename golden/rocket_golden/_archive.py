@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import tarfile
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Final
 
-import zstandard
-
 from rocket_golden._manifest import ROOT, Packed, entry
+from rocket_golden._zstd import zstd
 from rocket_golden.errors import DamagedError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def members(packed: Packed) -> Iterator[tuple[str, IO[bytes]]]:
         DamagedError: the archive isn't the recorded one, or holds something else than files below its root.
     """
     with (
-        zstandard.ZstdDecompressor().stream_reader(packed_bytes(packed)) as stream,
+        zstd.open(io.BytesIO(packed_bytes(packed))) as stream,
         tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 20) as tar,
     ):
         for member in tar:

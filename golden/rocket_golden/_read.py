@@ -6,10 +6,9 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-import zstandard
-
 from rocket_golden._archive import packed_bytes
 from rocket_golden._manifest import ROOT, entry, manifest
+from rocket_golden._zstd import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +25,8 @@ def truth(name: str) -> Iterator[dict[str, Any]]:
         DamagedError: the file isn't the one that the manifest describes.
     """
     data = packed_bytes(entry(name).truth)
-    with zstandard.ZstdDecompressor().stream_reader(data) as stream:
-        for line in io.TextIOWrapper(stream, encoding="ascii"):
+    with zstd.open(io.BytesIO(data), "rt", encoding="ascii") as lines:
+        for line in lines:
             yield json.loads(line)
 
 
@@ -46,8 +45,7 @@ def vectors(*, store: bool = False) -> Iterator[dict[str, Any]]:
             continue
         data = packed_bytes(packed)
         if packed.file.endswith(".zst"):
-            with zstandard.ZstdDecompressor().stream_reader(data) as stream:
-                data = stream.read()
+            data = zstd.decompress(data)
         yield from json.loads(data)
 
 

@@ -22,7 +22,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_its_names_are_those_of_the_design() -> None:
-    assert rocketspec.__all__ == ["audit", "conform", "decode", "open_store", "query", "rebuild"]
+    assert {"audit", "conform", "decode", "open_store", "query", "rebuild"} <= set(rocketspec.__all__)
+    for name in rocketspec.__all__:
+        assert getattr(rocketspec, name) is not None
+    assert set(rocketspec.__all__) <= set(dir(rocketspec))
+    with pytest.raises(AttributeError, match="no attribute 'decoed'"):
+        rocketspec.decoed  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_importing_it_loads_nothing_else() -> None:

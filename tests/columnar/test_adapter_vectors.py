@@ -7,9 +7,8 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import zstandard
 from rocket_columnar.adapter import Adapter
-from rocket_golden import vectors
+from rocket_golden import vectors, zstd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +18,7 @@ CASES: list[Case] = list(vectors())
 
 
 def unpack(file: dict[str, str]) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(base64.b64decode(file["zstd_base64"]))
+    return zstd.decompress(base64.b64decode(file["zstd_base64"]))
 
 
 def verdicts(results: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ from rocket_spec.errors import MalformedError
 
 IDS = [case.id for case in directed_cases()] + [item.id for item in PROPERTIES]
 FAMILIES = ("IDX-",)
+CUT_FRAME = "KLUv/SADGQAAYWI="
+"""A Zstandard frame of the 3 bytes `abc` in one raw block (28b52ffd 20 03 190000), without its last byte."""
 
 
 def test_ids_are_clause_and_slug_and_occur_once() -> None:
@@ -173,6 +175,13 @@ def test_a_case_comes_back_from_its_json(tmp_path: Path) -> None:
         {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [{"op": "index.put", "key": "k"}]},
         {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [], "files": {"x": {"zstd_base64": "AAAA"}}},
         {"rocketspec_case": 1, "id": "a", "clauses": [], "ops": [], "files": {"x": {"zstd_base64": "!"}}},
+        {
+            "rocketspec_case": 1,
+            "id": "a",
+            "clauses": [],
+            "ops": [],
+            "files": {"x": {"zstd_base64": CUT_FRAME}},
+        },
     ],
 )
 def test_json_that_is_no_case(value: object) -> None:

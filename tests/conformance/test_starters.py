@@ -10,9 +10,8 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-import zstandard
 from child_adapter import Adapter, Json
-from rocket_golden import vectors
+from rocket_golden import vectors, zstd
 from rocket_spec.data import find_data
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ def test_bye_ends_it(adapter: Adapter) -> None:
 
 
 def unpack(file: dict[str, str]) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(base64.b64decode(file["zstd_base64"]))
+    return zstd.decompress(base64.b64decode(file["zstd_base64"]))
 
 
 def verdicts(results: list[Json]) -> list[Json]:

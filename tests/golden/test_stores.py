@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import rocket_golden
-import zstandard
 from jsonschema import Draft202012Validator
-from rocket_golden import UnknownStoreError, manifest, open_store, stores, truth, verify
+from rocket_golden import UnknownStoreError, manifest, open_store, stores, truth, verify, zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -424,7 +423,7 @@ def test_an_archive_cannot_write_outside_its_directory(
         member.type = kind
         member.linkname = "../../outside"
         tar.addfile(member)
-    data = zstandard.compress(packed.getvalue())
+    data = zstd.compress(packed.getvalue())
     (copy / "stores" / "ext.tar.zst").write_bytes(data)
     recorded = json.loads((copy / "manifest.json").read_text("utf-8"))
     recorded["stores"]["ext"]["archive"].update(sha256=hashlib.sha256(data).hexdigest(), size=len(data))

@@ -65,7 +65,7 @@ def test_npm_locks_hold_hashes_and_no_addresses() -> None:
             assert not name or "integrity" in package, f"{path}: {name}"
 
 
-@pytest.mark.parametrize("name", ["base", "dev"])
+@pytest.mark.parametrize("name", ["base", "engine", "dev"])
 def test_python_locks_pin_every_package_with_hashes(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
     pins = re.findall(
@@ -75,14 +75,18 @@ def test_python_locks_pin_every_package_with_hashes(name: str) -> None:
     assert len(pins) == len(starts) > 20
 
 
-def test_the_base_lock_covers_the_declared_dependencies() -> None:
+def requirements(name: str) -> set[str]:
+    lines = (ROOT / f"requirements/{name}.in").read_text().splitlines()
+    return {line for line in lines if line and not line.startswith(("#", "-r"))}
+
+
+def test_the_locks_cover_the_declared_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    listed = {
-        line
-        for line in (ROOT / "requirements/base.in").read_text().splitlines()
-        if line and not line.startswith("#")
-    }
-    assert set(project["dependencies"]) == listed - {"hatchling>=1.27", "editables"}
+    extras = project["optional-dependencies"]
+    assert set(project["dependencies"]) == requirements("base") - {"hatchling>=1.27", "editables"}
+    assert set(extras["engine"]) == requirements("engine")
+    own = {line for extra in extras.values() for line in extra if not line.startswith("rocketspec[")}
+    assert own - set(extras["engine"]) <= requirements("dev")
 
 
 def test_golden_data_stays_small() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import venv
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+BASE_LIMIT = 60_000_000  # bytes of the base install with its dependencies
 pytestmark = pytest.mark.network
 
 DATA = (
@@ -80,6 +82,102 @@ def test_the_wheel_then_an_editable_install_work_in_a_clean_environment(wheel: P
     assert "conform" in run(commands / "rocketspec", "--help", cwd=tmp_path)
     found = Path(run(python, "-c", CHECK, cwd=tmp_path).strip())
     assert found == ROOT / "spec/SPEC.md"
+
+
+def base_install(wheel: Path, path: Path) -> tuple[Path, Path]:
+    """The wheel with its locked dependencies and no extra; its python and its command."""
+    python, commands = make_venv(path)
+    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run(*pip, "--require-hashes", "-r", ROOT / "requirements/base.txt", cwd=path)
+    run(*pip, "--no-deps", wheel, cwd=path)
+    return python, commands / "rocketspec"
+
+
+@pytest.fixture(scope="module")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return base_install(wheel, tmp_path_factory.mktemp("base") / "venv")
+
+
+def test_the_base_install_is_small(base: tuple[Path, Path]) -> None:
+    python, _ = base
+    packages = Path(
+        run(python, "-c", "import rocket_spec; print(rocket_spec.__path__[0])", cwd=python.parent)
+    )
+    counted = [
+        path
+        for folder in packages.parent.iterdir()
+        if folder.name.partition("-")[0] not in {"pip", "setuptools", "pkg_resources"}
+        for path in (folder.rglob("*") if folder.is_dir() else [folder])
+        if path.is_file()
+    ]
+    assert len(counted) > 1_000
+    assert sum(path.stat().st_size for path in counted) < BASE_LIMIT
+
+
+def test_the_base_install_tests_an_adapter(base: tuple[Path, Path], tmp_path: Path) -> None:
+    python, rocketspec = base
+    run(rocketspec, "adapter", "new", "python", "-o", tmp_path / "adapter", cwd=tmp_path)
+    adapter = tmp_path / "adapter" / "adapter.py"
+    report = tmp_path / "report"
+    tested = run(
+        rocketspec, "conform", "--select", "IDX-*", "--report", report, "--", python, adapter, cwd=tmp_path
+    )
+    assert tested.splitlines()[-1].startswith("conformant for index")
+    assert (report / "report.html").exists()
+    assert "all as recorded" in run(rocketspec, "golden", "verify", cwd=tmp_path)
+    assert "IDX-PUT-5" in run(rocketspec, "spec", "show", "IDX-PUT-5", cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject"),
+    [
+        (("conform",), "the bundled engine, tested without a COMMAND,"),
+        (("decode", "store"), "decode"),
+        (("inspect", "pyproject.toml"), "inspect"),
+        (("query", "store", "--topic", "T", "--key", "k"), "query"),
+        (("audit", "store"), "audit"),
+        (("rebuild", "store", "-o", "out"), "rebuild"),
+        (("diff", "a", "b"), "diff"),
+        (("digest", "store"), "digest"),
+        (("spark", "audit", "."), "spark"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_verb_without_its_extra_names_the_command_that_installs_it(
+    base: tuple[Path, Path], arguments: tuple[str, ...], subject: str
+) -> None:
+    _, rocketspec = base
+    done = subprocess.run([rocketspec, *arguments], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2, done.stderr
+    assert re.fullmatch(
+        rf"rocketspec: {subject} needs \w+, which is not installed: pip install 'rocketspec\[engine\]'\n",
+        done.stderr,
+    ), done.stderr
+    run(rocketspec, *arguments[:1], "--help", cwd=ROOT)
+
+
+def test_the_facade_without_the_engine_names_the_command_that_installs_it(base: tuple[Path, Path]) -> None:
+    python, _ = base
+    code = "import rocketspec\ntry: rocketspec.decode('.')\nexcept ImportError as error: print(error)"
+    assert "pip install 'rocketspec[engine]'" in run(python, "-c", code, cwd=python.parent)
+
+
+def test_the_pytest_plugin_works_with_the_base_install(base: tuple[Path, Path], tmp_path: Path) -> None:
+    python, rocketspec = base
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest>=8", cwd=tmp_path)
+    run(rocketspec, "adapter", "new", "python", "-o", tmp_path / "adapter", cwd=tmp_path)
+    adapter = f"{python} {tmp_path / 'adapter' / 'adapter.py'}"
+    suite = (
+        "-m",
+        "pytest",
+        "-q",
+        "--pyargs",
+        "rocket_conformance.suite",
+        "--rocketspec-select",
+        "IDX-HASH-1/*",
+    )
+    passed = run(python, *suite, "--rocketspec-adapter", adapter, cwd=tmp_path)
+    assert re.search(r"^\d+ passed", passed.splitlines()[-1]), passed
 
 
 def test_the_reference_works_with_the_standard_library_alone(wheel: Path, tmp_path: Path) -> None:

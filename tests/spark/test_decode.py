@@ -208,13 +208,13 @@ def test_command_without_java_says_so(hand_made: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_command_without_pyspark_says_so(hand_made: Path, tmp_path: Path) -> None:
+def test_command_without_pyspark_names_the_extra(hand_made: Path, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "pyspark.py").write_text("raise ModuleNotFoundError('No module', name='pyspark')\n")
     done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), PYTHONPATH=str(tmp_path / "site"))
     assert (done.returncode, done.stderr) == (
-        3,
-        "rocketspec: PySpark is not installed: pip install rocketspec[spark]\n",
+        2,
+        "rocketspec: spark needs pyspark, which is not installed: pip install 'rocketspec[spark]'\n",
     )
 
 

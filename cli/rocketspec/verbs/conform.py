@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rocket_conformance.runner import Options
     from rocket_conformance.transport import Transport
 
-__all__ = ["open_implementation", "register"]
+__all__ = ["register"]
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
 _ADAPTER_FAILED = 3
@@ -96,6 +96,8 @@ def conform(
     from rocket_conformance.runner import Options
     from rocket_spec.errors import UsageError
 
+    from rocketspec._implementation import open_implementation
+
     if level not in {"must", "observed"}:
         raise UsageError(f"--level is must or observed, not {level!r}")
     families = [name for name in require.split(",") if name]
@@ -135,43 +137,6 @@ def _adapter_errors() -> Iterator[None]:
     except AdapterError as error:
         typer.echo(f"rocketspec: {error}", err=True)
         raise typer.Exit(_ADAPTER_FAILED) from None
-
-
-@contextlib.contextmanager
-def open_implementation(
-    command: list[str] | None,
-    rocketmq: str | None,
-    jars: Path | None,
-    *,
-    case_timeout: float = 10.0,
-    check_schema: bool = False,
-    jobs: int = 1,
-) -> Iterator[Transport]:
-    """The adapter that the options ask for: a command, the real jar, or the bundled engine.
-
-    `jobs` are processes; the bundled engine is in this one, whatever their number.
-
-    Raises:
-        UsageError: when both a command and a version are given.
-    """
-    from rocket_conformance.session import open_command, open_handler, open_jar
-    from rocket_spec.errors import UsageError
-
-    if command and rocketmq:
-        raise UsageError("give a COMMAND or --rocketmq, not both")
-    if command:
-        with open_command(command, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
-            yield opened
-    elif rocketmq:
-        with open_jar(
-            rocketmq, jars=jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs
-        ) as opened:
-            yield opened
-    else:
-        from rocket_columnar.adapter import Adapter
-
-        with open_handler(Adapter(), check_schema=check_schema) as opened:
-            yield opened
 
 
 @contextlib.contextmanager

@@ -55,7 +55,7 @@ def replay(
     from rocket_conformance.transport import AdapterError
     from rocket_conformance.verdicts import exit_code, is_failing
 
-    from rocketspec.verbs.conform import open_implementation
+    from rocketspec._implementation import open_implementation
 
     loaded = read_replay(case)
     try:

@@ -85,15 +85,6 @@ def _progress() -> Iterator[Progress]:
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
 
 
-def _require_pyspark() -> None:
-    try:
-        import rocket_spark  # noqa: F401
-    except ModuleNotFoundError as error:
-        if error.name != "pyspark":
-            raise
-        _fail("PySpark is not installed: pip install rocketspec[spark]")
-
-
 @contextmanager
 def _session(
     master: str | None, remote: str | None, conf: list[str] | None, *, only_jobs: bool = True
@@ -184,7 +175,6 @@ def _decode(
     from rocket_columnar.geometry import parse_geometry
 
     given = None if geometry is None else parse_geometry(geometry)
-    _require_pyspark()
     from rocket_spark import plan_decode, run_decode
 
     plan = plan_decode(
@@ -266,7 +256,6 @@ def _rebuild(
     from rocket_columnar.geometry import parse_geometry
 
     given = None if geometry is None else parse_geometry(geometry)
-    _require_pyspark()
     from rocket_spark import plan_rebuilds, run_rebuild
 
     job = plan_rebuilds(
@@ -328,7 +317,6 @@ def _audit(
     for store in stores:
         if "://" not in store:
             Path(store).stat()  # the system's own reason, before Spark starts
-    _require_pyspark()
     from rocket_spark import audit_stores, cross_check_stores
 
     far = _storage(storage)

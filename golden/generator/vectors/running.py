@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import zstandard
+from rocket_golden import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -131,4 +131,4 @@ def _without_clock(left: Mapping[str, bytes], laid: Mapping[str, bytes]) -> dict
 
 
 def _pack(data: bytes) -> str:
-    return base64.b64encode(zstandard.ZstdCompressor(level=LEVEL).compress(data)).decode("ascii")
+    return base64.b64encode(zstd.compress(data, LEVEL)).decode("ascii")

@@ -6,7 +6,7 @@ import base64
 import json
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import zstandard
+from rocket_golden import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,14 +21,14 @@ def write(path: Path, cases: Sequence[dict[str, Any]]) -> None:
     """Writes the cases as a JSON array; in a Zstandard frame where the name ends in `.zst`."""
     text = "[\n" + ",\n".join(_case(case) for case in cases) + "\n]\n"
     data = text.encode()
-    path.write_bytes(zstandard.ZstdCompressor(level=LEVEL).compress(data) if path.suffix == ".zst" else data)
+    path.write_bytes(zstd.compress(data, LEVEL) if path.suffix == ".zst" else data)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     """The cases of a file that `write` wrote."""
     data = path.read_bytes()
     if path.suffix == ".zst":
-        data = zstandard.ZstdDecompressor().decompress(data)
+        data = zstd.decompress(data)
     cases: list[dict[str, Any]] = json.loads(data)
     return cases
 
@@ -52,7 +52,7 @@ def _unpacked(value: Any) -> Any:
 
 
 def _bytes(packed: str) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(base64.b64decode(packed))
+    return zstd.decompress(base64.b64decode(packed))
 
 
 def _case(case: dict[str, Any]) -> str:

@@ -1,0 +1,73 @@
+"""The implementation under test: the command of an adapter, the real jar of a version, or the bundled engine."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from rocket_conformance.runner import Options, run
+from rocket_conformance.session import open_command, open_handler, open_jar
+from rocket_spec.errors import UsageError
+
+from rocketspec._extras import missing_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.report import Report
+    from rocket_conformance.transport import Transport
+
+__all__ = ["conform", "open_implementation"]
+
+
+def conform(command: Sequence[str] = (), **options: Any) -> Report:
+    """Runs the suite against an adapter's command, or against the bundled engine without one.
+
+    Args:
+        command: the adapter's command line.
+        options: fields of `rocket_conformance.runner.Options`.
+
+    Raises:
+        UsageError: when nothing is selected.
+    """
+    with open_implementation(list(command), None, None) as transport:
+        return run(transport, Options(**options))
+
+
+@contextlib.contextmanager
+def open_implementation(
+    command: list[str] | None,
+    rocketmq: str | None,
+    jars: Path | None,
+    *,
+    case_timeout: float = 10.0,
+    check_schema: bool = False,
+    jobs: int = 1,
+) -> Iterator[Transport]:
+    """The adapter that the options ask for: a command, the real jar, or the bundled engine.
+
+    `jobs` are processes; the bundled engine is in this one, whatever their number.
+
+    Raises:
+        UsageError: when both a command and a version are given.
+    """
+    if command and rocketmq:
+        raise UsageError("give a COMMAND or --rocketmq, not both")
+    if command:
+        with open_command(command, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
+            yield opened
+    elif rocketmq:
+        with open_jar(
+            rocketmq, jars=jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs
+        ) as opened:
+            yield opened
+    else:
+        try:
+            from rocket_columnar.adapter import Adapter
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                missing_extra(error, "the bundled engine, tested without a COMMAND,") or str(error)
+            ) from error
+        with open_handler(Adapter(), check_schema=check_schema) as opened:
+            yield opened
