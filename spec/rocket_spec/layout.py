@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from rocket_spec.errors import UsageError
+
 __all__ = [
     "BLANK",
     "BLANK_MAGIC",
@@ -29,6 +31,7 @@ __all__ = [
     "Field",
     "Geometry",
     "Layout",
+    "parse_geometry",
 ]
 
 MESSAGE_MAGIC: Final = 0xDAA320A7 - (1 << 32)
@@ -126,6 +129,16 @@ class Geometry(NamedTuple):
     def entries_offset(self) -> int:
         """Byte offset of entry 0, which is never written; entry n lies 20 * n bytes further (IDX-ENT-1)."""
         return INDEX_HEADER.size + INDEX_SLOT.size * self.hash_slot_num
+
+
+def parse_geometry(text: str) -> Geometry:
+    """The geometry that `text` names as "SLOTS,ENTRIES"; UsageError for anything else."""
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise UsageError(
+            f"geometry {text!r}: expected two positive numbers SLOTS,ENTRIES, such as 5000000,20000000"
+        )
+    return Geometry(int(parts[0]), int(parts[1]))
 
 
 def _layout(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layout:

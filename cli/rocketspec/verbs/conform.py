@@ -32,6 +32,7 @@ Examples:
   rocketspec conform --report out -- python3 my_adapter.py
   rocketspec conform --select 'IDX-PUT-*' -- ./target/release/adapter
   rocketspec conform --rocketmq 4.7.0 --report out
+  rocketspec conform --store /data/broker-a/store --report out
   rocketspec conform --baseline known.txt --require index -- ./adapter
 
 \b
@@ -53,6 +54,14 @@ def conform(
         list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
     ] = None,
     *,
+    store: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Judge a store that any broker wrote, without an adapter."),
+    ] = None,
+    geometry: Annotated[
+        str | None,
+        typer.Option(metavar="SLOTS,ENTRIES", help="Geometry of the index files of --store; else inferred."),
+    ] = None,
     rocketmq: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
     ] = None,
@@ -106,13 +115,26 @@ def conform(
             raise UsageError(f"--require takes {', '.join(_FAMILIES)}, not {name!r}")
     if jars is not None and rocketmq is None and not oracle:
         raise UsageError("--jars goes with --rocketmq or --oracle")
+    known = Baseline() if baseline is None else read_baseline(baseline)
+    if store is not None:
+        from rocket_spec.layout import parse_geometry
+
+        from rocketspec.verbs.conform_store import conform_store
+
+        if command or rocketmq or oracle:
+            raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
+        given = None if geometry is None else parse_geometry(geometry)
+        code = conform_store(
+            store, geometry=given, level=level, require=families, baseline=known, folder=report
+        )
+        raise typer.Exit(code)
     options = Options(
         select=tuple(select or ()),
         level="must" if level == "must" else "observed",
         examples=_THOROUGH if thorough else examples,
         seed=seed,
         require=families,
-        baseline=Baseline() if baseline is None else read_baseline(baseline),
+        baseline=known,
         command=command or (["--rocketmq", rocketmq] if rocketmq else []),
         scratch=scratch,
     )

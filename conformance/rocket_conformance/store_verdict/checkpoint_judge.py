@@ -1,0 +1,70 @@
+"""The checkpoint of a store against its log and its index files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocket_reference import read_checkpoint
+from rocket_spec.errors import FormatError
+from rocket_spec.layout import CHECKPOINT_SIZE
+
+from rocket_conformance.store_verdict.observations import Observations, Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rocket_conformance.store_verdict.index_bytes import StoredIndex
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+
+__all__ = ["judge_checkpoint"]
+
+
+def judge_checkpoint(
+    store: Path, log: StoredLog, indexes: list[StoredIndex], seen: Observations, *, stopped: bool
+) -> None:
+    """Judges the file `checkpoint`.
+
+    The log's time is a flush's, which may be any; the queues' time is that of the last unit once the broker stopped;
+    the index time is the end of an index file that was full, or of one that is gone.
+    """
+    path = store / "checkpoint"
+    if not path.is_file():
+        return
+    size = path.stat().st_size
+    seen.compare("CKP-2", Place("checkpoint", None, "length", size, CHECKPOINT_SIZE))
+    try:
+        times = read_checkpoint(path)
+    except FormatError:
+        return
+    seen.hold("CKP-1")
+    queued = [stored for stored in log.records if stored.queued]
+    if queued and log.whole and stopped:
+        last = queued[-1]
+        found, expected = times.logics_msg_timestamp, last.request.store_timestamp
+        if found > expected:
+            seen.note("a checkpoint later than the log's end, which a recovery cut off")
+        else:
+            place = Place("checkpoint", 8, "logics_msg_timestamp", found, expected, str(last))
+            if seen.compare("CQ-PUT-9", place):
+                seen.hold("CKP-4", "STORE-2")
+    _judge_index_time(times.index_msg_timestamp, indexes, seen, stopped=stopped)
+
+
+def _judge_index_time(time: int, indexes: list[StoredIndex], seen: Observations, *, stopped: bool) -> None:
+    """The index time is the end of the last full file, once the broker stopped (IDX-SVC-18)."""
+    ends = [file.header.end_timestamp for file in indexes[:-1] if file.entries]
+    if not ends and not time:
+        return
+    expected = ends[-1] if ends else "0, or the end_timestamp of an index file that is gone"
+    if not ends or time == ends[-1]:
+        if time:
+            seen.hold("IDX-SVC-18")
+        return
+    if not stopped and (time in ends or time == 0):
+        seen.note("the index time of the checkpoint is not flushed yet")
+        return
+    first = indexes[0].header.begin_timestamp
+    if 0 < time < first:
+        seen.note("the index time of the checkpoint is that of an index file that is gone")
+        return
+    seen.breaks("IDX-SVC-18", Place("checkpoint", 16, "index_msg_timestamp", time, expected))

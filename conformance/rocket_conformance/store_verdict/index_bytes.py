@@ -1,0 +1,218 @@
+"""An index file as it is on disk, read without its holes, and its geometry where nothing gives it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from itertools import islice
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_reference import IndexHeader, index_header
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+__all__ = ["Entry", "StoredIndex", "geometry_of", "read_index"]
+
+_ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
+_PIECE: Final = 1 << 20
+_SAMPLED: Final = 8
+_SURE: Final = 4
+
+
+class Entry(NamedTuple):
+    """One entry as stored."""
+
+    key_hash: int
+    phy_offset: int
+    time_diff: int
+    prev_entry: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredIndex:
+    """An index file.
+
+    Attributes:
+        name: relative to the store.
+        size: length, bytes.
+        header: as the bytes have it.
+        entries: entries 1 to index_count - 1.
+        slots: slots in use, by number.
+        entry_zero: entry 0, which is never written.
+        beyond: numbers of entries at or after index_count that are not all zeros, the first few.
+    """
+
+    name: str
+    size: int
+    header: IndexHeader
+    entries: list[Entry]
+    slots: dict[int, int]
+    entry_zero: Entry
+    beyond: list[int]
+
+
+def _pieces(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a range that are on disk, in pieces with their offsets; holes are left out."""
+    position = begin
+    while position < end:
+        if hasattr(os, "SEEK_DATA"):
+            try:
+                position = max(position, os.lseek(descriptor, position, os.SEEK_DATA))
+            except OSError:  # nothing but a hole is left
+                return
+        data = os.pread(descriptor, min(_PIECE, end - position), position) if position < end else b""
+        if not data:
+            return
+        yield position, data
+        position += len(data)
+
+
+def _nonzero(descriptor: int, begin: int, end: int) -> Iterator[int]:
+    """Numbers of the entries in a range that are not all zeros; the range is whole entries."""
+    last = -1
+    for offset, data in _pieces(descriptor, begin, end):
+        first = (offset - begin) // _ENTRY.size  # a piece begins where a page does, not where an entry does
+        stop = -(-(offset + len(data) - begin) // _ENTRY.size)
+        whole = os.pread(descriptor, (stop - first) * _ENTRY.size, begin + first * _ENTRY.size)
+        for number, values in enumerate(_ENTRY.iter_unpack(whole[: len(whole) // 20 * 20]), first):
+            if any(values) and number > last:
+                last = number
+                yield number
+
+
+def _slots(descriptor: int, begin: int, end: int) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for offset, data in _pieces(descriptor, begin, end):
+        skipped = -(offset - begin) % INDEX_SLOT.size
+        values = array("i", data[skipped : skipped + (len(data) - skipped) // 4 * 4])
+        if sys.byteorder == "little":
+            values.byteswap()
+        first = (offset + skipped - begin) // INDEX_SLOT.size
+        if any(values):
+            found |= {first + number: value for number, value in enumerate(values) if value}
+    return found
+
+
+def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
+    """An index file of a known geometry.
+
+    Raises:
+        MalformedError: when it is shorter than a header and its slots.
+        OSError: when it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size < geometry.entries_offset:
+            raise MalformedError(
+                file=name,
+                found=f"{size:,} bytes",
+                expected=f"{geometry.file_size:,} bytes for {geometry.hash_slot_num:,} slots and "
+                f"{geometry.index_num:,} entries",
+                clause="IDX-FILE-1",
+            )
+        header = index_header(os.pread(descriptor, INDEX_HEADER.size, 0))
+        held = min(geometry.index_num, (size - geometry.entries_offset) // _ENTRY.size)
+        stop = max(1, min(header.index_count, held))
+        first = geometry.entries_offset
+        end = first + held * _ENTRY.size
+        raw = os.pread(descriptor, (stop - 1) * _ENTRY.size, first + _ENTRY.size)
+        numbers = _nonzero(descriptor, first + stop * _ENTRY.size, end)
+        beyond = [stop + number for number in islice(numbers, 3)]
+        zero = os.pread(descriptor, _ENTRY.size, first)
+        return StoredIndex(
+            name,
+            size,
+            header,
+            [Entry(*values) for values in _ENTRY.iter_unpack(raw)],
+            _slots(descriptor, INDEX_HEADER.size, first),
+            Entry(*_ENTRY.unpack(zero)) if len(zero) == _ENTRY.size else Entry(0, 0, 0, 0),
+            beyond,
+        )
+    finally:
+        os.close(descriptor)
+
+
+def geometry_of(paths: Sequence[Path], is_record: Callable[[int], bool]) -> Geometry:
+    """The geometry that the content of most files agrees with.
+
+    For every geometry that a file's length allows, the agreements are counted: sampled entries that point to a record,
+    an entry 0 of zeros, a header that names the first and the last entry, a chain that begins with the last entry.
+
+    Args:
+        paths: the index files of a store.
+        is_record: whether a record of the log begins at an offset.
+
+    Raises:
+        UsageError: when no geometry agrees, or several do equally.
+    """
+    votes: Counter[Geometry] = Counter()
+    for path in paths:
+        votes.update(_agreements(path, is_record))
+    best = max(votes.values(), default=0)
+    fitting = [geometry for geometry, count in votes.items() if count == best]
+    if best and len(fitting) == 1:
+        return fitting[0]
+    if not best and {path.stat().st_size for path in paths} == {DEFAULT_GEOMETRY.file_size}:
+        return DEFAULT_GEOMETRY
+    several = f"{len(fitting)} fit equally" if fitting else "there are no entries to infer it from"
+    raise UsageError(
+        f"{paths[0].parent}: the geometry cannot be inferred from the files ({several}); give --geometry SLOTS,ENTRIES"
+    )
+
+
+def _agreements(path: Path, is_record: Callable[[int], bool]) -> Counter[Geometry]:
+    """For each geometry that fits the length of one file, how much of its content agrees; only the best ones."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        size = os.fstat(descriptor).st_size
+        data = os.pread(descriptor, INDEX_HEADER.size, 0)
+        if len(data) < INDEX_HEADER.size:
+            return Counter()
+        header = index_header(data)
+        if header.index_count < 2:
+            return Counter()
+        if (
+            size == DEFAULT_GEOMETRY.file_size
+            and _score(descriptor, header, DEFAULT_GEOMETRY, is_record) > _SURE
+        ):
+            return Counter({DEFAULT_GEOMETRY: _SURE})
+        words = (size - INDEX_HEADER.size) // INDEX_SLOT.size
+        scores = Counter[Geometry]()
+        for hash_slot_num in range(words % 5 or 5, words - 5, 5):
+            geometry = Geometry(hash_slot_num, (words - hash_slot_num) // 5)
+            score = _score(descriptor, header, geometry, is_record)
+            if score:
+                scores[geometry] = score
+        best = max(scores.values(), default=0)
+        return Counter({geometry: score for geometry, score in scores.items() if score == best})
+    finally:
+        os.close(descriptor)
+
+
+def _score(descriptor: int, header: IndexHeader, geometry: Geometry, is_record: Callable[[int], bool]) -> int:
+    first = geometry.entries_offset
+    head = os.pread(descriptor, (1 + _SAMPLED) * _ENTRY.size, first)
+    entries = [
+        Entry(*values) for values in _ENTRY.iter_unpack(head[: len(head) // _ENTRY.size * _ENTRY.size])
+    ]
+    if len(entries) < 2 or any(entries[0]) or not any(entries[1]):
+        return 0
+    score = sum(entry.key_hash >= 0 and any(entry) and is_record(entry.phy_offset) for entry in entries[1:])
+    score += entries[1].phy_offset == header.begin_phy_offset
+    last = min(header.index_count, geometry.index_num) - 1
+    data = os.pread(descriptor, _ENTRY.size, first + last * _ENTRY.size)
+    if len(data) == _ENTRY.size:
+        entry = Entry(*_ENTRY.unpack(data))
+        score += entry.phy_offset == header.end_phy_offset
+        slot = INDEX_HEADER.size + INDEX_SLOT.size * (max(entry.key_hash, 0) % geometry.hash_slot_num)
+        score += int.from_bytes(os.pread(descriptor, INDEX_SLOT.size, slot), "big", signed=True) == last
+    return score

@@ -1,0 +1,90 @@
+"""A whole store: log, index files, consume queues and checkpoint, clause by clause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from rocket_spec.clauses import clauses
+from rocket_spec.errors import MalformedError, UsageError
+
+from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
+from rocket_conformance.store_verdict.index_judge import judge_indexes
+from rocket_conformance.store_verdict.observations import Observations
+from rocket_conformance.store_verdict.queue_judge import judge_queues
+from rocket_conformance.store_verdict.stored_log import read_log
+
+if TYPE_CHECKING:
+    import os
+
+    from rocket_spec.layout import Geometry
+
+__all__ = ["Outcome", "StoreVerdict", "judge_store"]
+
+Outcome = Literal["held", "broken", "not exercised"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreVerdict:
+    """What a store shows of the clauses.
+
+    Attributes:
+        store: its path, as given.
+        stopped: whether the broker stopped cleanly: there is no file `abort`.
+        records: number of records in its log.
+        observations: what was compared.
+    """
+
+    store: str
+    stopped: bool
+    records: int
+    observations: Observations
+
+    def outcome(self, clause: str) -> Outcome:
+        """Of one clause: broken anywhere is broken."""
+        if self.observations.broken_count[clause]:
+            return "broken"
+        return "held" if self.observations.held[clause] else "not exercised"
+
+    def with_outcome(self, outcome: Outcome) -> list[str]:
+        """The clauses of one outcome, in the order of SPEC.md."""
+        return [clause for clause in clauses() if self.outcome(clause) == outcome]
+
+
+def judge_store(path: str | os.PathLike[str], *, geometry: Geometry | None = None) -> StoreVerdict:
+    """Judges a store by its own commit log.
+
+    The log is taken as what was stored. Index files, consume queues, ext units and the checkpoint are compared with what
+    4.9.3 makes of it. What a crash leaves open is accepted either way and noted.
+
+    Args:
+        path: the store's directory, the one that holds `commitlog/`.
+        geometry: of its index files; None infers it.
+
+    Raises:
+        UsageError: no such directory, or a geometry that cannot be inferred.
+        MalformedError: no commit log to judge by, or one that is too large.
+        OSError: when a file cannot be read.
+    """
+    store = Path(path)
+    if not store.is_dir():
+        raise UsageError(f"{path}: not a directory")
+    if not (store / "commitlog").is_dir():
+        dledger = next(store.glob("dledger-*"), None)
+        raise MalformedError(
+            file=str(path),
+            found="no folder commitlog" if dledger is None else f"a DLedger log in {dledger.name}",
+            expected="commitlog/, which says what was stored",
+        )
+    seen = Observations()
+    stopped = not (store / "abort").exists()
+    log = read_log(store, seen)
+    if not log.records:
+        raise MalformedError(
+            file=str(store / "commitlog"), found="no record", expected="records, which say what was stored"
+        )
+    indexes = judge_indexes(store, log, seen, geometry=geometry, stopped=stopped)
+    judge_queues(store, log, seen, stopped=stopped)
+    judge_checkpoint(store, log, indexes, seen, stopped=stopped)
+    return StoreVerdict(str(path), stopped, len(log.records), seen)

@@ -1,0 +1,343 @@
+"""Consume queues against what 4.9.3 makes of the log: which units, at which place, in which bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rocket_reference import (
+    JavaError,
+    QueueUnit,
+    ext_unit,
+    file_name,
+    is_ext_address,
+    java,
+    offset_of,
+    queue_units,
+    tags_code,
+)
+from rocket_spec.errors import FormatError
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.stored_log import numbered_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+
+__all__ = ["judge_queues"]
+
+_SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
+_UNIT: Final = QUEUE_UNIT.size
+
+
+@dataclass
+class _Expected:
+    """What the log says of one queue: its records in their order, and the logical offset that each asks for."""
+
+    records: list[StoredRecord] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    light: bool = False
+
+    def number(self, record: StoredRecord, start: int) -> int | None:
+        """Number of a record from `start` on; None when the queue has no such one."""
+        for number in range(start, len(self.records)):
+            if self.records[number].position >= record.position:
+                return number if self.records[number] is record else None
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """One unit: its file, its byte in it, its logical offset."""
+
+    file: str
+    position: int
+    logical: int
+    unit: QueueUnit
+
+    def place(self, name: str, found: object, expected: object, record: object = "") -> Place:
+        at = {"phy_offset": 0, "size": 8, "tags_code": 12}.get(name, 0)
+        return Place(
+            self.file, self.position + at, f"unit {self.logical} {name}", found, expected, str(record)
+        )
+
+
+def judge_queues(store: Path, log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+    """Judges the files of `consumequeue/` and the ext units that they lead to.
+
+    Args:
+        store: the store's directory.
+        log: what was stored.
+        seen: takes what is observed.
+        stopped: whether the broker stopped cleanly, so that nothing may be missing at the end.
+    """
+    root = store / "consumequeue"
+    if not root.is_dir():
+        return
+    queues = {(topic.name, number): folder for topic in _folders(root) for number, folder in _numbered(topic)}
+    expected = _expected(log, queues.keys())
+    sizes: dict[int, str] = {}
+    for (topic, number), folder in sorted(queues.items()):
+        wanted = expected.pop((topic, number), _Expected())
+        _Queue(store, folder, wanted, log, seen, stopped=stopped).judge(sizes)
+    if len(sizes) > 1:
+        (size, first), (other, name) = sorted(sizes.items())[:2]
+        seen.breaks("CQ-FILE-1", Place(name, None, "length", other, f"{size}, that of {first}"))
+    for (topic, number), wanted in sorted(expected.items()):
+        if wanted.light or not stopped or not log.whole:
+            continue
+        lost = wanted.records[0]
+        place = Place(f"consumequeue/{topic}/{number}", None, "queue", "no files", "a unit", str(lost))
+        seen.breaks("LOG-DSP-7" if lost.transaction else "CQ-FILE-3", place)
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(child for child in path.iterdir() if child.is_dir() and not child.is_symlink())
+
+
+def _numbered(topic: Path) -> Iterator[tuple[int, Path]]:
+    for folder in _folders(topic):
+        try:
+            yield java.parse_int(folder.name), folder
+        except JavaError:
+            continue
+
+
+def _expected(log: StoredLog, queues: object) -> dict[tuple[str, int], _Expected]:
+    """The records of each queue; queues filled by multi-dispatch only where the store has any of them."""
+    found: dict[tuple[str, int], _Expected] = {}
+    present = set(queues)  # type: ignore[call-overload]  # the keys of a mapping
+    multi: list[tuple[str, StoredRecord, int]] = []
+    for stored in log.records:
+        if not stored.queued:
+            continue
+        request = stored.request
+        own = found.setdefault((request.topic, request.queue_id), _Expected())
+        own.records.append(stored)
+        own.offsets.append(request.consume_queue_offset)
+        multi += [(name, stored, offset) for name, offset in _further(stored)]
+    for name, stored, offset in multi:
+        for number in {0, stored.request.queue_id}:
+            if (name, number) in present:
+                light = found.setdefault((name, number), _Expected(light=True))
+                light.light = True
+                light.records.append(stored)
+                light.offsets.append(offset)
+                break
+    return found
+
+
+def _further(stored: StoredRecord) -> Iterator[tuple[str, int]]:
+    """Further queues that a record names, with the logical offsets that it asks for (CQ-LMQ-1)."""
+    properties = stored.request.properties or {}
+    names = java.split(properties.get("INNER_MULTI_DISPATCH", ""), ",")
+    offsets = java.split(properties.get("INNER_MULTI_QUEUE_OFFSET", ""), ",")
+    if len(names) == len(offsets) and names != [""]:
+        for name, text in zip(names, offsets, strict=True):
+            try:
+                yield name, java.parse_long(text)
+            except JavaError:
+                return
+
+
+# --- one queue --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Queue:
+    """One queue while its units are compared, in their order, with the records that the log has for it."""
+
+    store: Path
+    folder: Path
+    wanted: _Expected
+    log: StoredLog
+    seen: Observations
+    stopped: bool
+    place: int = 0
+    """Number of the next record that is expected."""
+    begun: bool = False
+    """Whether there was a unit other than pre-blank ones."""
+
+    def judge(self, sizes: dict[int, str]) -> None:
+        units = list(_units(self.store, self.folder, self.seen, sizes))
+        before = -1
+        for stored in units:
+            if stored.unit.pre_blank:
+                continue
+            offset = stored.unit.phy_offset
+            if self._ends_at(offset, before):
+                break
+            if offset <= before:
+                expected = f"more than {before:,}, that of the unit before"
+                self.seen.breaks("CQ-PUT-1", stored.place("phy_offset", offset, expected))
+                continue
+            before = offset
+            if offset >= self.log.begin:
+                self._compare(stored)
+            self.begun = True
+        self._judge_end(units)
+
+    def _ends_at(self, offset: int, before: int) -> bool:
+        """Whether the queue's own units end before this one: a recovery or truncation left it there."""
+        if offset >= self.log.end:
+            if self.log.whole:
+                self.seen.note("units of records after the log's end, which a recovery cut off")
+            return True
+        if offset <= before and not self.stopped:
+            self.seen.note("units after the end of a queue, left by a truncation")
+            return True
+        return False
+
+    def _compare(self, stored: _Stored) -> None:
+        """Compares one unit with the record that it points to, and with the record that is next in the log."""
+        offset, wanted = stored.unit.phy_offset, self.wanted
+        record = self.log.at(offset)
+        if record is None:
+            if self.log.whole:
+                self.seen.breaks("CQ-UNIT-1", stored.place("phy_offset", offset, "the offset of a record"))
+            return
+        number = wanted.number(record, self.place)
+        if number is None:
+            clause = "CQ-FILE-3" if record.queued else "LOG-DSP-7"
+            self.seen.breaks(clause, stored.place("phy_offset", offset, "a record of this queue", record))
+            return
+        if number > self.place and not self._may_lack_first():
+            lost = wanted.records[self.place]
+            place = stored.place("phy_offset", offset, lost.position, lost)
+            self.seen.breaks(_clause_of_missing(lost), place)
+        self.place = number + 1
+        self._judge_unit(stored, record, wanted.offsets[number])
+
+    def _may_lack_first(self) -> bool:
+        """Whether units may be missing: light queues lose some to restarts (CQ-LMQ-4)."""
+        return self.wanted.light or (not self.begun and self.place == 0 and self.wanted.offsets[0] == 0)
+
+    def _judge_end(self, units: list[_Stored]) -> None:
+        if self.place >= len(self.wanted.records) or self.wanted.light or not self.log.whole:
+            return
+        lost = self.wanted.records[self.place]
+        if not self.stopped:
+            self.seen.note("messages at the log's end that have no unit yet")
+            return
+        name = units[-1].file if units else f"consumequeue/{self.folder.parent.name}/{self.folder.name}"
+        place = Place(name, None, "unit", "none", f"one for {lost.position:,}", str(lost))
+        self.seen.breaks(_clause_of_missing(lost), place)
+
+    def _judge_unit(self, stored: _Stored, record: StoredRecord, asked: int) -> None:
+        request, unit, seen = record.request, stored.unit, self.seen
+        seen.hold("CQ-FILE-3", "LOG-DSP-1", "LOG-DSP-7", "LOG-DSP-8", "CQ-PUT-7")
+        seen.compare("CQ-UNIT-1", stored.place("size", unit.size, request.msg_size, record))
+        self._judge_place(stored, record, asked)
+        if self.wanted.light:
+            seen.hold("CQ-LMQ-1", "CQ-LMQ-2")
+            seen.compare("CQ-LMQ-3", stored.place("tags_code", unit.tags_code, request.tags_code, record))
+        elif is_ext_address(unit.tags_code):
+            _judge_ext(self.store, self.folder, stored, record, seen)
+        else:
+            _judge_tags(stored.place("tags_code", unit.tags_code, request.tags_code, record), record, seen)
+
+    def _judge_place(self, stored: _Stored, record: StoredRecord, asked: int) -> None:
+        """Judges the logical offset of a unit by the one that its message asks for."""
+        if stored.logical == asked:
+            self.seen.hold("CQ-FILE-4")
+        elif self.wanted.light:
+            self.seen.hold("CQ-LMQ-4")
+        elif stored.logical < asked:
+            self.seen.hold("CQ-PUT-3")
+            self.seen.note("a unit before the place that its message asks for: a gap was closed (CQ-PUT-3)")
+        elif asked == 0:
+            self.seen.hold("CQ-PUT-4")
+        else:
+            self.seen.breaks("CQ-FILE-4", stored.place("logical offset", stored.logical, asked, record))
+
+
+def _clause_of_missing(lost: StoredRecord) -> str:
+    return "LOG-DSP-7" if lost.transaction else "CQ-PUT-5"
+
+
+def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str]) -> Iterator[_Stored]:
+    """The units of a queue in their order, up to the first that is not valid (CQ-UNIT-3)."""
+    adjoining: int | None = None
+    files = numbered_files(folder)
+    for number, (base, path) in enumerate(files):
+        name = path.relative_to(store).as_posix()
+        data = path.read_bytes()
+        sizes.setdefault(len(data), name)
+        seen.compare("CQ-FILE-2", Place(name, None, "name", path.name, file_name(base)))
+        seen.compare("CQ-FILE-1", Place(name, None, "length modulo 20", len(data) % _UNIT, 0))
+        if adjoining is not None:
+            seen.compare("CQ-FILE-2", Place(name, None, "base offset", base, adjoining))
+            seen.hold("CQ-PUT-5")
+        adjoining = base + len(data)
+        whole = data[: len(data) // _UNIT * _UNIT]
+        count = 0
+        for logical, unit in queue_units(whole, base):
+            position = logical * _UNIT - base
+            count += 1
+            if unit.pre_blank and number:
+                seen.breaks(
+                    "CQ-UNIT-2", Place(name, position, "unit", "a pre-blank unit", "only in the first file")
+                )
+            elif unit.pre_blank:
+                seen.hold("CQ-UNIT-2", "CQ-PUT-6")
+            yield _Stored(name, position, logical, unit)
+        if count * _UNIT < len(whole):
+            if number < len(files) - 1:
+                place = Place(
+                    name, count * _UNIT, "unit", "an unused unit", "units up to the end of the file"
+                )
+                seen.breaks("CQ-UNIT-3", place)
+            else:
+                seen.hold("CQ-UNIT-3")
+
+
+def _judge_tags(place: Place, record: StoredRecord, seen: Observations) -> None:
+    """A tags code, which is the tag's hash instead of the delivery time where a recovery dispatched (STORE-15)."""
+    hashed = tags_code((record.request.properties or {}).get("TAGS"))
+    delayed = record.request.tags_code != hashed
+    if delayed and place.found == hashed:
+        seen.hold("STORE-15")
+        seen.note("a delayed message that a recovery dispatched has its tag's hash (STORE-15)")
+        return
+    clause = "CQ-TAGS-2" if record.request.topic == _SCHEDULE and delayed else "CQ-TAGS-1"
+    if seen.compare(clause, place):
+        seen.hold("LOG-DSP-5" if delayed else "LOG-DSP-4")
+
+
+def _judge_ext(store: Path, folder: Path, stored: _Stored, record: StoredRecord, seen: Observations) -> None:
+    """The ext unit that a unit leads to (CQ-EXT-1, CQ-EXT-2)."""
+    address = stored.unit.tags_code
+    offset = offset_of(address)
+    queue = store / "consumequeue_ext" / folder.parent.name / folder.name
+    for base, path in numbered_files(queue):
+        if base <= offset < base + path.stat().st_size:
+            with path.open("rb") as file:
+                file.seek(offset - base)
+                data = file.read(1 << 15)
+            name = path.relative_to(store).as_posix()
+            try:
+                unit = ext_unit(data)
+            except FormatError:
+                unit = None
+            if unit is None:
+                seen.breaks(
+                    "CQ-EXT-1", Place(name, offset - base, "ext unit", "none", "a whole one", str(record))
+                )
+                return
+            seen.hold("CQ-TAGS-3", "CQ-EXT-2", "CQ-EXT-4")
+            size = 20 + len(unit.bit_map)
+            seen.compare("CQ-EXT-1", Place(name, offset - base, "size", unit.size, size, str(record)))
+            time = record.request.store_timestamp
+            seen.compare(
+                "CQ-EXT-1", Place(name, offset - base + 10, "store_timestamp", unit.store_timestamp, time)
+            )
+            code = record.request.tags_code
+            _judge_tags(
+                Place(name, offset - base + 2, "tags_code", unit.tags_code, code, str(record)), record, seen
+            )
+            return
+    seen.breaks("CQ-EXT-2", stored.place("tags_code", address, "an address in the ext queue", record))

@@ -1,0 +1,176 @@
+"""The verdict on a store in the form of every other report: a line per clause, and what they come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_spec.clauses import clauses
+
+from rocket_conformance.baseline import Baseline
+from rocket_conformance.protocol import Hello
+from rocket_conformance.report import CaseLine, Report, ReportWriter, coverage_of, header_line
+from rocket_conformance.verdicts import Verdict, exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.store_verdict.judgement import Outcome, StoreVerdict
+    from rocket_conformance.store_verdict.observations import Place
+
+__all__ = ["FAMILIES", "store_report", "verdict_lines"]
+
+FAMILIES: Final = {
+    "index": ("IDX-",),
+    "service": ("IDX-SVC-",),
+    "queue": ("CQ-",),
+    "log": ("LOG-",),
+    "checkpoint": ("CKP-",),
+}
+"""The clauses of the families that `--require` names, by the beginnings of their ids."""
+
+_VERDICTS: Final[dict[Outcome, Verdict]] = {
+    "held": "pass",
+    "broken": "diverged",
+    "not exercised": "not_applicable",
+}
+_SHOWN: Final = 3
+
+
+def store_report(
+    judged: StoreVerdict,
+    *,
+    level: str = "observed",
+    require: Sequence[str] = (),
+    baseline: Baseline | None = None,
+    folder: Path | None = None,
+) -> Report:
+    """The report of a judged store, written to `folder` if one is given.
+
+    A clause is a case `CLAUSE/store`: pass where it held, diverged where it is broken, not applicable where the store does
+    not exercise it.
+
+    Args:
+        judged: what `judge_store` found.
+        level: "must" leaves OBSERVED clauses out.
+        require: families of which at least one clause has to be exercised.
+        baseline: known failures.
+        folder: where report.jsonl goes, made if it is missing.
+    """
+    excuses = baseline or Baseline()
+    hello = Hello("store", judged.store, "", frozenset(), None, frozenset(), 1)
+    header = header_line(hello, ["--store", judged.store], 0, 0)
+    lines = [_line(judged, clause.id, clause.level, excuses) for clause in _compared(level)]
+    counts: dict[Verdict, int] = {}
+    for line in lines:
+        counts[line.verdict] = counts.get(line.verdict, 0) + 1
+    missing = [family for family in require if not _exercised(judged, FAMILIES[family])]
+    stale = excuses.stale({line.id: line.verdict for line in lines})
+    footer = {
+        "type": "footer",
+        "counts": counts,
+        "coverage": coverage_of(lines),
+        "stale": stale,
+        "missing": missing,
+        "cut_short": None,
+        "ops": [],
+        "families": [family for family, heads in FAMILIES.items() if _exercised(judged, heads)],
+        "exit_code": exit_code(
+            counts,
+            failed=sum(line.verdict == "diverged" and not line.baselined for line in lines),
+            stale=bool(stale),
+            missing_required=bool(missing),
+        ),
+    }
+    report = Report(header, tuple(lines), footer)
+    with ReportWriter(folder) as writer:
+        writer.header(header)
+        for line in lines:
+            writer.case(line)
+        return writer.finish(report)
+
+
+def _compared(level: str) -> Iterator[Any]:
+    for clause in clauses().values():
+        if clause.level == "MUST" or (clause.level == "OBSERVED" and level != "must"):
+            yield clause
+
+
+def _exercised(judged: StoreVerdict, heads: tuple[str, ...]) -> bool:
+    seen = judged.observations
+    return any(clause.startswith(heads) for clause in (*seen.held, *seen.broken))
+
+
+def _line(judged: StoreVerdict, clause: str, level: str, excuses: Baseline) -> CaseLine:
+    verdict = _VERDICTS[judged.outcome(clause)]
+    name = f"{clause}/store"
+    places = judged.observations.broken.get(clause, [])
+    count = judged.observations.broken_count[clause]
+    held = judged.observations.held[clause]
+    detail = "not exercised by this store" if verdict == "not_applicable" else ""
+    if places:
+        others = f", and {count - 1:,} more places" if count > 1 else ""
+        detail = f"{places[0]}{others}; held in {held:,} places"
+    return CaseLine(
+        id=name,
+        clauses=(clause,),
+        level=level,
+        verdict=verdict,
+        baselined=verdict == "diverged" and excuses.excuses(name, verdict),
+        examples=held + count,
+        detail=detail,
+        divergence=tuple(_divergence(clause, place) for place in places),
+    )
+
+
+def _divergence(clause: str, place: Place) -> dict[str, Any]:
+    return {
+        "op": None,
+        "field": place.field,
+        "file": place.file,
+        "offset": place.offset,
+        "kind": "wrong bytes",
+        "expected": _plain(place.expected),
+        "actual": _plain(place.found),
+        "clause": clause,
+    }
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, int | str | None) else str(value)
+
+
+def verdict_lines(judged: StoreVerdict, report: Report) -> list[str]:
+    """What a terminal shows: the broken clauses with their first places, notes, and the verdict last."""
+    seen = judged.observations
+    found: list[str] = []
+    for line in report.cases:
+        if line.verdict != "diverged":
+            continue
+        known = ", known" if line.baselined else ""
+        clause = line.clauses[0]
+        found.append(
+            f"broken {clause} ({line.level}{known}): {seen.broken_count[clause]:,} places, held in {seen.held[clause]:,}"
+        )
+        found += [f"  {place}" for place in seen.broken[clause][:_SHOWN]]
+    found += [
+        f"note: {text}" + (f" ({count:,} times)" if count > 1 else "") for text, count in seen.notes.items()
+    ]
+    return [*found, _conclusion(judged, report)]
+
+
+def _conclusion(judged: StoreVerdict, report: Report) -> str:
+    held = sum(line.verdict == "pass" for line in report.cases)
+    broken = [line for line in report.cases if line.verdict == "diverged"]
+    rest = len(report.cases) - held - len(broken)
+    counts = f"{held} clauses held, {len(broken)} broken, {rest} not exercised, by {judged.records:,} records"
+    failing = [line.clauses[0] for line in broken if not line.baselined]
+    footer = report.footer or {}
+    if failing:
+        return f"not conformant: {', '.join(failing)} ({counts})"
+    if footer.get("stale"):
+        return f"no verdict: the baseline is stale: {'; '.join(footer['stale'])} ({counts})"
+    if footer.get("missing"):
+        return f"incomplete: required and not exercised: {', '.join(footer['missing'])} ({counts})"
+    known = f", {len(broken)} known failures aside" if broken else ""
+    return f"conformant in every clause that the store exercises{known} ({counts})"

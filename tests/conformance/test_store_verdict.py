@@ -1,0 +1,170 @@
+"""Stores judged without an adapter: those of the real broker hold every clause, damaged ones break the damaged clause."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_conformance.baseline import Baseline, Excuse
+from rocket_conformance.report import read_report
+from rocket_conformance.store_verdict import StoreVerdict, judge_store, store_report, verdict_lines
+from rocket_golden import damaged, manifest, open_damaged, open_store, stores
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
+from verb_run import runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BROKEN_BY = {
+    "checkpoint-behind": {"IDX-SVC-18", "CQ-PUT-9"},
+    "index-chain-cycle": {"IDX-PUT-6"},
+    "index-empty": {"IDX-FILE-2", "IDX-SVC-18"},
+    "index-entry-dangling": {"IDX-PUT-6"},
+    "index-header-bounds-begin": {"IDX-HDR-2"},
+    "index-header-bounds-end": {"IDX-HDR-3"},
+    "index-header-count-high": {"IDX-PUT-1"},
+    "index-header-count-low": {"IDX-PUT-6", "IDX-SVC-3"},
+    "index-missing-key": {"IDX-PUT-7"},
+    "index-name-order": {"IDX-SVC-8", "IDX-SVC-3"},
+    "index-prev-range": {"IDX-PUT-6"},
+    "index-size-long": {"IDX-FILE-1"},
+    "index-size-short": {"IDX-FILE-1"},
+    "index-slot-hash": {"IDX-PUT-7"},
+    "index-slot-range": {"IDX-PUT-7"},
+    "log-crc": {"LOG-REC-4"},
+    "log-gap": {"LOG-FILE-1"},
+    "log-length": {"LOG-REC-1"},
+    "log-magic": {"LOG-REC-1"},
+    "log-position": {"LOG-REC-7"},
+    "queue-dangling": {"CQ-PUT-5"},
+    "queue-gap": {"CQ-FILE-2"},
+    "queue-missing-unit": {"CQ-PUT-5"},
+    "queue-order": {"CQ-PUT-1"},
+    "queue-size": {"CQ-FILE-1"},
+    "queue-tags-code": {"CQ-TAGS-1"},
+    "queue-wrong-target": {"CQ-PUT-5"},
+}
+"""Kind of damage: clauses about the damaged bytes, all of which must be broken."""
+
+LEGAL = {"index-ahead-of-log", "store-abort"}
+"""Damage that a crash of 4.9.3 leaves as well: it breaks nothing."""
+
+NOT_EXERCISED_ALWAYS = {"IDX-SEL-1", "IDX-TIME-1", "QRY-1", "CQ-GET-1"}
+"""Clauses about answers, which no file shows."""
+
+
+def kind_of(name: str, store: str) -> str:
+    return name.removeprefix(f"{store}-")
+
+
+@pytest.mark.parametrize("name", stores(unclean=True))
+def test_stores_of_the_real_broker_break_nothing(name: str, tmp_path: Path) -> None:
+    judged = judge_store(open_store(name, tmp_path))
+    assert judged.with_outcome("broken") == []
+    assert set(judged.with_outcome("not exercised")) >= NOT_EXERCISED_ALWAYS
+    held = set(judged.with_outcome("held"))
+    assert held >= {
+        "IDX-HASH-1",
+        "IDX-SVC-2",
+        "IDX-PUT-6",
+        "IDX-HDR-4",
+        "CQ-UNIT-1",
+        "CQ-FILE-4",
+        "LOG-REC-7",
+    }
+    lines = manifest().stores[name].truth_lines
+    assert judged.records == lines["log_record"]
+
+
+@pytest.mark.parametrize("name", stores(unclean=True))
+def test_every_entry_and_unit_is_compared(name: str, tmp_path: Path) -> None:
+    entry = manifest().stores[name]
+    geometry = Geometry(*entry.geometry)
+    seen = judge_store(open_store(name, tmp_path), geometry=geometry).observations
+    torn = sum(count for note, count in seen.notes.items() if "IDX-PUT-11" in note)
+    assert seen.held["IDX-PUT-6"] + torn == entry.truth_lines["index_entry"]
+    assert seen.held["LOG-REC-7"] == entry.truth_lines["log_record"]
+
+
+@pytest.mark.parametrize("variant", damaged(), ids=lambda variant: variant.name)
+def test_damage_breaks_its_clause(variant: object, tmp_path: Path) -> None:
+    name, store = variant.name, variant.store  # type: ignore[attr-defined]  # a Damaged
+    judged = judge_store(open_damaged(name, tmp_path))
+    broken = set(judged.with_outcome("broken"))
+    kind = kind_of(name, store)
+    if kind in LEGAL:
+        assert broken == set()
+    else:
+        assert broken
+        assert broken >= BROKEN_BY.get(kind, set())
+
+
+def one_broken(tmp_path: Path) -> StoreVerdict:
+    return judge_store(open_damaged("mixed-index-slot-hash", tmp_path))
+
+
+def test_a_broken_place_names_file_byte_found_and_expected(tmp_path: Path) -> None:
+    (place,) = one_broken(tmp_path).observations.broken["IDX-PUT-7"]
+    assert str(place) == "index/20261121132606638 at byte 204, slot 41: found 162, expected 166"
+
+
+def test_the_report_is_one_of_conform(tmp_path: Path) -> None:
+    judged = one_broken(tmp_path)
+    report = store_report(judged, folder=tmp_path / "out")
+    assert report.exit_code == 1
+    read = read_report(tmp_path / "out" / "report.jsonl")
+    assert [line.id for line in read.cases if line.verdict == "diverged"] == ["IDX-PUT-7/store"]
+    assert verdict_lines(judged, report)[-1].startswith("not conformant: IDX-PUT-7 (")
+
+
+def test_a_baseline_excuses_a_broken_clause_and_goes_stale(tmp_path: Path) -> None:
+    judged = one_broken(tmp_path)
+    known = Excuse("IDX-PUT-7/store", "diverged", "known")
+    assert store_report(judged, baseline=Baseline((known,))).exit_code == 0
+    old = Excuse("IDX-PUT-6/store", "diverged", "old")
+    assert store_report(judged, baseline=Baseline((known, old))).exit_code == 6
+
+
+def test_a_required_family_that_is_not_exercised_is_incomplete(tmp_path: Path) -> None:
+    store = open_store("small-roll", tmp_path)
+    (store / "checkpoint").unlink()
+    judged = judge_store(store)
+    assert store_report(judged).exit_code == 0
+    assert store_report(judged, require=["checkpoint"]).exit_code == 4
+
+
+def test_an_index_without_entries_needs_a_geometry(tmp_path: Path) -> None:
+    store = open_store("small-roll", tmp_path)
+    for path in (store / "index").iterdir():
+        path.write_bytes(bytes(len(path.read_bytes())))
+    with pytest.raises(UsageError, match="give --geometry SLOTS,ENTRIES"):
+        judge_store(store)
+
+
+def test_the_command(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runner("conform", capfd, monkeypatch)
+    store = open_damaged("mixed-index-slot-hash", tmp_path)
+    out = tmp_path / "out"
+    done = run("--store", store, "--report", out)
+    assert done.code == 1
+    assert "broken IDX-PUT-7 (MUST)" in done.out
+    assert {json.loads(line)["type"] for line in (out / "report.jsonl").read_text().splitlines()} == {
+        "header",
+        "case",
+        "footer",
+    }
+    assert "IDX-PUT-7" in (out / "report.html").read_text()
+    assert run("--store", store, "--", "adapter").code == 2
+    assert run("--store", tmp_path / "nowhere").code == 2
+    assert run("--store", tmp_path).code == 3
+
+
+def test_a_directory_without_a_log_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MalformedError, match="found no folder commitlog"):
+        judge_store(tmp_path)
+    with pytest.raises(UsageError, match="not a directory"):
+        judge_store(tmp_path / "nowhere")
