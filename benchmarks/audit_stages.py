@@ -20,15 +20,17 @@ __all__ = ["OTHERS", "STAGES", "stages"]
 
 OTHERS: Final = "everything else: missing units and keys, where ranges begin, files, Python between the parts"
 STAGES: Final = {
-    "the log: the kernel's copy, and of each record frame, topic, tags and keys": ("_audit_windows.scan",),
-    "entries and units: the kernel's copies for a first look": (
-        "audit_ranges.look_at_index",
-        "audit_ranges.look_at_queue",
+    "the log: the kernel's copy, and of each record frame, topic, tags and keys": (
+        "log.compiled_walk:scan_requests",
     ),
-    "entries put once more, units looked at": ("_audit_entries.look", "_audit_entries.look_at_units"),
-    "entries and units: the kernel's copies for the ranges": ("_audit_units.Pieces.read",),
-    "entries against the records' keys": ("_audit_entries.entries_are_sound",),
-    "units against the records": ("_audit_entries.units_are_sound",),
+    "entries and units: the kernel's copies for a first look": (
+        "audit.parts:survey_index",
+        "audit.parts:survey_queue",
+    ),
+    "entries put once more, units looked at": ("kernels:survey_entries", "kernels:survey_units"),
+    "entries and units: the kernel's copies for the ranges": ("audit.unit_check:Pieces.read",),
+    "entries against the records' keys": ("kernels:entries_are_sound",),
+    "units against the records": ("kernels:units_are_sound",),
 }
 """Of each part the functions of `rocket_columnar` that do it."""
 
@@ -64,7 +66,8 @@ def stages(root: Path, rounds: int) -> dict[str, float]:
     list(audit(root, threads=1))  # what is imported and compiled at first
     for part, names in STAGES.items():
         for name in names:
-            module, *path = name.split(".")
+            module, _, attributes = name.partition(":")
+            path = attributes.split(".")
             owner: Any = importlib.import_module(f"rocket_columnar.{module}")
             for step in path[:-1]:
                 owner = getattr(owner, step)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rocket_columnar.build import build
+from rocket_columnar.index import build
 
 from benchmarks.data import TOPIC, geometry_for, make_log, make_puts
 from benchmarks.real_jar import RealJar

@@ -6,9 +6,8 @@ import filecmp
 import time
 from typing import TYPE_CHECKING
 
-from rocket_columnar.build import build
-from rocket_columnar.hashing import hash_keys
-from rocket_columnar.index_file import IndexFile
+from rocket_columnar.formats import hash_keys
+from rocket_columnar.index import IndexFile, build
 
 from benchmarks.bench import timed
 from benchmarks.data import MAX_NUM, TOPIC, fingerprint, query_order
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-    from rocket_columnar.select import Hits
+    from rocket_columnar.index import Hits
     from rocket_spec.layout import Geometry
 
     from benchmarks.bench import Bench

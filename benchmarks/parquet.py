@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
-from rocket_columnar.decode import decode
+from rocket_columnar.decode import decode, parquet_options, write
 from rocket_columnar.store import find_files
-from rocket_columnar.write import parquet_options, write
 
 from benchmarks.bench import timed
 from benchmarks.report import Section, speed_bar, table

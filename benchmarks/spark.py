@@ -21,13 +21,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_columnar.audit import audit
-from rocket_columnar.audit_ranges import look, plan_audit
-from rocket_columnar.build import build
-from rocket_columnar.decode import decode
+from rocket_columnar.audit import audit, plan_audit, survey_file
+from rocket_columnar.decode import decode, write
+from rocket_columnar.index import build
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
-from rocket_columnar.write import write
 from rocket_spark import audit_stores, decode_stores, open_session, plan_decode, rebuild_stores
 from rocket_spark._commit import Output
 from rocket_spark.jobs import run_tasks
@@ -177,7 +175,7 @@ def _driver(scratch: Path) -> dict[str, float]:
         figures["commit_part"] = (time.perf_counter() - begin) / _COMMITTED
     shutil.rmtree(out)
     audited = plan_audit(store)
-    looks = [look(audited, file) for file in (*audited.queues, *audited.content_indexes)]
+    looks = [survey_file(audited, file) for file in (*audited.queues, *audited.content_indexes)]
     held = sum(one.low.nbytes + one.high.nbytes for one in looks if one is not None)
     figures["look_bytes_per_log_byte"] = held / max(sum(audited.log_sizes), 1)
     return figures

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 import numpy as np
-from rocket_columnar._audit_index_read import read_headers
 from rocket_columnar.audit import audit
+from rocket_columnar.index import read_headers
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
 from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import rocket_golden
 from rocket_columnar.audit import audit
-from rocket_columnar.decode import decode
+from rocket_columnar.decode import decode, write
 from rocket_columnar.store import find_files
-from rocket_columnar.write import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

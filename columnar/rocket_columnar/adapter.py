@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_columnar.hashing import hash_key
-from rocket_columnar.index_file import IndexFile, RejectedError
+from rocket_columnar.formats import hash_key
+from rocket_columnar.index import IndexFile, RejectedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -52,7 +52,7 @@ class QueueWatch:
     _state: tuple[int, dict[str, int]] | None = None
 
     def before(self, place: int, op: Op, queue: ConsumeQueue | None) -> None:
-        """Looks at the queue before an operation; `queue` is the one opened last."""
+        """Surveys at the queue before an operation; `queue` is the one opened last."""
         files = (
             {}
             if queue is None

@@ -53,7 +53,7 @@ class ServiceWatch:
     _state: tuple[int, dict[str, int]] | None = None
 
     def before(self, place: int, op: Op, service: IndexService | None) -> None:
-        """Looks at the service before an operation; `service` is the one opened last."""
+        """Surveys at the service before an operation; `service` is the one opened last."""
         files: dict[str, int] = {}
         for file in service.files if service is not None else ():
             files[file.mapped.path.relative_to(self.root).as_posix()] = file.index.header().index_count

@@ -67,7 +67,7 @@ class Situations:
         return frozenset((*self._queue.clauses.values(), *self._service.clauses.values()))
 
     def before(self, place: int, op: Op, _index: object) -> None:
-        """Looks at queue and service before an operation."""
+        """Surveys at queue and service before an operation."""
         self._queue.before(place, op, self._library.queue)
         self._service.before(place, op, self._library.service)
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from rocket_columnar._audit_combine import ON_THE_WAY
-from rocket_columnar._audit_lmq import has_light_queues
+from rocket_columnar.audit import ON_THE_WAY
+from rocket_columnar.log import has_light_queues
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
 
 from rocket_spark._cross_rows import FileTask, entry_rows, ext_rows, frame, head_rows, record_rows, unit_rows
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
-    from rocket_columnar.audit import Finding
-    from rocket_columnar.audit_ranges import Plan
+    from rocket_columnar.audit import Plan
+    from rocket_columnar.findings import Finding
 
 __all__ = ["CODES", "CrossCheck", "cross_check"]
 

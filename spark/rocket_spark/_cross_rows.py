@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-from rocket_columnar._audit_dispatch import TopicNames, requests
-from rocket_columnar._audit_lmq import Copy, batch_copies
-from rocket_columnar._audit_names import is_safe
 from rocket_columnar.decode import decode
+from rocket_columnar.log import Copy, TopicNames, batch_copies, read_requests
+from rocket_columnar.store import is_safe
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import INDEX_ENTRY, MESSAGE_MAGIC, QUEUE_UNIT, Geometry
 
@@ -88,7 +87,7 @@ def _grouped(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
 def record_rows(task: FileTask) -> Iterator[dict[str, Any]]:
     """Records of a log file, each with the hashes of its keys and the queues that it was copied to."""
     names = TopicNames()
-    for batch in requests(task.file, names, lambda _: None):
+    for batch in read_requests(task.file, names, lambda _: None):
         bounds = np.zeros(batch.phy_offset.size + 1, np.int32)
         np.cumsum(batch.key_count, out=bounds[1:])
         copied: list[list[dict[str, Any]]] = [[]] * batch.phy_offset.size

@@ -15,7 +15,7 @@ from rocket_columnar.decode import decode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
 
 __all__ = ["WHOLE_LOG", "entry_spans", "followers", "log_spans"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_columnar import audit_ranges as engine
+from rocket_columnar import audit as engine
 
 from rocket_spark._cross_check import CrossCheck, cross_check
 from rocket_spark._stores import StorePath, name_stores, store_files
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
-    from rocket_columnar.audit import Finding, Level
-    from rocket_columnar.audit_ranges import Looks, Plan, Range, RangeResult
+    from rocket_columnar.audit import Level, Plan, Range, RangeResult, Surveys
+    from rocket_columnar.findings import Finding
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
@@ -68,7 +68,7 @@ class _LookTask:
 class _RangeTask:
     store: str
     ranges: tuple[Range, ...]
-    looks: Looks
+    looks: Surveys
 
 
 def audit_stores(
@@ -201,7 +201,7 @@ def _audit(spark: SparkSession, plans: dict[str, Plan], progress: Progress) -> I
     else:
         files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
         found = _looks(spark, plans, files, "queues and index files", progress)
-    known = {name: engine.Looks.of(found[name]) for name in plans}
+    known = {name: engine.Surveys.of(found[name]) for name in plans}
     cut = _cut(plans, cores(spark))
     tasks = [task for name in plans for task in _range_tasks(name, cut[name], known[name])]
     results = run_tasks(spark, range_task, tasks, what="ranges of the log", progress=progress, common=plans)
@@ -243,7 +243,7 @@ def _looks(
 
 def look_task(task: _LookTask, plan: Plan) -> list[Any]:
     """In a task: what some queue or index files hold."""
-    return [engine.look(plan, file) for file in task.files]
+    return [engine.survey_file(plan, file) for file in task.files]
 
 
 def _cut(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[Range, ...]]]:
@@ -264,7 +264,7 @@ def _cut(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[R
     return cut
 
 
-def _range_tasks(store: str, every: list[tuple[Range, ...]], looks: Looks) -> Iterator[_RangeTask]:
+def _range_tasks(store: str, every: list[tuple[Range, ...]], looks: Surveys) -> Iterator[_RangeTask]:
     """The ranges of a log as tasks; their blocks are picked from those of many neighbours, not each time from all."""
     for start in range(0, len(every), _NEIGHBOURS):
         near = every[start : start + _NEIGHBOURS]
@@ -272,11 +272,11 @@ def _range_tasks(store: str, every: list[tuple[Range, ...]], looks: Looks) -> It
         yield from (_RangeTask(store, ranges, _narrowed(around, ranges)) for ranges in near)
 
 
-def _narrowed(looks: Looks, ranges: Sequence[Range]) -> Looks:
+def _narrowed(looks: Surveys, ranges: Sequence[Range]) -> Surveys:
     """Of all blocks those that point into these ranges; the first range also has what points nowhere."""
     begin = ranges[0].begin if ranges[0].number else -(1 << 63)
     end = ranges[-1].end
-    return engine.Looks(
+    return engine.Surveys(
         _blocks(looks.queues, begin, end, needed=False), _blocks(looks.indexes, begin, end, needed=True)
     )
 

@@ -10,10 +10,9 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 from rocket_columnar import decode as engine
-from rocket_columnar.decode import TABLE_KINDS
-from rocket_columnar.geometry import resolve_each
-from rocket_columnar.schema import SCHEMAS
-from rocket_columnar.write import parquet_options
+from rocket_columnar.arrow import SCHEMAS
+from rocket_columnar.decode import TABLE_KINDS, parquet_options
+from rocket_columnar.index import resolve_each
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import SparkSession
-    from rocket_columnar.decode import Gap
-    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.index import GeometryGuess
+    from rocket_columnar.log import Gap
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 

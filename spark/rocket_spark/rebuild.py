@@ -6,14 +6,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_columnar._audit_log import check_log_files
-from rocket_columnar._rebuild_dispatch import KEYS, RECORDS, UNIT
-from rocket_columnar.audit import Finding
-from rocket_columnar.rebuild import PARTS, Rebuilt
-from rocket_columnar.rebuild_parts import (
+from rocket_columnar.findings import Finding, check_log_files
+from rocket_columnar.rebuild import (
+    KEYS,
+    PARTS,
+    RECORDS,
+    UNIT,
     Dispatched,
     IndexPlan,
     RebuildPlan,
+    Rebuilt,
     Twin,
     dispatch_log,
     drop_unchanged,

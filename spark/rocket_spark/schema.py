@@ -17,7 +17,7 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
-from rocket_columnar.schema import SCHEMAS, plain_schema
+from rocket_columnar.arrow import SCHEMAS, plain_schema
 from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[2]
 FIGURES: Final = ROOT / "docs" / "kill-cycles.json"
 INPUTS: Final = (
-    "columnar/rocket_columnar/_audit_lost.py",
-    "columnar/rocket_columnar/_audit_restart.py",
-    "columnar/rocket_columnar/_audit_restart_queue.py",
-    "columnar/rocket_columnar/audit_restart.py",
-    "columnar/rocket_columnar/rebuild.py",
+    "columnar/rocket_columnar/restart/lost_keys.py",
+    "columnar/rocket_columnar/restart/recovery.py",
+    "columnar/rocket_columnar/restart/queues.py",
+    "columnar/rocket_columnar/restart/prediction.py",
+    "columnar/rocket_columnar/rebuild/store_rebuild.py",
     "tests/acceptance/Driver.java",
     "tests/acceptance/test_kill_cycles.py",
     "tests/support/kill_cycle.py",

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, put_in_place, start_load
 from real_broker import Acknowledged, RealBroker
-from rocket_columnar.lookup import find_by_offset_id, find_by_unique_key, topics_of
-from rocket_columnar.message_ids import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
-from rocket_columnar.query import OpenStore
+from rocket_columnar.formats import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
+from rocket_columnar.query import OpenStore, find_by_offset_id, find_by_unique_key, topics_of
 from rocket_columnar.rebuild import rebuild
 from rocketspec import __main__ as command
 

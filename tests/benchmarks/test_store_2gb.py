@@ -10,8 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from rocket_columnar.audit import audit
-from rocket_columnar.audit_ranges import Looks, check_range, findings, look, plan_audit
+from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 
@@ -63,8 +62,8 @@ def test_large_and_small_stores_are_looked_at_by_other_loops_with_the_same_outco
     try:
         whole = list(audit(store))
         plan = replace(plan_audit(store, range_size=100_000), large=True)
-        looks = Looks.of(look(plan, file) for file in [*plan.queues, *plan.content_indexes])
-        parts = list(findings(plan, looks, (check_range(plan, looks, part) for part in plan.ranges)))
+        surveys = Surveys.of(survey_file(plan, file) for file in [*plan.queues, *plan.content_indexes])
+        parts = list(findings(plan, surveys, (check_range(plan, surveys, part) for part in plan.ranges)))
     finally:
         with index.open("r+b") as opened:
             opened.seek(place + 5)

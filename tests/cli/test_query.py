@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_columnar.index_file import IndexFile
+from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocketspec.verbs.query import parse_time
 from store_bytes import BEGIN as T

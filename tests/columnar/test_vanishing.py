@@ -32,15 +32,15 @@ def unlink_when_listed(gone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return listed
 
     for package in (rocket_columnar, rocketspec.verbs):
-        for known in pkgutil.iter_modules(package.__path__):
-            if "compiled" in known.name or "numba" in known.name or known.name == "spark":
+        for known in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if ".kernels" in known.name or known.name == "rocketspec.verbs.spark":
                 continue
-            module = importlib.import_module(f"{package.__name__}.{known.name}")
+            module = importlib.import_module(known.name)
             for name in LISTINGS:
                 listing = getattr(module, name, None)
                 if callable(listing) and listing.__module__ in (
-                    "rocket_columnar.store",
-                    "rocket_columnar._query_indexes",
+                    "rocket_columnar.store.listing",
+                    "rocket_columnar.query.index_files",
                 ):
                     monkeypatch.setattr(module, name, then_unlinked(listing))
 

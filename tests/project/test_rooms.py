@@ -1,4 +1,4 @@
-"""The arrows between the rooms, what the reference may import, and what start-up may load."""
+"""The arrows between rooms and packages, what the reference may import, and what start-up may load."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+from import_graph import cycles, imports_of, modules_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +34,54 @@ ROOMS = {
     ),
 }
 """Package: the folder that holds it, and the packages that it may import."""
+
+COLUMNAR = {
+    "compile_notice": set[str](),
+    "kernels": {"compile_notice"},
+    "formats": {"kernels"},
+    "arrow": set[str](),
+    "store": {"formats"},
+    "index": {"formats", "kernels", "store"},
+    "log": {"formats", "kernels", "store"},
+    "decode": {"arrow", "formats", "index", "kernels", "log", "store"},
+    "query": {"arrow", "decode", "formats", "index", "store"},
+    "findings": {"log", "store"},
+    "audit": {"decode", "findings", "formats", "index", "kernels", "log", "store"},
+    "restart": {"audit", "decode", "formats", "index", "log", "store"},
+    "rebuild": {"decode", "findings", "formats", "index", "log", "store"},
+    "describe": {"arrow", "decode", "formats", "index", "log", "store"},
+    "adapter": {"formats", "index"},
+}
+"""Each package of the engine, and the packages of the engine that it may import."""
+
+KNOWN_CYCLES = [
+    ["rocket_conformance._reference_store", "rocket_conformance.reference_adapter"],
+    ["rocket_spark.files._hdfs", "rocket_spark.files._s3", "rocket_spark.files._storage"],
+]
+"""Cycles that are still to be broken."""
+
+KNOWN_INSIDES = {
+    "benchmarks/adapter.py": {"rocket_conformance._scratch"},
+    "benchmarks/spark.py": {"rocket_spark._commit"},
+    "cli/rocketspec/verbs/conform.py": {"rocket_conformance.report.terminal"},
+    "cli/rocketspec/verbs/conform_store.py": {"rocket_conformance.store_verdict.store_report"},
+    "conformance/rocket_conformance/adapter_check.py": {"rocket_conformance.transport._process"},
+    "golden/generator/make.py": {"rocket_golden._read"},
+    "spark/rocket_spark/_far_output.py": {"rocket_spark.files._copy", "rocket_spark.files._storage"},
+    "spark/rocket_spark/_output.py": {"rocket_spark.files._storage"},
+    "spark/rocket_spark/_stores.py": {"rocket_spark.files._storage"},
+    "spark/rocket_spark/audit.py": {"rocket_spark.files._storage"},
+    "spark/rocket_spark/streaming/_log.py": {"rocket_spark.sources._options", "rocket_spark.sources._plan"},
+    "spark/rocket_spark/streaming/_queue.py": {"rocket_spark.sources._options", "rocket_spark.sources._plan"},
+    "spark/rocket_spark/streaming/_reader.py": {
+        "rocket_spark.sources._filters",
+        "rocket_spark.sources._options",
+        "rocket_spark.sources._plan",
+        "rocket_spark.sources._rows",
+    },
+    "tests/support/audit_page.py": {"rocketspec.verbs._restart_view", "rocketspec.verbs.audit"},
+}
+"""Imports of another package's inside that are still to go, by importing file."""
 
 LAZY = {
     "numba",
@@ -71,6 +121,114 @@ def test_a_room_imports_only_the_rooms_it_may(package: str) -> None:
     for path in files:
         crossed = (imported(path) & ROOMS.keys()) - allowed - {package}
         assert not crossed, f"{path.relative_to(ROOT)} imports {sorted(crossed)}"
+
+
+@cache
+def every_module() -> dict[str, Path]:
+    return {
+        name: path
+        for package, (folder, _) in ROOMS.items()
+        for name, path in modules_of(ROOT / folder, package).items()
+    }
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    found = every_module()
+    return {name: {one.module for one in imports_of(path, found)} for name, path in found.items()}
+
+
+def test_no_modules_import_each_other() -> None:
+    """Imports in functions and under TYPE_CHECKING count."""
+    found = cycles(graph())
+    assert [cycle for cycle in found if cycle not in KNOWN_CYCLES] == []
+    assert [cycle for cycle in KNOWN_CYCLES if cycle not in found] == [], "broken: take it off the list"
+
+
+@pytest.mark.parametrize("package", COLUMNAR)
+def test_a_package_of_the_engine_imports_only_those_it_may(package: str) -> None:
+    root = f"rocket_columnar.{package}"
+    names = [name for name in graph() if name == root or name.startswith(f"{root}.")]
+    assert names
+    imported_packages = {
+        other.split(".")[1]
+        for name in names
+        for other in graph()[name]
+        if other.startswith("rocket_columnar.") and other != root and not other.startswith(f"{root}.")
+    }
+    assert imported_packages == COLUMNAR[package]
+
+
+def test_every_module_of_the_engine_is_in_a_package() -> None:
+    inside = {name.split(".")[1] for name in every_module() if name.startswith("rocket_columnar.")}
+    assert inside == COLUMNAR.keys()
+
+
+def owned(path: Path) -> set[str]:
+    """The packages whose inside a file may import: those that it is in, and those that it tests."""
+    place = path.relative_to(ROOT)
+    for package, (folder, _) in ROOMS.items():
+        parts = place.with_suffix("").parts
+        if parts[0] == folder and parts[1:2] == (package,):
+            return {".".join(parts[1:end]) for end in range(2, len(parts) + 1)}
+        if parts[:2] == ("tests", "columnar") and package == "rocket_columnar":
+            return {package, f"{package}.{parts[2]}"}
+        if parts[:2] == ("tests", folder):
+            return {name for name in every_module() if name == package or name.startswith(f"{package}.")}
+    return set()
+
+
+def inside_imports(path: Path, found: dict[str, Path]) -> set[str]:
+    """The imports of a file that pass by another package's face."""
+    mine, crossed = owned(path), set()
+    for one in imports_of(path, found):
+        parts = one.module.split(".")
+        for end in range(1, len(parts)):
+            package, inner = ".".join(parts[:end]), parts[end]
+            is_public = inner == "__main__" or (end == 1 and not inner.startswith("_"))
+            if (
+                not is_public
+                and inner != "_generated"
+                and "_generated" not in package
+                and package not in mine
+            ):
+                crossed.add(one.module)
+    return crossed
+
+
+def test_nobody_imports_the_inside_of_another_package() -> None:
+    """A package is imported by its `__init__`; of a room itself the modules without an underscore are public."""
+    found = every_module()
+    scripts = [
+        path
+        for folder in ("tests", "benchmarks", "golden/generator")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    crossed = {
+        str(path.relative_to(ROOT)): inner
+        for path in [*found.values(), *scripts]
+        if (inner := inside_imports(path, found))
+    }
+    assert {
+        path: inner - KNOWN_INSIDES.get(path, set())
+        for path, inner in crossed.items()
+        if inner - KNOWN_INSIDES.get(path, set())
+    } == {}
+    assert {path: inner for path, inner in KNOWN_INSIDES.items() if inner - crossed.get(path, set())} == {}, (
+        "gone: take it off the list"
+    )
+
+
+@pytest.mark.parametrize("package", [name for name in COLUMNAR if name not in ("adapter", "compile_notice")])
+def test_a_face_is_imports_and_all(package: str) -> None:
+    folder = ROOT / "columnar" / "rocket_columnar" / package
+    docstring, *body = ast.parse((folder / "__init__.py").read_text(encoding="utf-8")).body
+    assert isinstance(docstring, ast.Expr)
+    *imports, names = body
+    assert all(isinstance(node, ast.ImportFrom) for node in imports)
+    assert isinstance(names, ast.Assign)
+    exported = set(ast.literal_eval(names.value))
+    assert not exported & {path.stem for path in folder.iterdir()}, "a name that hides a module"
 
 
 def test_the_reference_is_standard_library_only() -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import planted
 import pytest
-from rocket_columnar.audit import Finding, audit
+from rocket_columnar.audit import audit
+from rocket_columnar.findings import Finding
 from rocket_golden import open_store
 from store_bytes import put, record, unit
 

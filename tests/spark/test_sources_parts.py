@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from rocket_columnar.decode import Gap
+    from rocket_columnar.log import Gap
 
 Row = dict[str, Any]
 Filter = tuple[str, str, object]

@@ -17,7 +17,7 @@ STORES: Final = ("small-roll", "mixed", "ext", "transactions", "lmq", "ipv6")
 SEEDS: Final = 25
 """Places of each kind and store in a long run."""
 
-FIGURES: Final = Path(__file__).parents[1] / "columnar" / "audit_figures.json"
+FIGURES: Final = Path(__file__).parents[1] / "columnar" / "audit" / "figures.json"
 
 INDEPENDENT: Final = {"planted": 2676, "named": 2664, "findings": 5830, "explained": 5811}
 """The first run at places that nobody had looked at (twelve new seeds, a fourth store, 13 new kinds of 58), before anything

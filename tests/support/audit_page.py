@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from audit_figures import INDEPENDENT, SEEDS, STORES, Figures
-from rocket_columnar.audit import CODES, audit
-from rocket_columnar.audit_restart import restart
+from rocket_columnar.audit import audit
+from rocket_columnar.findings import CODES
+from rocket_columnar.restart import restart
 from rocket_golden import open_damaged, open_store
 from rocketspec.verbs import _restart_view
 from rocketspec.verbs.audit import print_findings
@@ -112,13 +113,13 @@ it to 0.8 GB at most, half of which are the file's own pages. Times and memory o
 `python -m benchmarks.store_2gb`. The same parts run on other machines:
 
 ```python
-from rocket_columnar.audit_ranges import Looks, check_range, findings, look, plan_audit
+from rocket_columnar.audit import Surveys, check_range, findings, plan_audit, survey_file
 
 plan = plan_audit("STORE")
-looks = Looks.of(look(plan, file) for file in [*plan.queues, *plan.content_indexes])
-results = (check_range(plan, looks, part) for part in plan.ranges)
-for one in findings(plan, looks, results):
-    print(one.severity, one.code, one.file, one.offset)
+surveys = Surveys.of(survey_file(plan, file) for file in [*plan.queues, *plan.content_indexes])
+results = (check_range(plan, surveys, part) for part in plan.ranges)
+for finding in findings(plan, surveys, results):
+    print(finding.severity, finding.code, finding.file, finding.offset)
 ```
 
 On one machine that is `rocket_columnar.audit.audit("STORE")`. Where there are many queues, one `ReadAhead` for all ranges

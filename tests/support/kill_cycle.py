@@ -8,9 +8,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from rocket_columnar.audit_restart import Restart, restart
-from rocket_columnar.hashing import hash_key, index_key
+from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import Restart, restart
 from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:

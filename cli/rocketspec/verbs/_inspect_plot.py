@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from rocket_columnar.occupancy import Occupancy
+    from rocket_columnar.describe import Occupancy
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 

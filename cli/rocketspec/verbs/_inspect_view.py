@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 from rich.markup import escape
-from rocket_columnar.explain import iso
+from rocket_columnar.formats import iso
 from rocket_spec.clauses import clauses
 from rocket_spec.layout import INDEX_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rocket_columnar.byte_at import ByteMeaning, FieldValue
-    from rocket_columnar.geometry import GeometryGuess
-    from rocket_columnar.occupancy import Occupancy
+    from rocket_columnar.describe import ByteMeaning, Facts, FieldValue, Occupancy
+    from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
-    from rocket_columnar.summary import Facts
 
 __all__ = ["byte_as_json", "index_as_json", "show_byte", "show_facts", "show_index"]
 

@@ -6,15 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rocket_columnar.explain import explain as explain_walk
-from rocket_columnar.lookup import find_by_offset_id, find_by_unique_key, scan, topics_of
-from rocket_columnar.message_ids import parse_offset_id
-from rocket_columnar.query import Answer
+from rocket_columnar.formats import parse_offset_id
+from rocket_columnar.query import Answer, find_by_offset_id, find_by_unique_key, scan, topics_of
+from rocket_columnar.query import explain as explain_walk
 from rocket_spec.errors import InvalidError, UsageError
 
 if TYPE_CHECKING:
-    from rocket_columnar.explain import Explanation
-    from rocket_columnar.query import OpenStore
+    from rocket_columnar.query import Explanation, OpenStore
 
 __all__ = ["Asked", "answer", "explained"]
 

@@ -11,16 +11,14 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from rocket_columnar.explain import iso
-from rocket_columnar.message_ids import make_offset_id, parse_offset_id, parse_unique_key
+from rocket_columnar.formats import iso, make_offset_id, parse_offset_id, parse_unique_key
 from rocket_columnar.query import keys_of
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocket_columnar.explain import Explanation, FileWalk
-    from rocket_columnar.query import Answer, Row
+    from rocket_columnar.query import Answer, Explanation, FileWalk, Row
 
     from rocketspec.verbs._query_ask import Asked
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 if TYPE_CHECKING:
-    from rocket_columnar.audit_restart import Restart
+    from rocket_columnar.restart import Restart
 
 __all__ = ["show"]
 

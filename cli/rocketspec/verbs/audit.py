@@ -17,7 +17,8 @@ from rocketspec._notes import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rocket_columnar.audit import Finding, Level
+    from rocket_columnar.audit import Level
+    from rocket_columnar.findings import Finding
     from rocket_spec.layout import Geometry
 
 __all__ = ["print_findings", "register"]
@@ -85,7 +86,7 @@ def audit(
         raise UsageError("--restart goes without --quick and --deep")
 
     from rocket_columnar.audit import audit as engine
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
     from rocket_columnar.store import while_listed
 
     from rocketspec.verbs._waiting import waiting
@@ -108,8 +109,8 @@ def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
     from dataclasses import replace
     from functools import partial
 
-    from rocket_columnar.audit_ranges import plan_audit
-    from rocket_columnar.audit_restart import restart as engine
+    from rocket_columnar.audit import plan_audit
+    from rocket_columnar.restart import restart as engine
     from rocket_columnar.store import while_listed
 
     from rocketspec.verbs import _restart_view

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from rich.progress import Progress
-    from rocket_columnar.decode import Gap
-    from rocket_columnar.filters import Where
-    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.decode import Where
+    from rocket_columnar.index import GeometryGuess
+    from rocket_columnar.log import Gap
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
@@ -122,8 +122,8 @@ def _where(
     """The filter that the options name; None without any."""
     if begin is None and end is None and offsets is None and not topics and not keys:
         return None
-    from rocket_columnar.filters import Where
-    from rocket_columnar.hashing import hash_key
+    from rocket_columnar.decode import Where
+    from rocket_columnar.formats import hash_key
 
     times = span = None
     if begin is not None or end is not None:
@@ -215,12 +215,11 @@ def decode(
 
     Example: `rocketspec decode ~/store --table commit_log --limit 10`
     """
-    from rocket_columnar.compiling import announce
-    from rocket_columnar.decode import TABLE_KINDS
+    from rocket_columnar.compile_notice import announce
+    from rocket_columnar.decode import FORMATS, TABLE_KINDS, write, write_stream
     from rocket_columnar.decode import decode as engine
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
     from rocket_columnar.store import find_files
-    from rocket_columnar.write import FORMATS, write, write_stream
 
     where = _where(begin, end, offsets, topic, key)
     chosen = fmt or ("jsonl" if output is None else "parquet")

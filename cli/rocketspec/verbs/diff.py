@@ -50,8 +50,8 @@ def diff(
 
     Example: `rocketspec diff ~/master/index/20260131120000000 ~/slave/index/20260131120000012`
     """
-    from rocket_columnar.diff import diff as engine
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.describe import diff as engine
+    from rocket_columnar.index import parse_geometry
 
     given = None if geometry is None else parse_geometry(geometry)
     count = 0

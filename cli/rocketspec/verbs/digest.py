@@ -35,9 +35,9 @@ def digest(
 
     Example: `rocketspec digest ~/store`
     """
-    from rocket_columnar.digest import digest as engine
-    from rocket_columnar.digest import store_digest
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.describe import digest as engine
+    from rocket_columnar.describe import store_digest
+    from rocket_columnar.index import parse_geometry
 
     from rocketspec._notes import one_line, skipped
     from rocketspec.verbs._waiting import waiting

@@ -12,7 +12,7 @@ import typer
 from rocket_spec.errors import MalformedError, UsageError
 
 if TYPE_CHECKING:
-    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
@@ -53,7 +53,7 @@ def inspect(
 
     Example: `rocketspec inspect ~/store/index/20260131120000000 --at 0x28`
     """
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
     from rocket_columnar.store import find_files
 
     if file.is_dir():
@@ -79,7 +79,7 @@ def _parse_offset(text: str) -> int:
 
 def _geometry(file: StoreFile, given: Geometry | None) -> GeometryGuess:
     """Of the file by itself, else with the help of the index files beside it."""
-    from rocket_columnar.geometry import resolve, resolve_each
+    from rocket_columnar.index import resolve, resolve_each
     from rocket_columnar.store import find_files
 
     try:
@@ -114,7 +114,7 @@ def _print_json(value: object) -> None:
 
 
 def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, as_json: bool) -> None:
-    from rocket_columnar.byte_at import byte_at
+    from rocket_columnar.describe import byte_at
 
     from rocketspec.verbs import _inspect_view as view
     from rocketspec.verbs._waiting import waiting
@@ -132,7 +132,7 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
     from rocketspec.verbs._waiting import waiting
 
     if guess is None:
-        from rocket_columnar.summary import summarise
+        from rocket_columnar.describe import summarise
 
         with waiting("reading"):
             facts = summarise(file)
@@ -141,7 +141,7 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
         else:
             view.show_facts(file, facts)
         return
-    from rocket_columnar.occupancy import occupancy
+    from rocket_columnar.describe import occupancy
 
     with waiting("reading"):
         filled = occupancy(file.path, guess.geometry)

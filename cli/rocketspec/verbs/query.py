@@ -105,7 +105,7 @@ def query(
     asked = Asked(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
 
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
     from rocket_columnar.query import OpenStore
 
     from rocketspec._notes import note, skipped

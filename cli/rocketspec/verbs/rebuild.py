@@ -53,7 +53,7 @@ def rebuild(
     from dataclasses import asdict, replace
 
     from rocket_columnar.audit import audit
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
     from rocket_columnar.rebuild import rebuild as engine
     from rocket_columnar.store import find_files
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
-    from rocket_columnar.audit import Finding, Level
+    from rocket_columnar.audit import Level
+    from rocket_columnar.findings import Finding
     from rocket_columnar.rebuild import Rebuilt
     from rocket_spark import DecodeSummary
     from rocket_spark.jobs import Progress
@@ -172,7 +173,7 @@ def _decode(
 
     Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
     """
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
 
     given = None if geometry is None else parse_geometry(geometry)
     from rocket_spark import plan_decode, run_decode
@@ -253,7 +254,7 @@ def _rebuild(
 
     Example: `rocketspec spark rebuild ~/store -o ~/rebuilt --master 'local[4]'`
     """
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
 
     given = None if geometry is None else parse_geometry(geometry)
     from rocket_spark import plan_rebuilds, run_rebuild
@@ -309,7 +310,7 @@ def _audit(
 
     Example: `rocketspec spark audit ~/broker-a/store ~/broker-b/store --master 'local[4]'`
     """
-    from rocket_columnar.geometry import parse_geometry
+    from rocket_columnar.index import parse_geometry
 
     if quick and (deep or cross_check):
         raise UsageError("--quick goes without --deep and --cross-check")

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_columnar.filters import Where
+from rocket_columnar.decode import Where
 from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from rocket_columnar.geometry import GeometryGuess, resolve_each
+from rocket_columnar.index import GeometryGuess, resolve_each
 from rocket_columnar.store import Source, StoreFile
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY

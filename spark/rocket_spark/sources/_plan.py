@@ -18,7 +18,7 @@ from rocket_spark.sources._geometry import geometries
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rocket_columnar.geometry import GeometryGuess
+    from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
 
     from rocket_spark.sources._filters import Wanted

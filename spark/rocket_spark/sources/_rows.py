@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from rocket_columnar.decode import Gap, decode
+from rocket_columnar.decode import decode
+from rocket_columnar.log import Gap
 from rocket_spec.errors import MalformedError
 
 from rocket_spark.schema import arrow_schema, plain

@@ -1,0 +1,44 @@
+"""Arrow arrays made from NumPy arrays and byte strings, and the schemas of the tables."""
+
+from rocket_columnar.arrow.arrays import (
+    Array,
+    Columns,
+    batch,
+    binaries,
+    booleans,
+    constant,
+    dictionary,
+    empty,
+    gathered,
+    integers,
+    map_of,
+    maps,
+    of_buffer,
+    strings,
+    taken,
+    texts,
+    values,
+)
+from rocket_columnar.arrow.schemas import SCHEMAS, plain_schema
+
+__all__ = [
+    "SCHEMAS",
+    "Array",
+    "Columns",
+    "batch",
+    "binaries",
+    "booleans",
+    "constant",
+    "dictionary",
+    "empty",
+    "gathered",
+    "integers",
+    "map_of",
+    "maps",
+    "of_buffer",
+    "plain_schema",
+    "strings",
+    "taken",
+    "texts",
+    "values",
+]

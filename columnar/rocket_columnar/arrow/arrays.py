@@ -1,0 +1,176 @@
+"""Arrow arrays straight from NumPy arrays and byte strings.
+
+`pyarrow.array` looks for pandas and loads it where it is installed, a third of a second that decoding has no use
+for; building arrays from buffers doesn't, and copies nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Array",
+    "Columns",
+    "batch",
+    "binaries",
+    "booleans",
+    "constant",
+    "dictionary",
+    "empty",
+    "gathered",
+    "integers",
+    "map_of",
+    "maps",
+    "of_buffer",
+    "strings",
+    "taken",
+    "texts",
+    "values",
+]
+
+Array: TypeAlias = "pa.Array[Any]"
+Columns: TypeAlias = "dict[str, Array]"
+"""Arrays by column."""
+
+_INTEGERS: Final = {"int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64()}
+
+
+def _buffer(data: NDArray[Any] | bytes) -> pa.Buffer:
+    return pa.py_buffer(data)  # type: ignore[arg-type]  # the stubs do not know that arrays are buffers
+
+
+def integers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Array:
+    """A native int16, int32 or int64 array, not copied; null where `valid` is false."""
+    values = np.ascontiguousarray(values)
+    mask = None if valid is None or valid.all() else _buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(_INTEGERS[values.dtype.name], values.size, [mask, _buffer(values)])
+
+
+def of_buffer(kind: pa.DataType, count: int, buffer: pa.Buffer) -> Array:
+    """An array of `count` numbers without nulls that lie in a buffer."""
+    return pa.Array.from_buffers(kind, count, [None, buffer])
+
+
+def booleans(values: NDArray[np.bool_]) -> Array:
+    """A bool array of NumPy's, bit-packed."""
+    return pa.Array.from_buffers(
+        pa.bool_(), values.size, [None, _buffer(np.packbits(values, bitorder="little"))]
+    )
+
+
+def _offsets(lengths: Iterable[int], count: int) -> NDArray[np.int32]:
+    offsets = np.zeros(count + 1, np.int32)
+    np.cumsum(np.fromiter(lengths, np.int32, count), out=offsets[1:])
+    return offsets
+
+
+def binaries(values: Sequence[bytes | memoryview], *, type_: pa.DataType | None = None) -> Array:
+    """Byte strings, together less than 2 GiB, joined into one buffer."""
+    offsets = _offsets(map(len, values), len(values))
+    return pa.Array.from_buffers(
+        type_ or pa.binary(), len(values), [None, _buffer(offsets), _buffer(b"".join(values))]
+    )
+
+
+def texts(values: Sequence[bytes | None]) -> Array:
+    """Texts from their UTF-8, null for None; together less than 2 GiB."""
+    mask = None
+    if None in values:
+        valid = np.fromiter((value is not None for value in values), np.bool_, len(values))
+        mask = _buffer(np.packbits(valid, bitorder="little"))
+        values = [value or b"" for value in values]
+    known = cast("Sequence[bytes]", values)
+    offsets = _offsets(map(len, known), len(known))
+    return pa.Array.from_buffers(pa.string(), len(known), [mask, _buffer(offsets), _buffer(b"".join(known))])
+
+
+def strings(values: Sequence[str | None]) -> Array:
+    """Texts, null for None; together less than 2 GiB of UTF-8."""
+    return texts([None if value is None else value.encode() for value in values])
+
+
+def gathered(
+    offsets: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    *,
+    valid: NDArray[np.bool_] | None = None,
+    text: bool = False,
+) -> Array:
+    """Byte strings, or texts, from their bytes in a row and where each begins; nothing is copied."""
+    mask = None if valid is None or valid.all() else _buffer(np.packbits(valid, bitorder="little"))
+    kind = pa.string() if text else pa.binary()
+    return pa.Array.from_buffers(kind, len(offsets) - 1, [mask, _buffer(offsets), _buffer(data)])
+
+
+def taken(values: Array, indices: NDArray[np.int32]) -> Array:
+    """The value of each index."""
+    whole: Array = values.take(integers(indices))
+    return whole
+
+
+def dictionary(indices: NDArray[np.int32], values: Array) -> Array:
+    """Strings by their number in `values`; null where the number is negative."""
+    return pa.DictionaryArray.from_arrays(integers(indices, indices >= 0), values)
+
+
+def constant(values: Array, index: int, count: int) -> Array:
+    """`count` times the string number `index` of `values`, or null where `index` is negative."""
+    return dictionary(np.full(count, index, np.int32), values)
+
+
+def maps(counts: Sequence[int], keys: Sequence[bytes], items: Sequence[bytes]) -> Array:
+    """Maps of text to text, both in UTF-8: `counts` pairs each, taken from `keys` and `items` in turn."""
+    return map_of(np.fromiter(counts, np.int32, len(counts)), texts(keys), texts(items))
+
+
+def map_of(counts: NDArray[np.int32], keys: Array, items: Array) -> Array:
+    """Maps of `counts` pairs each, taken from `keys` and `items` in turn."""
+    offsets = np.zeros(len(counts) + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    pairs: Array = pa.MapArray.from_arrays(integers(offsets), keys, items)  # type: ignore[call-overload]
+    return pairs
+
+
+def batch(schema: pa.Schema, columns: dict[str, Array]) -> pa.RecordBatch:
+    """A record batch of `schema` from arrays by name; those that it doesn't name are left out."""
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+
+
+def empty(schema: pa.Schema) -> pa.RecordBatch:
+    """A record batch of `schema` without rows."""
+    columns: dict[str, Array] = {}
+    for field in schema:
+        if pa.types.is_dictionary(field.type):
+            columns[field.name] = dictionary(np.empty(0, np.int32), strings([]))
+        elif pa.types.is_map(field.type):
+            columns[field.name] = maps([], [], [])
+        else:
+            columns[field.name] = _empty(field.type)
+    return batch(schema, columns)
+
+
+def _empty(type_: pa.DataType) -> Array:
+    if pa.types.is_integer(type_):
+        return integers(np.empty(0, type_.to_pandas_dtype()))
+    if pa.types.is_boolean(type_):
+        return booleans(np.empty(0, np.bool_))
+    return binaries([], type_=type_)
+
+
+def values(array: Any) -> NDArray[Any]:
+    """A primitive Arrow array without nulls as NumPy's, not copied where the types allow it."""
+    kind = array.type.to_pandas_dtype()
+    if kind is np.bool_:
+        return np.fromiter((bool(value) for value in array.to_pylist()), np.bool_, len(array))
+    buffer = array.buffers()[1]
+    if buffer is None:
+        return np.zeros(len(array), kind)
+    return np.frombuffer(buffer, kind, len(array), array.offset * np.dtype(kind).itemsize)

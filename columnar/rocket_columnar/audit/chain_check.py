@@ -1,0 +1,202 @@
+"""The chains of one index file: every slot walked at once, step by step, and what was not reached.
+
+An entry belongs to the slot that its key hash names. A pointer is a slot, or an entry's prev field; each leads
+to the newest older entry of its slot. Damage is placed at the field that holds it: at the pointer where it
+leads astray, at the key hash where the entry itself no longer fits the chain that leads to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from rocket_columnar.audit.fault_runs import MOST
+from rocket_columnar.audit.matching import advance, call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["ChainProblem", "chain_problems"]
+
+_LONG: Final = 1 << 8
+"""Steps of a walk; where chains are longer, a compiled loop takes those at which nothing is wrong."""
+
+
+class ChainProblem(NamedTuple):
+    """A field of a file, and what is wrong with it: `number` is a slot's, or an entry's."""
+
+    code: str
+    place: Literal["slot", "prev", "hash"]
+    number: int
+    message: str
+
+
+class _Pointers(NamedTuple):
+    """Fields that lead to entries: `source` is an entry's number, or -1 - slot."""
+
+    source: NDArray[np.int64]
+    slot: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+    def where(self, chosen: NDArray[np.bool_]) -> _Pointers:
+        return _Pointers(self.source[chosen], self.slot[chosen], self.target[chosen])
+
+    def each(self) -> Iterator[tuple[int, int, int]]:
+        return zip(self.source.tolist(), self.slot.tolist(), self.target.tolist(), strict=True)
+
+
+class _Walk:
+    """The state of a walk over all chains."""
+
+    def __init__(self, slot_of: NDArray[np.int32], previous: NDArray[np.int32], slots: int) -> None:
+        self.slot_of = slot_of
+        self.previous = previous
+        self.owner = np.full(slot_of.size, -1, np.int32)
+        self.problems: list[ChainProblem] = []
+        self.counts: Counter[str] = Counter()
+        self.first_more: dict[str, tuple[Literal["slot", "prev", "hash"], int]] = {}
+        self.bad_slot = np.zeros(slots, np.bool_)
+        self.bad_entry = np.zeros(slot_of.size, np.bool_)
+        self.strays: list[_Pointers] = []
+
+    def problem(self, code: str, source: int, message: str) -> None:
+        if source < 0:
+            self.bad_slot[-1 - source] = True
+            self.add(code, "slot", -1 - source, message)
+        else:
+            self.bad_entry[source] = True
+            self.add(code, "prev", source, message)
+
+    def add(self, code: str, place: Literal["slot", "prev", "hash"], number: int, message: str) -> None:
+        """Keeps a problem, or counts it where there are many."""
+        self.counts[code] += 1
+        if self.counts[code] < MOST:
+            self.problems.append(ChainProblem(code, place, number, message))
+        elif self.counts[code] == MOST:
+            self.first_more[code] = place, number
+
+    def more(self) -> Iterator[ChainProblem]:
+        """One problem for all that are not kept, by code."""
+        for code, (place, number) in self.first_more.items():
+            text = f"{self.counts[code] - MOST + 1:,} more of this kind in this file, from here on"
+            yield ChainProblem(code, place, number, text)
+
+    def follow(self, pointers: _Pointers) -> None:
+        """Walks on from pointers of which no two are of one slot."""
+        limit = self.owner.size
+        steps = 0
+        while pointers.source.size:
+            steps += 1
+            if steps > _LONG:
+                left = call(advance, *pointers, self.slot_of, self.previous, self.owner, compiled=True)
+                pointers = _Pointers(*(column[:left] for column in pointers))
+            low, high = pointers.target < 0, pointers.target >= limit
+            for source, _, target in pointers.where(low | high).each():
+                code = "index.slot_range" if source < 0 else "index.prev_range"
+                self.problem(code, source, f"found {target:,}, expected 0 to {limit - 1:,}, the newest entry")
+            pointers = pointers.where(~low & ~high & (pointers.target > 0))
+            met = self.owner[pointers.target] >= 0
+            for source, slot, target in pointers.where(met).each():
+                self._met(source, slot, target)
+            pointers = pointers.where(~met)
+            fits = self.slot_of[pointers.target] == pointers.slot
+            if not fits.all():
+                self.strays.append(pointers.where(~fits))
+                pointers = pointers.where(fits)
+            self.owner[pointers.target] = pointers.slot
+            for source, _, target in pointers.where(
+                (pointers.source > 0) & (pointers.target >= pointers.source)
+            ).each():
+                self.problem("index.prev_range", source, f"found {target:,}, expected an older entry")
+            following = self.previous[pointers.target].astype(np.int64)
+            pointers = _Pointers(pointers.target, pointers.slot, following)
+
+    def _met(self, source: int, slot: int, target: int) -> None:
+        """A pointer to an entry that the walk has been at."""
+        if self.owner[target] != slot:
+            self.problem(
+                "index.slot_hash", source, f"found {target:,}, an entry of slot {self.owner[target]:,}"
+            )
+        elif target == source:
+            self.problem("index.prev_range", source, f"found {target:,}, the entry itself")
+        else:
+            self.problem(
+                "index.chain_cycle", source, f"found {target:,}, from which the chain leads back here"
+            )
+
+    def settle_strays(self) -> None:
+        """Pointers to entries of other slots: a wrong pointer where the entry's own chain has it, else a wrong hash."""
+        while self.strays:
+            strays, self.strays = self.strays, []
+            for source, slot, target in (one for part in strays for one in part.each()):
+                if self.owner[target] >= 0:
+                    if self.owner[target] != slot:
+                        self._met(source, slot, target)
+                    continue
+                self.add(
+                    "index.slot_hash",
+                    "hash",
+                    target,
+                    f"found a hash of slot {self.slot_of[target]:,}, expected one of slot {slot:,}, whose chain leads here",
+                )
+                self.owner[target] = slot
+                one = [np.array([value], np.int64) for value in (target, slot, self.previous[target])]
+                self.follow(_Pointers(*one))
+
+    def unreached(self, written: NDArray[np.bool_]) -> None:
+        """Entries that no chain leads to: placed at the pointer that ought to."""
+        lost = np.flatnonzero(written & (self.owner < 0))
+        lost = lost[self.slot_of[lost] >= 0]
+        if not lost.size:
+            return
+        wanted = np.zeros(self.bad_slot.size, np.bool_)
+        wanted[self.slot_of[lost]] = True
+        beside = np.flatnonzero(written & (self.owner >= 0) & wanted[self.owner])
+        numbers = np.sort(np.concatenate([lost.astype(np.int32), beside.astype(np.int32)]))
+        del lost, beside
+        slots = np.where(self.owner[numbers] < 0, self.slot_of[numbers], self.owner[numbers])
+        order = np.argsort(slots, kind="stable").astype(np.int32)
+        numbers, slots = numbers[order], slots[order]
+        del order
+        is_lost = self.owner[numbers] < 0
+        followed = np.zeros(numbers.size, np.bool_)
+        followed[:-1] = slots[:-1] == slots[1:]
+        newest = is_lost & ~(followed & np.append(is_lost[1:], False))
+        for place in np.flatnonzero(newest).tolist():
+            number, slot = int(numbers[place]), int(slots[place])
+            source = int(numbers[place + 1]) if followed[place] else -1 - slot
+            if self.bad_entry[source] if source >= 0 else self.bad_slot[slot]:
+                continue
+            self.problem(
+                "index.missing_key",
+                source,
+                f"expected {number:,}: no chain leads to that entry, so queries do not find its message",
+            )
+
+
+def chain_problems(
+    slot_of: NDArray[np.int32],
+    previous: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    written: NDArray[np.bool_],
+) -> list[ChainProblem]:
+    """What is wrong with the slots and chains of a file.
+
+    Slots whose chains are known to be sound may be left out, with all their entries, where nothing leads into them.
+
+    Args:
+        slot_of: of each entry, from entry 0 on, the slot that its hash names; -1 where none, or left out.
+        previous: prev field of each entry.
+        slots: what the slots hold; 0 where empty, or left out.
+        written: which entries must be found; the others may be.
+    """
+    walk = _Walk(slot_of, previous, slots.size)
+    used = np.flatnonzero(slots)
+    walk.follow(_Pointers(-1 - used, used, slots[used].astype(np.int64)))
+    walk.settle_strays()
+    walk.unreached(written)
+    return [*walk.problems, *walk.more()]

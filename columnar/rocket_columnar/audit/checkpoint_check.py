@@ -1,0 +1,95 @@
+"""The checkpoint in an audit: its three times against the newest data."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.layout import CHECKPOINT
+
+from rocket_columnar.findings import Finding, finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_columnar.index import IndexHeader
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["check_checkpoint", "read_checkpoint"]
+
+_TIMES: Final = struct.Struct(CHECKPOINT.struct_format)
+_PATIENCE: Final = 600_000
+"""ms that a checkpoint may be older than the newest record: a broker flushes all three times at least each minute."""
+
+
+def read_checkpoint(file: StoreFile) -> tuple[int, int, int]:
+    """The three times in ms; what a shorter file lacks is 0, as after a broker's start (CKP-2)."""
+    with file.open() as reader:
+        raw = reader.read(0, min(reader.size, _TIMES.size)).tobytes()
+    physic, logics, index = _TIMES.unpack(raw.ljust(_TIMES.size, b"\0"))
+    return physic, logics, index
+
+
+def check_checkpoint(
+    file: StoreFile,
+    found: tuple[int, int, int],
+    newest: int | None,
+    indexes: Sequence[tuple[StoreFile, IndexHeader]],
+    report: Callable[[Finding], None],
+    *,
+    live: bool,
+) -> None:
+    """Holds the checkpoint against the data.
+
+    Args:
+        file: the checkpoint.
+        found: its three times, read before what `newest` tells of.
+        newest: store timestamp of the log's last record, ms; None where it is not known.
+        indexes: the index files that two others follow: full, and flushed for long (the roll itself only starts it).
+        report: takes findings.
+        live: whether a broker may be writing: one that has just begun has flushed none of its times yet.
+    """
+    times = dict(zip((field.name for field in CHECKPOINT.fields), found, strict=True))
+    if newest is None:
+        return
+    stale = []
+    for name, time in times.items():
+        if time > newest:
+            report(
+                finding(
+                    "checkpoint.ahead",
+                    file.name,
+                    CHECKPOINT.offset_of(name),
+                    f"found {name} {time:,}, but the newest record was stored at {newest:,}: "
+                    "a recovery begins too late and leaves queues and index short",
+                )
+            )
+        elif time < 0 or (name != "index_msg_timestamp" and 0 < time < newest - _PATIENCE):
+            stale.append(name)
+    begun = not times["physic_msg_timestamp"] and not times["logics_msg_timestamp"]
+    if begun:
+        stale = ["physic_msg_timestamp"]
+    for name in stale:
+        report(
+            finding(
+                "checkpoint.behind",
+                file.name,
+                CHECKPOINT.offset_of(name),
+                f"found {name} {times[name]:,}, while the newest record was stored at {newest:,}: "
+                "after a crash a recovery goes a long way back, and indexes messages twice",
+                severity="note" if begun and live else None,
+            )
+        )
+    ends = [header.end_timestamp for _, header in indexes]
+    due = max(ends, default=0)
+    if times["index_msg_timestamp"] < due and "index_msg_timestamp" not in stale:
+        lost = sum(end > times["index_msg_timestamp"] for end in ends)
+        report(
+            finding(
+                "checkpoint.behind",
+                file.name,
+                CHECKPOINT.offset_of("index_msg_timestamp"),
+                f"found index_msg_timestamp {times['index_msg_timestamp']:,}, but a full index file ends at {due:,}: "
+                f"after a crash a start deletes {lost:,} full index files",
+            )
+        )

@@ -1,0 +1,186 @@
+"""Names, sizes and headers of index files and consume queues: what an audit sees without their content."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
+
+from rocket_columnar.findings import Finding, finding
+from rocket_columnar.store import NO_NUMBER, size_of, usual_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_columnar.index import IndexHeader
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["check_ext_files", "check_index_files", "check_queue_files", "empty_file", "stray"]
+
+
+def stray(name: str, reason: str) -> Finding | None:
+    """What lies where a store has its files, and is none of them; None where a broker passes it over.
+
+    Args:
+        name: relative to the store.
+        reason: why it was left out of the listing.
+
+    Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
+    """
+    folder, below, _ = name.partition("/")
+    if not below:
+        return None
+    if folder == "index":
+        if reason == NO_NUMBER:
+            return None
+        text = f"found {reason}, expected an index file: a broker loads neither it nor any whose name sorts behind"
+        return finding("index.size", name, None, text, cure="move it away while the broker is down")
+    code, place = ("log.gap", "the commit log") if folder == "commitlog" else ("queue.size", "a queue")
+    what, cure = "a file whose name is no number", "move it away while the broker is down"
+    if reason != NO_NUMBER:
+        what, cure = reason, f"{cure}, and put the file in its place that had this name"
+    text = f"found {what} among the files of {place}: a broker refuses to start"
+    return finding(code, name, None, text, cure=cure)
+
+
+def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
+    sizes = [(file, size_of(file)) for file in files]
+    return [(file, size) for file, size in sizes if size is not None]
+
+
+def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
+    """One length for all consume-queue files of a store (CQ-FILE-1), and each where the one before it ends (CQ-FILE-2)."""
+    sizes = _sizes(files)
+    if not sizes:
+        return
+    usual = usual_size([size for _, size in sizes], unit=QUEUE_UNIT.size)
+    ends: dict[tuple[str | None, int | None], int] = {}
+    for file, size in sizes:
+        if size != usual or size % QUEUE_UNIT.size:
+            report(
+                finding(
+                    "queue.size",
+                    file.name,
+                    min(size, usual),
+                    f"found {size:,} bytes, expected {usual:,} as the other queues' files have: a broker refuses to start",
+                )
+            )
+        end = ends.get((file.topic, file.queue_id))
+        ends[file.topic, file.queue_id] = file.base_offset + usual
+        if end is not None and file.base_offset != end:
+            first, stop = end // QUEUE_UNIT.size, file.base_offset // QUEUE_UNIT.size
+            report(
+                finding(
+                    "queue.gap",
+                    f"{file.name.rpartition('/')[0]}/{end:020}",
+                    None,
+                    f"there is no such file, and the next one begins at logical offset {stop:,} instead of {first:,}, where the "
+                    "one before ends: consumers cannot read across",
+                )
+            )
+
+
+def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
+    """One length for all ext files of a store: they are loaded as any queue's (`ConsumeQueueExt.load` 252-256)."""
+    sizes = _sizes(files)
+    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    for file, size in sizes:
+        if size != usual:
+            text = f"found {size:,} bytes, expected {usual:,} as the other ext files have: a broker that uses them refuses to start"
+            cure = "copy the file from a replica: what it held cannot be made again"
+            report(finding("queue.size", file.name, min(size, usual), text, cure=cure))
+
+
+def check_index_files(
+    headers: Sequence[tuple[StoreFile, IndexHeader]],
+    log_end: int | None,
+    report: Callable[[Finding], None],
+    *,
+    quick: bool,
+) -> list[StoreFile]:
+    """Sizes, order and headers of the index files.
+
+    Args:
+        headers: the files in name order.
+        log_end: physical offset behind the log's last record; None without a log.
+        report: takes findings.
+        quick: whether nothing else will look at counts.
+
+    Returns:
+        The files of the usual size.
+    """
+    sizes = dict(_sizes([file for file, _ in headers]))
+    if not sizes:
+        return []
+    usual = usual_size(list(sizes.values()))
+    for file, size in sizes.items():
+        if size != usual:
+            what = (
+                "a broker reads zeros for what is missing, in silence"
+                if size < usual
+                else "nothing reads the rest"
+            )
+            text = f"found {size:,} bytes, expected {usual:,} as its siblings have; {what}"
+            report(finding("index.size", file.name, min(size, usual), text))
+    _check_order(headers, report)
+    for number, (file, header) in enumerate(headers):
+        if log_end is not None and header.index_count > 1 and header.end_phy_offset >= log_end:
+            report(
+                finding(
+                    "index.ahead_of_log",
+                    file.name,
+                    INDEX_HEADER.offset_of("end_phy_offset"),
+                    f"found an end physical offset of {header.end_phy_offset:,}, but the log ends at {log_end:,}: "
+                    "new messages before that offset are not indexed, in silence",
+                )
+            )
+        if not quick:
+            continue
+        room = (usual - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
+        if not 0 <= header.index_count <= max(room, 1):
+            text = f"found an index count of {header.index_count:,}, expected at most {room:,}, for which there is room"
+            report(finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text))
+        elif header.index_count <= 1:
+            report(empty_file(file, header, last=number == len(headers) - 1))
+    return [file for file, size in sizes.items() if size == usual]
+
+
+def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
+    """An index file that counts no entries; as the last one it is where the next put goes, and no more than worth a note.
+
+    A count of slots that is not that of a first put under way (IDX-PUT-11) tells that there are entries.
+    """
+    if header.index_count < 0 or header.hash_slot_count > 1:
+        text = (
+            f"found an index count of {header.index_count:,}, and a slot count of {header.hash_slot_count:,}: "
+            "the file's entries are not found, and are overwritten"
+        )
+        return finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text)
+    text = "found a file without entries"
+    if last:
+        text += ": the next put goes into it"
+        return finding(
+            "index.empty", file.name, None, text, severity="note", cure="none needed: the broker fills it"
+        )
+    return finding("index.empty", file.name, None, text + ": it only costs room and time")
+
+
+def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Callable[[Finding], None]) -> None:
+    """Files by name against files by content: both ends must be out of order, since one may be damaged."""
+    filled = [(file, header) for file, header in headers if header.index_count > 1]
+    for (before, first), (file, second) in pairwise(filled):
+        if (
+            second.begin_phy_offset < first.begin_phy_offset
+            and second.end_phy_offset <= first.end_phy_offset
+            and second.end_timestamp <= first.end_timestamp
+        ):
+            report(
+                finding(
+                    "index.name_order",
+                    file.name,
+                    None,
+                    f"found physical offsets {second.begin_phy_offset:,} to {second.end_phy_offset:,}, older than those of "
+                    f"{before.name}, whose name sorts before: queries stop too early, and puts go into the wrong file",
+                )
+            )

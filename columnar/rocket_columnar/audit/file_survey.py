@@ -1,0 +1,241 @@
+"""One consume-queue or index file by itself: what it holds where, and what is wrong without the log.
+
+Where is told by blocks: the least and the greatest physical offset that each few units or entries point to. So a range
+of the log finds what points into it, whatever damage has done to the order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+
+from rocket_columnar.audit.fault_runs import Marks
+from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
+from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.index import EntryWindows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.findings import Finding
+    from rocket_columnar.index import IndexHeader
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["ENTRIES", "UNITS", "IndexSurvey", "QueueSurvey", "survey_index", "survey_queue"]
+
+UNITS: Final = 256
+"""Units of a block."""
+ENTRIES: Final = 1024
+"""Entries of a block; the first block begins with entry 0, which is never written."""
+
+_AT_ONCE: Final = 1 << 15  # units; a multiple of a block
+_NONE: Final = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSurvey:
+    """What one consume-queue file holds.
+
+    Attributes:
+        file: its name.
+        count: units up to the last that is not all zeros.
+        low: of each block the least physical offset of a unit that counts.
+        high: of each block the greatest one.
+        marks: units that 4.9.3 does not take.
+        zeros: runs of units of zeros before others, as (first, length).
+    """
+
+    file: str
+    count: int
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    marks: Marks = field(default_factory=Marks)
+    zeros: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSurvey:
+    """What one index file holds.
+
+    Attributes:
+        file: its name.
+        header: as it lies in the file.
+        count: one more than the newest entry's number.
+        moving: whether a broker put into it meanwhile.
+        low: of each block the least physical offset of an entry.
+        high: of each block the greatest one.
+        ends: physical offsets of the first and the last entry; none without entries.
+        before: physical offset of the entry before the last; None without one.
+        marks: entries that are wrong by themselves.
+        findings: what is wrong with header, slots and chains.
+        sound: whether walks over its chains end.
+    """
+
+    file: str
+    header: IndexHeader
+    count: int
+    moving: bool
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    ends: tuple[int, int] | tuple[()] = ()
+    before: int | None = None
+    marks: Marks = field(default_factory=Marks)
+    findings: tuple[Finding, ...] = ()
+    sound: bool = True
+
+
+def _blocks(
+    offsets: NDArray[np.int64], chosen: NDArray[np.bool_] | None, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Least and greatest of each block."""
+    starts = np.arange(0, offsets.size, size)
+    if chosen is None or chosen.all():
+        return np.minimum.reduceat(offsets, starts), np.maximum.reduceat(offsets, starts)
+    low = np.minimum.reduceat(np.where(chosen, offsets, _NONE), starts)
+    return low, np.maximum.reduceat(np.where(chosen, offsets, -1 - _NONE), starts)
+
+
+def survey_queue(file: StoreFile, *, compiled: bool = False) -> QueueSurvey:
+    """Reads a consume-queue file through, by compiled loops or not.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    lows, highs = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    marks = Marks()
+    zeros: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    with file.open() as reader:
+        last = reader.last_nonzero(0, reader.size)
+        whole = reader.size // QUEUE_UNIT.size
+        count = 0 if last is None else min(last // QUEUE_UNIT.size + 1, whole)
+        for start in range(0, count, _AT_ONCE):
+            stop = min(start + _AT_ONCE, count)
+            raw = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+            if compiled and (plain := _plain(raw)) is not None:
+                lows.append(plain[0])
+                highs.append(plain[1])
+                continue
+            offset = raw["phy_offset"].astype(np.int64)
+            size = raw["size"].astype(np.int32)
+            valid = (offset >= 0) & (size > 0)
+            judged = None
+            if not valid.all() or size.max() == PRE_BLANK_SIZE:
+                tags = raw["tags_code"].astype(np.int64)
+                empty = (offset == 0) & (size == 0) & (tags == 0)
+                judged = valid & ~((offset == 0) & (size == PRE_BLANK_SIZE) & (tags == 0))
+                zeros.append(np.flatnonzero(empty) + start)
+                bad = np.flatnonzero(~valid & ~empty)
+                values = _values(bad, offset, size, tags)
+                marks.add("unit.invalid", file.name, bad + start, values)
+            low, high = _blocks(offset, judged, UNITS)
+            lows.append(low)
+            highs.append(high)
+    runs = _runs(np.concatenate(zeros))
+    return QueueSurvey(file.name, count, np.concatenate(lows), np.concatenate(highs), marks, runs)
+
+
+def _plain(raw: NDArray[np.void]) -> NDArray[np.int64] | None:
+    """Least and greatest of each block of units that all count and are valid, else None."""
+    from rocket_columnar.kernels import survey_units
+
+    blocks = np.empty((2, -(-raw.size // UNITS)), np.int64)
+    return blocks if survey_units(raw.view(np.uint8), UNITS, *blocks) else None
+
+
+def _values(places: NDArray[np.int64], *columns: NDArray[Any]) -> Callable[[int], tuple[int, ...]]:
+    return lambda number: tuple(int(column[places[number]]) for column in columns)
+
+
+def _runs(numbers: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
+    marks = Marks()
+    marks.add("", "", numbers, lambda _: ())
+    return tuple((mark.first, mark.length) for mark in marks.runs.get(("", ""), []))
+
+
+def survey_index(
+    file: StoreFile, geometry: Geometry, *, live: bool, last: bool, compiled: bool = False
+) -> IndexSurvey:
+    """Reads an index file through.
+
+    Args:
+        file: the file.
+        geometry: its slots and entries.
+        live: whether a broker runs, or died: the last file may then hold one entry before its count tells of it.
+        last: whether no other file follows.
+        compiled: whether compiled loops serve.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    found: list[Finding] = []
+    marks = Marks()
+    with file.open() as reader:
+        windows = EntryWindows(reader, geometry)
+        state = windows.state
+        count = used_count(state)
+        blocks = np.full((2, -(-count // ENTRIES)), _NONE)
+        blocks[1] = -1 - _NONE
+        replay = Replay.of(geometry)
+        ends: list[int] = []
+        newest: list[int] = []
+        used = 0
+        for start, raw in windows.each(reached_count(state, live=live and last), 1):
+            counted = raw[: count - start]
+            roots, negative = _replayed(raw, start, count, replay, blocks, compiled=compiled)
+            used += roots
+            if negative:
+                diffs = counted["time_diff"].astype(np.int32)
+                bad = np.flatnonzero(diffs < 0)
+                marks.add("entry.negative", file.name, bad + start, _values(bad, diffs))
+            if counted.size:
+                ends = [*ends[:1], *counted["phy_offset"][[0, -1]].tolist()]
+                newest = [*newest[-1:], *counted["phy_offset"][-2:].tolist()]
+        sound = check_content(file, windows, replay, used, found.append, live=live and last, last=last)
+    return IndexSurvey(
+        file=file.name,
+        header=state.header,
+        count=count,
+        moving=state.moving,
+        low=blocks[0],
+        high=blocks[1],
+        ends=(ends[0], ends[-1]) if ends else (),
+        before=newest[-2] if newest[1:] else None,
+        marks=marks,
+        findings=tuple(found),
+        sound=sound,
+    )
+
+
+def _replayed(
+    raw: NDArray[np.void],
+    start: int,
+    count: int,
+    replay: Replay,
+    blocks: NDArray[np.int64],
+    *,
+    compiled: bool,
+) -> tuple[int, int]:
+    """Puts entries once more, and finds where those before `count` point to.
+
+    Returns:
+        How many of these have no other before them, and how many have a negative time diff.
+    """
+    if compiled:
+        from rocket_columnar.kernels import survey_entries
+
+        return survey_entries(
+            raw.view(np.uint8), start, count, ENTRIES, replay.heads, replay.differs, *blocks
+        )
+    replay.put(start, raw["key_hash"].astype(np.int32), raw["prev_entry"].astype(np.int32))
+    counted = raw[: count - start]
+    offsets = counted["phy_offset"].astype(np.int64)
+    place = np.arange(start, start + offsets.size) // ENTRIES
+    np.minimum.at(blocks[0], place, offsets)
+    np.maximum.at(blocks[1], place, offsets)
+    return int(np.count_nonzero(counted["prev_entry"] == 0)), int(np.count_nonzero(counted["time_diff"] < 0))

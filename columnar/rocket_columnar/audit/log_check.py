@@ -1,0 +1,137 @@
+"""The commit log in an audit: what is wrong with its files themselves."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.layout import BLANK_MAGIC, RECORD
+
+from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
+from rocket_columnar.store import read_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_columnar.audit.plan import Plan
+    from rocket_columnar.audit.range_result import RangeResult
+    from rocket_columnar.log import Gap
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["check_log"]
+
+
+def check_log(  # noqa: C901 - one kind of finding after the other
+    plan: Plan, parts: Sequence[RangeResult], report: Callable[[Finding], None]
+) -> None:
+    """What is wrong with the log's files, from what their ranges gave."""
+    check_log_files(plan.logs, plan.log_sizes, report)
+    ends: dict[int, int] = {}
+    gaps: list[tuple[int, Gap]] = []
+    gone = set()
+    newest: RangeResult | None = None
+    for part in parts:
+        number = part.range.log
+        if number is None:
+            continue
+        file = plan.logs[number]
+        gaps += ((number, gap) for gap in part.gaps)
+        if part.gone:
+            gone.add(number)
+        if part.end is not None:
+            ends[number], newest = part.end, part
+        for phy_offset in part.bodies:
+            report(_bad_body(file, phy_offset - file.base_offset))
+    last = max(ends, default=-1)
+    for number, gap in gaps:
+        file, size = plan.logs[number], plan.log_sizes[number]
+        tail = number >= last and gap.end >= file.base_offset + size
+        report(gap_finding(file, size, gap, tail=tail, live=plan.live))
+    for number in range(last):
+        if number not in gone:
+            held = [gap for where, gap in gaps if where == number]
+            _check_end(plan.logs[number], plan.log_sizes[number], ends.get(number, 0), held, report)
+    if newest is not None and newest.last is not None:
+        found_torn = torn_end(plan.logs[last], *newest.last, live=plan.live)
+        if found_torn is not None:
+            report(found_torn)
+
+
+def _bad_body(file: StoreFile, at: int) -> Finding:
+    return finding(
+        "log.crc",
+        file.name,
+        at + body_place(file, at),
+        f"the body of the record at physical offset {file.base_offset + at:,} does not have its "
+        "checksum: consumers get damaged bytes, and a recovery cuts the log here",
+    )
+
+
+def _check_end(
+    file: StoreFile, size: int, end: int, gaps: Sequence[Gap], report: Callable[[Finding], None]
+) -> None:
+    """A file that others follow ends in a blank, or full; zeros to its end are a gap."""
+    position = end - file.base_offset if end else 0
+    if position >= size or any(gap.end >= file.base_offset + size for gap in gaps):
+        return
+    if any(gap.begin >= file.base_offset + position for gap in gaps):
+        return
+    head = read_at(file, position, 8)
+    if len(head) == 8 and struct.unpack(">ii", head)[1] == BLANK_MAGIC:
+        return
+    report(
+        finding(
+            "log.gap",
+            file.name,
+            position,
+            f"zeros from physical offset {file.base_offset + position:,} to the file's end, "
+            "although later files hold records: dispatch and recovery stop here",
+        )
+    )
+
+
+_BODY_V4: Final = 88  # bytes before the body with two IPv4 hosts
+
+
+_BORN_V6: Final = 16
+
+
+_STORE_V6: Final = 32
+
+
+_MORE: Final = 12  # bytes of an IPv6 address beyond those of an IPv4 one (LOG-REC-2)
+
+
+def _body_place(record: bytes) -> int:
+    at = RECORD.offset_of("sys_flag")
+    flags = int.from_bytes(record[at : at + 4])
+    return _BODY_V4 + _MORE * (bool(flags & _BORN_V6) + bool(flags & _STORE_V6))
+
+
+def body_place(file: StoreFile, at: int) -> int:
+    """Bytes before the body of the record at a place of a file."""
+    return _body_place(read_at(file, at, RECORD.offset_of("sys_flag") + 4))
+
+
+def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Finding | None:
+    """A record whose lengths add up but whose properties end in zeros: its last bytes never reached the disk.
+
+    Nothing else shows it, since no checksum covers the properties.
+    """
+    at = phy_offset - file.base_offset
+    record = read_at(file, at, size)
+    body = _body_place(record)
+    topic = body + max(int.from_bytes(record[body - 4 : body], signed=True), 0)
+    properties = topic + 1 + record[topic] + 2
+    if properties >= size or record[-1]:
+        return None
+    whole = max(len(record.rstrip(b"\0")), properties)
+    return finding(
+        "log.torn",
+        file.name,
+        at + whole,
+        f"the properties of the last record, at physical offset {phy_offset:,}, end in {size - whole:,} zeros: the last "
+        "write was cut off, and the message has lost keys or tags",
+        severity="note" if live else None,
+        cure="send the message again: a start keeps the record as it is",
+    )

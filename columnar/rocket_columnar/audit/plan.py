@@ -1,0 +1,278 @@
+"""What an audit looks at: the files of a store, where its log ends, and the ranges into which it is cut."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+from rocket_spec.errors import MalformedError, UsageError
+
+from rocket_columnar.audit.file_check import stray
+from rocket_columnar.findings import Finding, finding
+from rocket_columnar.index import read_headers, resolve
+from rocket_columnar.log import Tail, log_tail
+from rocket_columnar.store import find_files, is_large, usual_size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.index import IndexHeader
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["LEVELS", "Level", "Plan", "Range", "make_plan", "plan_files", "relisted"]
+
+Level = Literal["quick", "default", "deep"]
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+
+_PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
+_RANGE: Final = 32 << 20
+_MAX: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Physical offsets of the log that are looked at together.
+
+    Attributes:
+        number: its place among the ranges.
+        begin: physical offset of its first byte.
+        end: physical offset behind its last byte.
+        log: place of its file among the plan's logs; None where no file holds these offsets.
+        exact: whether `begin` is where a record begins for sure.
+    """
+
+    number: int
+    begin: int
+    end: int
+    log: int | None
+    exact: bool
+
+    @property
+    def last(self) -> int:
+        """Physical offset of its last byte; of the last range the greatest one there is."""
+        return self.end if self.end == _MAX else self.end - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an audit looks at.
+
+    Attributes:
+        store: directory of the store, for what is read again; None where there is none.
+        level: how much is looked at.
+        live: whether the store has an abort file: a broker writes it, or died.
+        large: whether the store is so large that compiled loops pay.
+        logs: the commit-log files, in order.
+        log_sizes: their lengths in bytes.
+        queues: the consume-queue files.
+        exts: the files of consume-queue ext.
+        indexes: the index files, by name, with their headers.
+        checkpoints: the checkpoint, where there is one.
+        begin: physical offset of the log's first byte, 0 without one.
+        end: physical offset behind the last record that was there; what comes behind it is not judged.
+        newest: store timestamp of the newest record near the end, ms; None without records.
+        geometry: of the index files; None where it cannot be told.
+        sound_indexes: names of the index files whose content can be checked.
+        ranges: all physical offsets from `begin` on.
+        findings: what planning found out.
+    """
+
+    store: Path | None
+    level: Level
+    live: bool
+    large: bool
+    logs: tuple[StoreFile, ...]
+    log_sizes: tuple[int, ...]
+    queues: tuple[StoreFile, ...]
+    exts: tuple[StoreFile, ...]
+    indexes: tuple[tuple[StoreFile, IndexHeader], ...]
+    checkpoints: tuple[StoreFile, ...]
+    begin: int
+    end: int
+    newest: int | None
+    geometry: Geometry | None
+    sound_indexes: frozenset[str]
+    ranges: tuple[Range, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def deep(self) -> bool:
+        """Whether bodies are held against their checksums, and every key is asked for."""
+        return self.level == "deep"
+
+    @property
+    def content_indexes(self) -> list[StoreFile]:
+        """The index files whose content is checked."""
+        if self.geometry is None:
+            return []
+        return [file for file, _ in self.indexes if file.name in self.sound_indexes]
+
+    def at(self, phy_offset: int) -> tuple[str, int]:
+        """Name of the file in which a physical offset lies, and its place there."""
+        for file, size in zip(self.logs, self.log_sizes, strict=True):
+            if file.base_offset <= phy_offset < file.base_offset + size:
+                return file.name, phy_offset - file.base_offset
+        return "commitlog", phy_offset
+
+
+def make_plan(
+    store: Path | str,
+    level: Level = "default",
+    *,
+    geometry: Geometry | None = None,
+    range_size: int = _RANGE,
+) -> Plan:
+    """Lists a store's files and reads where its log ends.
+
+    The end comes first, so that on a store in use the queues and index files, read later, know all that is judged.
+
+    Args:
+        store: the directory of a store.
+        level: "quick" looks at names, sizes, headers, checkpoint and continuity; "default" holds every unit and
+            entry against the log's records, and the records against them; "deep" also checks the bodies'
+            checksums and asks every key of every index file by 4.9.3's own select.
+        geometry: of the index files; else it is inferred.
+        range_size: bytes of log that a range has at most.
+
+    Raises:
+        UsageError: an unknown level, no store, or a geometry that does not fit.
+        OSError: the store cannot be read.
+    """
+    if level not in LEVELS:
+        raise UsageError(f"unknown level {level!r}; there are {', '.join(LEVELS)}")
+    store = Path(store)
+    _check_store(store)
+    logs = [file for file in find_files(store) if file.kind == "log"]
+    tail = log_tail(logs)
+    strays: list[Finding | None] = []
+    listed = find_files(store, on_skip=lambda name, reason: strays.append(stray(name, reason)))
+    files = [*tail.files, *(file for file in listed if file.kind != "log")]
+    live = (store / "abort").exists()
+    plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
+    return replace(plan, store=store, findings=(*filter(None, strays), *plan.findings))
+
+
+def _check_store(store: Path) -> None:
+    if not store.is_dir():
+        store.stat()  # the system's own reason
+        raise UsageError(f"{store}: a file; audit takes the directory of a store")
+    if not any((store / part).exists() for part in _PARTS):
+        whole = Path(os.path.abspath(store))  # noqa: PTH100 - resolve() would follow links, and change the name
+        if whole.name in _PARTS:
+            raise UsageError(
+                f"{store}: the {whole.name} folder of a store; audit takes the store, {store.parent}"
+            )
+        raise UsageError(f"{store}: holds no store: no {', '.join(_PARTS[:-1])} or {_PARTS[-1]}")
+
+
+def plan_files(
+    files: Sequence[StoreFile],
+    level: Level = "default",
+    *,
+    live: bool = False,
+    geometry: Geometry | None = None,
+    range_size: int = _RANGE,
+    end: Tail | None = None,
+) -> Plan:
+    """A plan for files that need not lie in a directory of this machine; arguments as with `make_plan`."""
+    of: dict[str, list[StoreFile]] = {}
+    for file in files:
+        of.setdefault(file.kind, []).append(file)
+    tail = log_tail(of.get("log", [])) if end is None else end
+    indexes = read_headers(of.get("index", []))
+    found: list[Finding] = []
+    whole = _usual(indexes)
+    shape = _geometry(whole, geometry, found.append)
+    large = any(is_large(of.get(kind, [])) for kind in ("log", "queue", "index"))
+    begin = tail.files[0].base_offset if tail.files else 0
+    return Plan(
+        store=None,
+        level=level,
+        live=live,
+        large=large,
+        logs=tail.files,
+        log_sizes=tail.sizes,
+        queues=tuple(of.get("queue", [])),
+        exts=tuple(of.get("ext", [])),
+        indexes=tuple(indexes),
+        checkpoints=tuple(of.get("checkpoint", [])),
+        begin=begin,
+        end=tail.end,
+        newest=tail.newest,
+        geometry=shape,
+        sound_indexes=frozenset(file.name for file in whole),
+        ranges=tuple(_ranges(tail, range_size)),
+        findings=tuple(found),
+    )
+
+
+def relisted(plan: Plan) -> Plan:
+    """The plan with the index files that are there now: a broker may have rolled since."""
+    if plan.store is None:
+        return plan
+    indexes = read_headers(file for file in find_files(plan.store) if file.kind == "index")
+    whole = frozenset(file.name for file in _usual(indexes))
+    return replace(plan, indexes=tuple(indexes), sound_indexes=whole)
+
+
+def _usual(indexes: Sequence[tuple[StoreFile, IndexHeader]]) -> list[StoreFile]:
+    """The index files of the usual size."""
+    sizes: dict[StoreFile, int] = {}
+    for file, _ in indexes:
+        try:
+            with file.open() as reader:
+                sizes[file] = reader.size
+        except FileNotFoundError:  # expired meanwhile
+            continue
+    usual = usual_size(list(sizes.values())) if sizes else 0
+    return [file for file, size in sizes.items() if size == usual]
+
+
+def _ranges(tail: Tail, size: int) -> list[Range]:
+    """All physical offsets from the log's first on, cut at files and into ranges of `size`."""
+    cut: list[tuple[int, int, int | None, bool]] = []
+    position = tail.files[0].base_offset if tail.files else 0
+    for number, (file, length, filled) in enumerate(zip(tail.files, tail.sizes, tail.filled, strict=True)):
+        base = file.base_offset
+        if base > position:
+            cut.append((position, base, None, True))
+        following = tail.files[number + 1].base_offset if number + 1 < len(tail.files) else _MAX
+        end = min(base + length, following)
+        steps = range(base, base + max(min(filled, end - base), 1), size)
+        cut += [(begin, min(begin + size, end), number, begin == base) for begin in steps[:-1]]
+        if end > base:
+            cut.append((steps[-1], end, number, steps[-1] == base))
+        position = end
+    cut.append((position, _MAX, None, True))
+    return [Range(number, *one) for number, one in enumerate(cut)]
+
+
+def _geometry(
+    files: Sequence[StoreFile], given: Geometry | None, report: Callable[[Finding], None]
+) -> Geometry | None:
+    """The geometry of the index files, or None where it cannot be told; then their content is not checked."""
+    if not files:
+        return None
+    try:
+        return resolve(files, given).geometry
+    except MalformedError as error:
+        for file in files:  # one damaged header keeps the others from being looked at
+            try:
+                return resolve([file], given).geometry
+            except (MalformedError, UsageError):
+                continue
+        code = "index.size" if error.offset is None else "index.header_count"
+        text = f"found {error.found}, expected {error.expected}; its content cannot be checked"
+        report(finding(code, files[0].name, error.offset, text))
+        return None
+    except UsageError as error:
+        if given is not None:
+            raise
+        if any(header.index_count > 1 for _, header in read_headers(files)):
+            text = str(error).removeprefix(f"{files[0].path}: ")
+            report(finding("index.geometry", files[0].name, None, text))
+        return None

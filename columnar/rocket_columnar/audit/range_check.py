@@ -1,0 +1,333 @@
+"""One range of the log: its records, and the units and entries that point into it, held against each other.
+
+What comes out is small: findings as runs, and what only the ranges together can tell - keys and units that are
+missing, times at the offsets that headers name, the last record that is dispatched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
+
+from rocket_columnar.audit.appended import appended_meanwhile
+from rocket_columnar.audit.fault_runs import MOST, Marks
+from rocket_columnar.audit.file_survey import ENTRIES, UNITS
+from rocket_columnar.audit.matching import (
+    DOUBLE,
+    LOST,
+    OUTSIDE,
+    TIME,
+    WRONG,
+    call,
+    match_entries,
+    match_units,
+)
+from rocket_columnar.audit.missing import check_missing
+from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies, read_copies
+from rocket_columnar.audit.range_records import Frames
+from rocket_columnar.audit.range_result import Blocks, RangeResult
+from rocket_columnar.audit.unit_check import Judge, Pieces, ReadAhead
+from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
+from rocket_columnar.log import LogStretch, Requests, TopicNames
+from rocket_columnar.store import is_safe
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocket_columnar.audit.plan import Plan, Range
+
+__all__ = ["Frames", "Scanned", "check_range", "entries_of", "read_frames", "scan_range"]
+
+
+class Scanned(NamedTuple):
+    """The records of a range, and what is known of it from them alone."""
+
+    frames: Frames
+    result: RangeResult
+
+
+def scan_range(plan: Plan, range_: Range, *, start: int | None = None) -> Scanned:
+    """Reads the records of one range; arguments as of `check_range`.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    result = RangeResult(range_, range_.begin, range_.end)
+    return Scanned(read_frames(plan, range_, start, result), result)
+
+
+def check_range(
+    plan: Plan,
+    queues: Blocks,
+    indexes: Blocks,
+    range_: Range,
+    *,
+    start: int | None = None,
+    scanned: Scanned | None = None,
+    ahead: ReadAhead | None = None,
+) -> RangeResult:
+    """Checks one range.
+
+    Args:
+        plan: of the store.
+        queues: the consume-queue files' blocks.
+        indexes: the index files' blocks.
+        range_: one of the plan's.
+        start: physical offset at which the range before ended, where that is known.
+        scanned: the range's records, where they were read before.
+        ahead: holds units for the ranges to come.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    frames, result = scan_range(plan, range_, start=start) if scanned is None else scanned
+    names = frames.names
+    copies = read_copies(plan, range_, frames, result)
+    if result.gone:
+        return result
+    every = frames.all
+    queued = _check_units(plan, queues, frames, copies, result, ahead)
+    seen = entries_of(plan, indexes, frames, result)
+    _probe(indexes, frames, result)
+    if not every.phy_offset.size:
+        return result
+    result.keys = int(every.key_hash.size)
+    result.newest = int(every.store_timestamp.max())
+    result.last = int(every.phy_offset[-1]), int(every.size[-1])
+    result.end = sum(result.last)
+    result.bodies = every.phy_offset[~every.crc_ok][:MOST].tolist()
+    for number, name in enumerate(names.names):
+        if not is_safe(name):
+            result.unsafe[name] = int(every.phy_offset[np.argmax(every.topic == number)])
+    where = check_missing(plan, frames, queued, seen, result)
+    check_copies(plan, frames, copies, where, result)
+    return result
+
+
+def read_frames(plan: Plan, range_: Range, start: int | None, result: RangeResult) -> Frames:
+    """The records of a range; `result` gets where they begin and end."""
+    names = TopicNames()
+    return Frames(_records(plan, range_, start, names, result), names, range_.begin, compiled=plan.large)
+
+
+def _records(
+    plan: Plan, range_: Range, start: int | None, names: TopicNames, result: RangeResult
+) -> Requests:
+    """The records of the range, none behind the log's end as it was when the plan was made."""
+    if range_.log is None:
+        return Requests.joined([])
+    file = plan.logs[range_.log]
+    base = file.base_offset
+
+    try:
+        with file.open() as reader:
+            stretch = LogStretch(reader, base, names, check_crc=plan.deep, compiled=plan.large)
+            begin, end = (range_.begin if start is None else start) - base, range_.end - base
+            parts = list(
+                stretch.run(
+                    min(begin, reader.size),
+                    min(end, reader.size),
+                    exact=range_.exact or start is not None,
+                    on_gap=result.gaps.append,
+                )
+            )
+    except FileNotFoundError:  # expired meanwhile
+        result.gone = True
+        return Requests.joined([])
+    result.first, result.next = base + stretch.first, base + stretch.next
+    result.gaps = [gap for gap in result.gaps if gap.begin <= plan.end or range_.begin > plan.end]
+    every = Requests.joined(parts)
+    if every.phy_offset.size and every.phy_offset[-1] >= plan.end:  # appended meanwhile
+        count = int(np.searchsorted(every.phy_offset, plan.end))
+        keys = int(every.key_count[:count].sum())
+        columns = {name: getattr(every, name)[:count] for name in Requests.__slots__ if name != "key_hash"}
+        every = Requests(**columns, key_hash=every.key_hash[:keys])
+    return every
+
+
+def _check_units(
+    plan: Plan,
+    queues: Blocks,
+    frames: Frames,
+    copies: RangeCopies,
+    result: RangeResult,
+    ahead: ReadAhead | None,
+) -> NDArray[np.uint8]:
+    """Every unit that points into the range; which records have one in their queue."""
+    range_, every = result.range, frames.all
+    queued = np.zeros(every.phy_offset.size, np.uint8)
+    met = queues.meeting(range_.begin, range_.last)
+    pieces = Pieces.read(plan, queues, met, UNITS, QUEUE_UNIT.size, UNIT_DTYPE, ahead)
+    if not pieces.files:
+        return queued
+    topics = [frames.names.numbers.get(file.topic or "", -1) for file in pieces.files]
+    firsts = [
+        file.base_offset // QUEUE_UNIT.size + first
+        for file, first in zip(pieces.files, pieces.firsts, strict=True)
+    ]
+    where = (
+        pieces.bounds,
+        np.array(topics, np.int64),
+        np.array([file.queue_id or 0 for file in pieces.files], np.int64),
+        np.array(firsts, np.int64),
+    )
+    records = (
+        every.topic,
+        every.queue_id,
+        every.size,
+        every.queue_offset,
+        every.tags_code,
+    )
+    raw = pieces.raw
+    if plan.large:
+        from rocket_columnar.kernels import units_are_sound
+
+        known: tuple[Any, ...] = range_.begin, range_.last, every.phy_offset, *records, queued
+        if units_are_sound(raw.view(np.uint8), *where, *known):
+            return queued
+        queued[:] = 0
+    offsets, sizes = raw["phy_offset"].astype(np.int64), raw["size"].astype(np.int32)
+    tags = raw["tags_code"].astype(np.int64)
+    places = frames.find(offsets)
+    flags = np.zeros(offsets.size, np.uint8)
+    flagged = call(
+        match_units,
+        *where,
+        offsets,
+        sizes,
+        tags,
+        places,
+        range_.begin,
+        range_.last,
+        *records,
+        flags,
+        queued,
+        compiled=plan.large,
+    )
+    if flagged:
+        Judge(plan, pieces, offsets, sizes, tags, places, frames, copies, range_, result.marks).judge(flags)
+    return queued
+
+
+def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:
+    """Every entry that points into the range; which keys have one."""
+    range_, every = result.range, frames.all
+    seen = np.zeros(every.key_hash.size, np.uint8)
+    met = indexes.meeting(range_.begin, range_.last)
+    if range_.number == 0:
+        met = indexes.meeting(-(1 << 63), range_.last)  # negative offsets are nobody's
+    pieces = Pieces.read(plan, indexes, met, ENTRIES, INDEX_ENTRY.size, ENTRY_DTYPE)
+    if not pieces.files:
+        return seen
+    raw = pieces.raw
+    begins = [indexes.files[owner].header.begin_timestamp for owner in pieces.owners]
+    where = pieces.bounds, np.array(pieces.firsts, np.int64), np.array(begins, np.int64)
+    if plan.large and range_.number:  # of the first range, negative offsets are judged too
+        from rocket_columnar.kernels import entries_are_sound
+
+        if entries_are_sound(
+            raw.view(np.uint8),
+            *where,
+            range_.begin,
+            range_.last,
+            every.phy_offset,
+            every.store_timestamp,
+            every.key_count,
+            every.key_hash,
+            seen,
+        ):
+            return seen
+        seen[:] = 0
+    names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
+    columns = [raw[name].astype(ENTRY_DTYPE[name].newbyteorder("=")) for name in names]
+    hashes, offsets, diffs, previous = columns
+    places = frames.find(offsets)
+    flags = np.zeros(offsets.size, np.uint8)
+    flagged = call(
+        match_entries,
+        *where,
+        offsets,
+        hashes,
+        diffs,
+        previous,
+        places,
+        range_.begin,
+        range_.last,
+        every.store_timestamp,
+        frames.key_start(),
+        every.key_hash,
+        flags,
+        seen,
+        compiled=plan.large,
+    )
+    if range_.number == 0 and offsets.size and offsets.min() < 0:
+        flags[offsets < 0] = LOST
+        flagged += 1
+    if flagged:
+        _mark_entries(plan, pieces, flags, columns, places, every, begins, result.marks)
+    return seen
+
+
+def _mark_entries(
+    plan: Plan,
+    pieces: Pieces,
+    flags: NDArray[np.uint8],
+    columns: list[NDArray[Any]],
+    places: NDArray[np.int64],
+    every: Requests,
+    begins: list[int],
+    marks: Marks,
+) -> None:
+    hashes, offsets, diffs, _ = columns
+    flags = np.where(flags == OUTSIDE, 0, flags).astype(np.uint8)
+    lost = flags & LOST != 0
+    if lost.any():
+        beyond = np.flatnonzero(lost & (offsets >= plan.end))
+        if beyond.size and appended_meanwhile(plan, int(offsets[beyond[0]])):
+            lost[beyond] = False
+    for piece, file in enumerate(pieces.files):
+        part = slice(int(pieces.bounds[piece]), int(pieces.bounds[piece + 1]))
+        if not flags[part].any():
+            continue
+        number = pieces.firsts[piece] - part.start
+
+        def add(
+            what: str,
+            chosen: NDArray[np.bool_],
+            *values: NDArray[Any],
+            part: slice = part,
+            number: int = number,
+            name: str = file.name,
+        ) -> None:
+            at = np.flatnonzero(chosen[part]) + part.start
+            marks.add(
+                what, name, at + number, lambda place: tuple(int(column[at[place]]) for column in values)
+            )
+
+        add("entry.lost", lost, offsets)
+        add("entry.wrong", (flags & WRONG != 0) & ~(flags & DOUBLE != 0), hashes, offsets)
+        add("entry.double", flags & DOUBLE != 0, offsets)
+        timed = flags & TIME != 0
+        if timed[part].any():
+            seconds = np.zeros(offsets.size, np.int64)
+            if begins[piece] > 0:
+                seconds[timed] = np.clip(
+                    (every.store_timestamp[places[timed]] - begins[piece]) // 1000, 0, 0x7FFFFFFF
+                )
+            add("entry.time", timed, diffs, seconds)
+
+
+def _probe(indexes: Blocks, frames: Frames, result: RangeResult) -> None:
+    """Store timestamps of the records that headers and outermost entries name."""
+    wanted: set[int] = set()
+    for look in indexes.files:
+        wanted.update(look.ends, () if look.before is None else (look.before,))
+        wanted.update((look.header.begin_phy_offset, look.header.end_phy_offset))
+    inside = [offset for offset in wanted if result.range.begin <= offset < result.range.end]
+    if inside and frames.all.phy_offset.size:
+        places = np.searchsorted(frames.all.phy_offset, inside)
+        for offset, place in zip(inside, places.tolist(), strict=True):
+            if place < frames.all.phy_offset.size and frames.all.phy_offset[place] == offset:
+                result.times[offset] = int(frames.all.store_timestamp[place])

@@ -1,0 +1,313 @@
+"""Findings from what the ranges of a log and the files by themselves gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_columnar.audit.checkpoint_check import check_checkpoint, read_checkpoint
+from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
+from rocket_columnar.audit.file_check import check_ext_files, check_index_files, check_queue_files, empty_file
+from rocket_columnar.audit.header_bounds import check_bounds, check_first_entry
+from rocket_columnar.audit.log_check import check_log
+from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
+from rocket_columnar.audit.select_check import check_selects
+from rocket_columnar.audit.wording import say_entry, say_missing_keys, say_missing_units, say_unit
+from rocket_columnar.findings import Finding, Severity, check_log_files, finding
+from rocket_columnar.log import log_tail
+from rocket_columnar.store import find_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
+    from rocket_columnar.audit.plan import Plan, Range
+
+__all__ = ["ON_THE_WAY", "combined", "quick_findings"]
+
+ON_THE_WAY: Final = 60_000
+"""ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are
+read, or were copied, one after the other."""
+
+
+class _Report:
+    """Gathers findings; of one code in one file the first thousand, then their number."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._ready: list[Finding] = []
+        self._severities: dict[tuple[str, str], Severity] = {}
+
+    def __call__(self, found: Finding) -> None:
+        key = found.code, found.file
+        self._counts[key] += 1
+        if self._counts[key] <= MOST:
+            self._ready.append(found)
+            self._severities[key] = found.severity
+
+    def more(self, code: str, file: str, count: int, severity: Severity) -> None:
+        """Counts findings that nobody listed."""
+        self._counts[code, file] += count
+        self._severities.setdefault((code, file), severity)
+
+    def take(self) -> list[Finding]:
+        """What has come since the last time."""
+        ready, self._ready = self._ready, []
+        return ready
+
+    def rest(self) -> Iterator[Finding]:
+        """One finding for each code and file of which there were more."""
+        for (code, file), count in self._counts.items():
+            if count > MOST:
+                text = f"{count - MOST:,} more findings of this kind in this file"
+                yield finding(code, file, None, text, severity=self._severities[code, file])
+
+
+def _begin(plan: Plan, report: _Report) -> None:
+    if plan.live:
+        text = "found an abort file: a broker runs here, or ended without a clean stop"
+        report(finding("store.abort", "abort", None, text))
+
+
+def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool) -> None:
+    """Names, sizes and headers, and the checkpoint."""
+    _check_parts(plan, report, quick=quick)
+    check_queue_files(plan.queues, report)
+    check_ext_files(plan.exts, report)
+    times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
+    end = plan.end
+    if plan.live and plan.store is not None:  # headers and checkpoint tell of records that came since
+        tail = log_tail([file for file in find_files(plan.store) if file.kind == "log"])
+        end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
+    check_index_files(plan.indexes, end if plan.logs else None, report, quick=quick)
+    for file, found_times in times:
+        flushed = [pair for pair in plan.indexes if pair[0].name in plan.sound_indexes][:-2]
+        check_checkpoint(file, found_times, newest, flushed, report, live=plan.live)
+    for found in plan.findings:
+        report(found)
+
+
+def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
+    """Parts of a store that are gone as a whole; what lies in the others tells, but of a quick look."""
+    if not plan.logs and (plan.queues or any(header.index_count > 1 for _, header in plan.indexes)):
+        text = (
+            "there is no commit log, though queues or index files point into one: a start deletes all queues"
+        )
+        report(finding("log.gap", "commitlog", None, text))
+    if not quick or plan.live or plan.newest is None:
+        return
+    if not plan.queues:
+        text = "there is no consume queue, though the log holds records: consumers get no message"
+        report(finding("queue.missing_unit", "consumequeue", None, text))
+    if not plan.indexes:
+        text = "there is no index file, though the log holds records: no key is found"
+        report(finding("index.missing_key", "index", None, text))
+
+
+def quick_findings(plan: Plan) -> Iterator[Finding]:
+    """What the files' names, sizes and headers tell."""
+    report = _Report()
+    _begin(plan, report)
+    check_log_files(plan.logs, plan.log_sizes, report)
+    _check_files(plan, plan.newest, report, quick=True)
+    yield from report.take()
+    yield from report.rest()
+
+
+def combined(
+    plan: Plan,
+    queues: Sequence[QueueSurvey],
+    indexes: Sequence[IndexSurvey],
+    results: Iterable[RangeResult],
+    again: Callable[[Range, int], RangeResult],
+) -> Iterator[Finding]:
+    """All findings; `again` checks a range once more, from where the one before it ended."""
+    parts = _joined_on(results, again)
+    report = _Report()
+    _begin(plan, report)
+    check_log(plan, parts, report)
+    yield from report.take()
+    times = [part.newest for part in parts if part.newest is not None]
+    _check_files(plan, max(times, default=None), report, quick=False)
+    _unsafe(plan, parts, report)
+    yield from report.take()
+    by_themselves = [*(survey.marks for survey in queues), *(survey.marks for survey in indexes)]
+    marks = Marks.joined([*(part.marks for part in parts), *by_themselves])
+    hashes = frozenset[int]().union(*(part.hashes for part in parts))
+    known = {offset: time for part in parts for offset, time in part.times.items()}
+    units, keys = _missing(plan, parts, report)
+    _check_queues(plan, queues, marks, units, report)
+    yield from report.take()
+    for found in _check_indexes(plan, indexes, marks, known, hashes, report):
+        yield from found
+    say_missing_units(plan, units, report)
+    if plan.geometry is not None or all(header.index_count <= 1 for _, header in plan.indexes):
+        say_missing_keys(plan, keys, report)
+    dropped = sum(part.dropped for part in parts)
+    if dropped:
+        report.more("index.missing_key", "commitlog", MOST + dropped, "warning")
+    for (what, file), count in marks.more.items():
+        say = say_unit if what.startswith("unit.") else say_entry
+        example = say(plan, file, what, marks.runs[what, file][0], hashes)
+        report.more(example.code, file, count, example.severity)
+    yield from report.take()
+    yield from report.rest()
+
+
+def _joined_on(
+    results: Iterable[RangeResult], again: Callable[[Range, int], RangeResult]
+) -> list[RangeResult]:
+    """The results; where a range did not begin at the place where the one before it ended it is checked again."""
+    parts: list[RangeResult] = []
+    for result in results:
+        part = result
+        if (
+            parts
+            and not part.range.exact
+            and not part.gone
+            and not parts[-1].gone
+            and parts[-1].next != part.first
+        ):
+            part = again(part.range, parts[-1].next)
+        parts.append(part)
+    return parts
+
+
+def _unsafe(plan: Plan, parts: Sequence[RangeResult], report: _Report) -> None:
+    said = set()
+    for part in parts:
+        for name, phy_offset in part.unsafe.items():
+            if name not in said:
+                said.add(name)
+                text = f"the topic {name!r} of this record cannot be the name of a directory"
+                report(finding("store.unsafe_name", *plan.at(phy_offset), text))
+
+
+def _missing(
+    plan: Plan, parts: Sequence[RangeResult], report: _Report
+) -> tuple[dict[tuple[str, int], list[UnitRun]], list[KeyRun]]:
+    """Units and keys that are lost, those left out that dispatch has not come to yet: these are told as one note."""
+    dispatched = _dispatched_part(plan, parts)
+    indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
+    since = max((part.newest for part in parts if part.newest is not None), default=0) - ON_THE_WAY
+    units: dict[tuple[str, int], list[UnitRun]] = {}
+    keys: list[KeyRun] = []
+    on_the_way: list[KeyRun] = []
+    before, due, due_at = 0, 0, None
+    for number, part in enumerate(parts):
+        behind = number >= dispatched >= 0
+        if behind and part.due[0]:
+            due, due_at = due + part.due[0], part.due[1] if due_at is None else due_at
+        for unit in part.units:
+            if not (behind and unit.where == AFTER):
+                _glue_unit(units.setdefault((unit.topic, unit.queue_id), []), unit)
+        for key in part.key_runs:
+            if behind and key.where == AFTER:
+                continue
+            if plan.live and number >= indexed and key.where == NEWEST and key.time >= since:
+                on_the_way.append(key)
+            else:
+                _glue_key(keys, replace(key, first=key.first + before))
+        before += part.keys
+    if due_at is not None:
+        text = f"{due:,} records at the log's end are in no queue and no index yet"
+        report(finding("store.lag", *plan.at(due_at), text))
+    if on_the_way:
+        count = sum(run.count for run in on_the_way)
+        text = f"{count:,} keys of the newest records are in no index file yet, though their units are in the queues"
+        report(finding("store.lag", *plan.at(on_the_way[0].begin), text))
+    return units, keys
+
+
+def _dispatched_part(plan: Plan, parts: Sequence[RangeResult]) -> int:
+    """The last part with a record that is dispatched.
+
+    Where nothing is dispatched at all, nothing is late: the queues and the index are gone (-1). But a store in use whose
+    log has one file with records may have just begun, and any start would dispatch them all (0).
+    """
+    dispatched = max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1)
+    if plan.live and dispatched < 0 and len({part.range.log for part in parts if part.due[0]}) == 1:
+        return 0
+    return dispatched
+
+
+def _glue_unit(runs: list[UnitRun], run: UnitRun) -> None:
+    if runs and 0 <= run.first - runs[-1].last <= 1:
+        runs[-1] = replace(runs[-1], last=run.last, count=runs[-1].count + run.count)
+    else:
+        runs.append(run)
+
+
+def _glue_key(runs: list[KeyRun], run: KeyRun) -> None:
+    if runs and run.first == runs[-1].first + runs[-1].count:
+        runs[-1] = replace(runs[-1], end=run.end, count=runs[-1].count + run.count)
+    else:
+        runs.append(run)
+
+
+def _check_queues(
+    plan: Plan,
+    surveys: Sequence[QueueSurvey],
+    marks: Marks,
+    missing: dict[tuple[str, int], list[UnitRun]],
+    report: _Report,
+) -> None:
+    """What is wrong with units, file by file; units of zeros that no record explains are gaps."""
+    files = {file.name: file for file in plan.queues}
+    for survey in surveys:
+        for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
+                     "unit.address", "unit.time", "unit.recovered"):  # fmt: skip
+            for mark in marks.runs.get((what, survey.file), ()):
+                report(say_unit(plan, survey.file, what, mark))
+        file = files[survey.file]
+        base = file.base_offset // QUEUE_UNIT.size
+        runs = missing.get((file.topic or "", file.queue_id or 0), [])
+        for first, length in survey.zeros:
+            for start, stop in _left(first + base, first + base + length, runs):
+                report(say_unit(plan, survey.file, "unit.zeros", Mark(start - base, stop - start, (0, 0, 0))))
+
+
+def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, int]]:
+    """What of [begin, end) lies in no run."""
+    for run in sorted(runs, key=lambda one: one.first):
+        if run.last < begin or run.first >= end:
+            continue
+        if run.first > begin:
+            yield begin, run.first
+        begin = max(begin, run.last + 1)
+    if begin < end:
+        yield begin, end
+
+
+def _check_indexes(
+    plan: Plan,
+    surveys: Sequence[IndexSurvey],
+    marks: Marks,
+    times: dict[int, int],
+    hashes: frozenset[int],
+    report: _Report,
+) -> Iterator[list[Finding]]:
+    """File by file; without a geometry no more than whether a file is empty."""
+    if plan.geometry is None:
+        for number, (file, header) in enumerate(plan.indexes):
+            if file.name in plan.sound_indexes and header.index_count <= 1:
+                report(empty_file(file, header, last=number == len(plan.indexes) - 1))
+    by_name = {file.name: file for file, _ in plan.indexes}
+    offsets = [offset for survey in surveys for offset in survey.ends]
+    # Else the file before may be gone, unknown, or another one.
+    complete = len(surveys) == len(plan.indexes) and not hashes and offsets == sorted(offsets)
+    for place, survey in enumerate(surveys):
+        for found in survey.findings:
+            report(found)
+        skipped = set() if check_bounds(plan, survey, times, report) else {"entry.time"}
+        if complete and "entry.time" not in skipped:
+            check_first_entry(plan, surveys[:place], survey, times, report)
+        for what in ("entry.lost", "entry.negative", "entry.time", "entry.double", "entry.wrong"):
+            for mark in marks.runs.get((what, survey.file), ()) if what not in skipped else ():
+                report(say_entry(plan, survey.file, what, mark, hashes))
+        if plan.deep and survey.sound and plan.geometry is not None:
+            check_selects(by_name[survey.file], plan.geometry, survey, report)
+        yield report.take()

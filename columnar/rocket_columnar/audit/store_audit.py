@@ -1,0 +1,112 @@
+"""Index files, consume queues, commit log and checkpoint of a store, held against each other.
+
+Nothing is written. The log is read first, up to the end that it has then; what a broker appends meanwhile is
+no finding. The parts of an audit, for other machines, are in `audit_ranges`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rocket_columnar.audit import parts
+from rocket_columnar.audit.plan import LEVELS, Level, Plan, make_plan
+from rocket_columnar.audit.report import quick_findings
+from rocket_columnar.findings import CODES, Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
+    from rocket_columnar.audit.plan import Range
+    from rocket_columnar.audit.range_result import RangeResult
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["CODES", "LEVELS", "Finding", "Level", "Severity", "audit"]
+
+_AHEAD: Final = 8  # ranges
+
+
+def audit(
+    store: Path | str,
+    level: Level = "default",
+    *,
+    geometry: Geometry | None = None,
+    threads: int | None = None,
+) -> Iterator[Finding]:
+    """What is wrong with a store, file by file: nothing for a healthy one.
+
+    Args:
+        store: the directory of a store.
+        level: "quick" looks at names, sizes, headers, checkpoint and continuity; "default" holds every unit and
+            entry against the log's records, and the records against them; "deep" also checks the bodies'
+            checksums and asks every key of every index file by 4.9.3's own select.
+        geometry: of the index files; else it is inferred.
+        threads: that work on a large store; by default as many as there are processors, at most 4.
+
+    Raises:
+        UsageError: an unknown level, no store, or a geometry that does not fit.
+        OSError: the store cannot be read.
+    """
+    plan = make_plan(Path(store), level, geometry=geometry)
+    if level == "quick":
+        return quick_findings(plan)
+    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads)
+
+
+def _audit(plan: Plan, threads: int) -> Iterator[Finding]:
+    if not plan.large or threads < 2:
+        yield from _findings(plan)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from _threaded(plan, pool, threads)
+
+
+def _findings(plan: Plan) -> Iterator[Finding]:
+    surveys = [parts.survey_file(plan, file) for file in plan.queues]
+    current = parts.relisted(plan) if plan.live else plan
+    surveys += [parts.survey_file(current, file) for file in current.content_indexes]
+    seen = parts.Surveys.of(surveys)
+    held = parts.ReadAhead(len(plan.queues))
+    results = (parts.check_range(current, seen, part, ahead=held) for part in current.ranges)
+    yield from parts.findings(current, seen, results)
+
+
+def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int) -> Iterator[Finding]:
+    """As `_findings`; threads that have nothing left to look at scan the first ranges meanwhile."""
+
+    def submitted(files: Iterable[StoreFile]) -> list[Future[QueueSurvey | IndexSurvey | None]]:
+        return [pool.submit(parts.survey_file, current, file) for file in files]
+
+    current = plan
+    indexes = [] if plan.live else submitted(plan.content_indexes)  # these take longest
+    queues = submitted(plan.queues)
+    if plan.live:
+        wait(queues)
+        current = parts.relisted(plan)
+        indexes = submitted(current.content_indexes)
+    scans = {part: pool.submit(parts.scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
+    seen = parts.Surveys.of(survey.result() for survey in [*queues, *indexes])
+
+    held = parts.ReadAhead(len(plan.queues))
+
+    def check(part: Range) -> RangeResult:
+        scan = scans.pop(part, None)
+        scanned = scan.result() if scan else None
+        return parts.check_range(current, seen, part, scanned=scanned, ahead=held)
+
+    def results() -> Iterator[RangeResult]:
+        ahead: deque[Future[RangeResult]] = deque()
+        for part in plan.ranges:
+            ahead.append(pool.submit(check, part))
+            if len(ahead) > _AHEAD * threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+    yield from parts.findings(current, seen, results())

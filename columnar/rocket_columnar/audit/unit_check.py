@@ -1,0 +1,264 @@
+"""Units and entries read in pieces of files, and the units among them that something is wrong with."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_columnar.audit.appended import appended_meanwhile
+from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, OUTSIDE, SIZE, TAGS
+from rocket_columnar.audit.missing import files_now
+from rocket_columnar.decode import LAST_ADDRESS, ExtUnits
+from rocket_columnar.formats import Record, parse_properties, parse_record, tags_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.audit.fault_runs import Marks
+    from rocket_columnar.audit.multi_dispatch_check import RangeCopies
+    from rocket_columnar.audit.plan import Plan, Range
+    from rocket_columnar.audit.range_records import Frames
+    from rocket_columnar.store import Reader, StoreFile
+
+__all__ = ["Judge", "Pieces", "ReadAhead"]
+
+_SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
+_INT: Final = 1 << 31
+
+
+_HELD: Final = 64 << 20
+_FEW: Final = 256
+
+_held = threading.local()
+
+
+def _room(length: int) -> NDArray[np.uint8]:
+    """So many bytes, this thread's until it asks again: fresh ones cost the system more than reading into them."""
+    if not hasattr(_held, "room") or length > _held.room.size:
+        _held.room = np.empty(length + length // 4, np.uint8)
+    room: NDArray[np.uint8] = _held.room[:length]
+    return room
+
+
+class ReadAhead:
+    """Units that are read together with those that a range needs, since the next ones will need them.
+
+    Where there are many queues, each has few units in a range; so a file is not opened for each range again. All
+    that is held is `_HELD` bytes, whatever the number of files.
+    """
+
+    def __init__(self, files: int) -> None:
+        self.rows = _HELD // (files * QUEUE_UNIT.size) if files > _FEW else 0
+        self._held: dict[str, tuple[int, NDArray[np.uint8]]] = {}
+
+    def take(self, name: str, first: int, rows: NDArray[np.uint8]) -> bool:
+        """Fills the rows of a file from number `first` on, where they are held."""
+        begin, held = self._held.get(name, (0, rows[:0]))
+        at = (first - begin) * QUEUE_UNIT.size
+        if at < 0 or at + rows.size > held.size:
+            return False
+        rows[:] = held[at : at + rows.size]
+        return True
+
+    def read(self, reader: Reader, name: str, first: int, count: int, rows: NDArray[np.uint8]) -> None:
+        """Fills the rows of an open file, which has `count`, and holds what comes behind them."""
+        stop = min(first + self.rows, count, reader.size // QUEUE_UNIT.size)
+        held = reader.read(first * QUEUE_UNIT.size, max((stop - first) * QUEUE_UNIT.size, rows.size))
+        rows[:] = held[: rows.size]
+        self._held[name] = first, held
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Parts of files, one behind the other.
+
+    Attributes:
+        files: of each piece its file.
+        owners: of each piece the place of its look.
+        firsts: of each piece the number of its first unit or entry in the file.
+        bounds: of each piece its first row; last, how many rows there are.
+        raw: the rows as they lie in the files; the thread's next pieces take their place.
+    """
+
+    files: list[StoreFile]
+    owners: list[int]
+    firsts: list[int]
+    bounds: NDArray[np.int64]
+    raw: NDArray[np.void]
+
+    @classmethod
+    def read(
+        cls,
+        plan: Plan,
+        blocks: Any,
+        met: Sequence[tuple[int, int, int]],
+        block: int,
+        size: int,
+        kind: np.dtype[np.void],
+        ahead: ReadAhead | None = None,
+    ) -> Pieces:
+        """Reads runs of blocks; a file that is gone meanwhile is left out."""
+        entries = kind.names is not None and kind.names[0] == "key_hash"
+        known = {file.name: file for file in (plan.content_indexes if entries else plan.queues)}
+        wanted = []
+        for owner, begin, end in met:
+            look = blocks.files[owner]
+            first, stop = max(begin * block, int(entries)), min(end * block, look.count)
+            if stop > first and look.file in known:
+                wanted.append((known[look.file], owner, first, stop))
+        raw = _room(size * sum(stop - first for *_, first, stop in wanted)).view(kind)
+        data = raw.view(np.uint8)
+        files, owners, firsts, bounds = [], [], [], [0]
+        header = 40 + 4 * plan.geometry.hash_slot_num if entries and plan.geometry else 0
+        for file, owner, first, stop in wanted:
+            rows = data[bounds[-1] * size :][: (stop - first) * size]
+            try:
+                if ahead is None or not ahead.take(file.name, first, rows):
+                    with file.open() as reader:
+                        stop = min(stop, (reader.size - header) // size)  # noqa: PLW2901 - cut off meanwhile
+                        if stop <= first:
+                            continue
+                        rows = rows[: (stop - first) * size]
+                        if ahead is None or stop - first >= ahead.rows:
+                            reader.read_into(header + first * size, rows)
+                        else:
+                            ahead.read(reader, file.name, first, blocks.files[owner].count, rows)
+            except FileNotFoundError:
+                continue
+            files.append(file)
+            owners.append(owner)
+            firsts.append(first)
+            bounds.append(bounds[-1] + stop - first)
+        return cls(files, owners, firsts, np.array(bounds, np.int64), raw[: bounds[-1]])
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says what is wrong with the units that have flags."""
+
+    plan: Plan
+    pieces: Pieces
+    offsets: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    tags: NDArray[np.int64]
+    places: NDArray[np.int64]
+    frames: Frames
+    copies: RangeCopies
+    range: Range
+    marks: Marks
+
+    def judge(self, flags: NDArray[np.uint8]) -> None:
+        """Marks them, piece by piece."""
+        flags = np.where(flags == OUTSIDE, 0, flags).astype(np.uint8)
+        lost = flags & LOST != 0
+        if lost.any():
+            beyond = np.flatnonzero(lost & (self.offsets >= self.plan.end))
+            if beyond.size and appended_meanwhile(self.plan, int(self.offsets[beyond[0]])):
+                lost[beyond] = False
+        for piece in np.unique(
+            np.searchsorted(self.pieces.bounds, np.flatnonzero(flags), side="right") - 1
+        ).tolist():
+            begin, end = self.pieces.bounds[piece : piece + 2].tolist()
+            rows = np.arange(begin, end)[flags[begin:end] != 0]
+            self._piece(piece, rows, flags[rows], lost[rows])
+
+    def _piece(
+        self, piece: int, rows: NDArray[np.int64], flags: NDArray[np.uint8], lost: NDArray[np.bool_]
+    ) -> None:
+        file = self.pieces.files[piece]
+        number = self.pieces.firsts[piece] - int(self.pieces.bounds[piece])
+
+        def mark(what: str, chosen: NDArray[np.bool_]) -> None:
+            some = rows[chosen]
+            values = (self.offsets, self.sizes, self.tags)
+            self.marks.add(
+                what, file.name, some + number, lambda at: tuple(int(column[some[at]]) for column in values)
+            )
+
+        mark("unit.lost", lost)
+        strange, moved = flags & NOT_OWN != 0, flags & MOVED != 0
+        base = file.base_offset // QUEUE_UNIT.size + number
+        queue = file.topic or "", file.queue_id or 0
+        for at in np.flatnonzero(strange).tolist():
+            row = int(rows[at])
+            logical = self.copies.logical(int(self.places[row]), queue)
+            strange[at] = logical is None
+            if logical is not None:
+                self.copies.seen.setdefault(queue, set()).add(int(self.places[row]))
+                moved[at] = self._is_moved(piece, row, logical, base + row)
+        mark("unit.strange", strange)
+        mark("unit.size", (flags & SIZE != 0) & ~strange)
+        mark("unit.moved", moved)
+        tagged = (flags & TAGS != 0) & ~strange
+        if tagged.any():
+            self._tags(file, rows, tagged, mark)
+
+    def _is_moved(self, piece: int, row: int, logical: int, position: int) -> bool:
+        """Whether no put leaves a copy's unit here: one below its place, or one that its neighbours' records pass."""
+        if logical == position or 0 != logical < position:
+            return logical != position
+        file, offset = self.pieces.files[piece], int(self.offsets[row])
+        begin, end = self.pieces.bounds[piece : piece + 2].tolist()
+        for other, step in ((row - 1, 1), (row + 1, -1)):
+            if begin <= other < end and self._may_be_sound(file, other):
+                distance = (offset - int(self.offsets[other])) * step
+                if distance < 0 or (distance == 0 and step > 0):
+                    return True
+        return False
+
+    def _may_be_sound(self, file: StoreFile, row: int) -> bool:
+        """Whether a unit points to a copy for its queue, or into another range."""
+        offset = int(self.offsets[row])
+        if self.sizes[row] <= 0 or not self.plan.begin <= offset < self.plan.end:
+            return False
+        queue = file.topic or "", file.queue_id or 0
+        elsewhere = not self.range.begin <= offset < self.range.end
+        return elsewhere or self.copies.logical(int(self.places[row]), queue) is not None
+
+    def _have_tag(
+        self, places: NDArray[np.int64], tags: NDArray[np.int64], chosen: NDArray[np.bool_]
+    ) -> None:
+        """Leaves chosen only units whose tags code is the hash of their record's own tag."""
+        every = self.frames.all
+        if not chosen.any() or self.range.log is None:
+            return
+        log = self.plan.logs[self.range.log]
+        try:
+            with log.open() as reader:
+                for row in np.flatnonzero(chosen).tolist():
+                    at, size = int(every.phy_offset[places[row]]), int(every.size[places[row]])
+                    raw = reader.read(at - log.base_offset, size).tobytes()
+                    record = parse_record(raw, 0)
+                    if isinstance(record, Record):
+                        pairs = parse_properties(raw[record.properties :][: record.properties_length])
+                        chosen[row] = tags_code(b"", pairs, 0) == tags[row]
+        except FileNotFoundError:  # expired meanwhile
+            return
+
+    def _tags(self, file: StoreFile, rows: NDArray[np.int64], tagged: NDArray[np.bool_], mark: Any) -> None:
+        tags = self.tags[rows]
+        found_places = np.maximum(self.places[rows], 0)
+        expected = self.frames.all.tags_code[found_places]
+        addresses = tagged & (tags <= LAST_ADDRESS)
+        known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
+        if addresses.any():
+            queue = file.topic or "", file.queue_id or 0
+            ext = ExtUnits(files_now(self.plan, self.plan.exts, *queue, part="consumequeue_ext"))
+            known[addresses], found, times = ext.tags_codes(*queue, tags[addresses])
+            tagged[addresses] = ~known[addresses] | (found != expected[addresses])
+            tags[addresses] = found
+            stored = self.frames.all.store_timestamp[found_places[addresses]]
+            timed[addresses] = known[addresses] & (times != stored)
+        delayed = self.frames.all.topic[found_places] == self.frames.names.numbers.get(_SCHEDULE, -1)
+        recovered = delayed & tagged & known & (tags >= -_INT) & (tags < _INT)
+        self._have_tag(found_places, tags, recovered)
+        mark("unit.tags", tagged & known & ~recovered)
+        mark("unit.address", tagged & ~known)
+        mark("unit.time", timed & ~tagged)
+        mark("unit.recovered", recovered)

@@ -1,0 +1,158 @@
+"""What is wrong with units, entries and keys, in words and with its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_spec.layout import QUEUE_UNIT
+
+from rocket_columnar.findings import Finding, Severity, finding
+from rocket_columnar.index import entry_position
+from rocket_columnar.store import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_columnar.audit.fault_runs import Mark
+    from rocket_columnar.audit.plan import Plan
+    from rocket_columnar.audit.range_result import KeyRun, UnitRun
+
+__all__ = ["say_entry", "say_missing_keys", "say_missing_units", "say_unit"]
+
+
+class _Saying(NamedTuple):
+    code: str
+    field: str
+    text: str
+    severity: Severity | None = None
+    clause: str | None = None
+
+
+_UNITS: Final = {
+    "unit.invalid": _Saying(
+        "queue.dangling", "phy_offset", "no unit that 4.9.3 takes: a restart ends the queue here"
+    ),
+    "unit.zeros": _Saying(
+        "queue.gap",
+        "phy_offset",
+        "zeros in the middle of the queue: a restart ends the queue here and deletes what follows",
+    ),
+    "unit.lost": _Saying("queue.dangling", "phy_offset", "no record begins there"),
+    "unit.strange": _Saying("queue.wrong_target", "phy_offset", "the record there is of another queue"),
+    "unit.size": _Saying("queue.wrong_target", "size", "the record there has another size"),
+    "unit.moved": _Saying(
+        "queue.order",
+        "phy_offset",
+        "the record there has another logical offset: consumers read messages twice or pass them over",
+    ),
+    "unit.tags": _Saying(
+        "queue.tags_code",
+        "tags_code",
+        "the record there has another one: consumers that filter by tag get it wrongly, or not at all",
+    ),
+    "unit.address": _Saying("queue.tags_code", "tags_code", "no ext unit lies at that address"),
+    "unit.time": _Saying(
+        "queue.tags_code",
+        "tags_code",
+        "the ext unit at that address has another store time than the record: consumers that filter by SQL may miss it",
+        clause="CQ-EXT-1",
+    ),
+    "unit.recovered": _Saying(
+        "queue.tags_code",
+        "tags_code",
+        "the tag's hash instead of the delivery time, as a recovery writes it: they are delivered at once",
+        "note",
+        "CQ-TAGS-2",
+    ),
+}
+
+
+def _more(length: int) -> str:
+    return f" and the {length - 1:,} behind it" if length > 1 else ""
+
+
+def say_unit(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int] = frozenset()) -> Finding:
+    """The finding of a run of units."""
+    del hashes
+    saying = _UNITS[what]
+    base = next(one.base_offset for one in plan.queues if one.name == file) // QUEUE_UNIT.size
+    offset, size, tags = mark.values
+    field = "size" if what == "unit.invalid" and offset >= 0 else saying.field
+    text = (
+        f"unit {base + mark.first:,}{_more(mark.length)} (physical offset {offset:,}, size {size:,}, tags code {tags}): "
+        f"{saying.text}"
+    )
+    at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
+    return finding(saying.code, file, at, text, severity=saying.severity, clause=saying.clause)
+
+
+def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int]) -> Finding:
+    """The finding of a run of entries; `hashes` are those of missing keys."""
+    entry = f"entry {mark.first:,}{_more(mark.length)}"
+    clause = None
+    if what == "entry.lost":
+        code, field = "index.entry_dangling", "phy_offset"
+        text = f"{entry}: no record begins at physical offset {mark.values[0]:,}"
+    elif what == "entry.wrong":
+        # Where a key with the entry's hash is missing it is the offset that leads astray, else the hash is damaged.
+        code, field = "index.entry_wrong_key", "phy_offset" if mark.values[0] in hashes else "key_hash"
+        text = (
+            f"{entry}: found key hash {mark.values[0]:,}, which no key of the record at physical offset "
+            f"{mark.values[1]:,} has"
+        )
+    elif what == "entry.double":
+        code, field = "index.double_entry", "key_hash"
+        text = (
+            f"{mark.length:,} entries from entry {mark.first:,} on index again what is indexed already, from physical "
+            f"offset {mark.values[0]:,}: a recovery dispatched these messages once more"
+        )
+    else:
+        code, field, clause = "index.header_bounds", "time_diff", "IDX-PUT-2"
+        found, *others = mark.values
+        expected = f"{others[0]:,}" if others else "0 or more"
+        text = (
+            f"{entry}: found a time diff of {found:,} s, expected {expected}, from the header's begin to its "
+            "record: queries place it at another time"
+        )
+    assert plan.geometry is not None  # noqa: S101 - entries were read
+    return finding(code, file, entry_position(plan.geometry, mark.first, field), text, clause=clause)
+
+
+def say_missing_keys(plan: Plan, runs: Sequence[KeyRun], report: Callable[[Finding], None]) -> None:
+    """Reports keys without an entry, at the first one's record."""
+    for run in runs:
+        what = (
+            f"{run.count:,} keys of the records at physical offsets {run.begin:,} to {run.end:,} are"
+            if run.begin != run.end
+            else f"{run.count:,} of the keys of the record at physical offset {run.begin:,} {'is' if run.count == 1 else 'are'}"
+        )
+        text = f"{what} not in the index: queries by key do not find them"
+        report(finding("index.missing_key", *plan.at(run.begin), text))
+
+
+def say_missing_units(
+    plan: Plan, queues: dict[tuple[str, int], list[UnitRun]], report: Callable[[Finding], None]
+) -> None:
+    """Reports records without a unit; placed in the queue's file where the unit should lie, else in the log."""
+    for (topic, queue_id), runs in queues.items():
+        for run in runs:
+            file, at = _unit_place(plan, topic, queue_id, run.first) or plan.at(run.phy_offset)
+            report(
+                finding(
+                    "queue.missing_unit",
+                    file,
+                    at,
+                    f"{run.count:,} units of {topic} queue {queue_id} from logical offset {run.first:,} on are missing; the "
+                    f"first record lies at physical offset {run.phy_offset:,}: consumers do not get these messages",
+                )
+            )
+
+
+def _unit_place(plan: Plan, topic: str, queue_id: int, logical: int) -> tuple[str, int] | None:
+    position = logical * QUEUE_UNIT.size
+    for file in plan.queues:
+        if (file.topic, file.queue_id) == (topic, queue_id):
+            size = size_of(file)
+            if size is not None and file.base_offset <= position < file.base_offset + size:
+                return file.name, position - file.base_offset
+    return None

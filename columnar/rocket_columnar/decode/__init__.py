@@ -1,0 +1,22 @@
+"""Files to tables: record batches, filters, and writers."""
+
+from rocket_columnar.decode.ext_units import LAST_ADDRESS, ExtUnits
+from rocket_columnar.decode.filters import Skip, Where
+from rocket_columnar.decode.record_columns import LogRows, Topics
+from rocket_columnar.decode.tables import TABLE_KINDS, decode
+from rocket_columnar.decode.writers import FORMATS, parquet_options, write, write_stream
+
+__all__ = [
+    "FORMATS",
+    "LAST_ADDRESS",
+    "TABLE_KINDS",
+    "ExtUnits",
+    "LogRows",
+    "Skip",
+    "Topics",
+    "Where",
+    "decode",
+    "parquet_options",
+    "write",
+    "write_stream",
+]

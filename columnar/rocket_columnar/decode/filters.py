@@ -1,0 +1,109 @@
+"""Which rows of a decode are wanted: by time, physical offset, key hash and topic, and how many come first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rocket_spec.errors import UsageError
+
+from rocket_columnar.formats import clean_utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.formats import Buffer, Record
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["Skip", "Where"]
+
+_COLUMNS = {
+    "time": ("store_timestamp", ("index_entries", "commit_log", "consume_queue_ext")),
+    "offset": ("phy_offset", ("index_entries", "consume_queue", "commit_log")),
+    "key_hash": ("key_hash", ("index_entries",)),
+    "topic": ("topic", ("consume_queue", "consume_queue_ext", "commit_log")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a row has to be; a criterion that is None lets all rows pass.
+
+    Attributes:
+        times: first and last store timestamp, ms, both inclusive.
+        offsets: physical offsets from the first on, before the second, bytes.
+        key_hashes: of index entries.
+        topics: names.
+    """
+
+    times: tuple[int, int] | None = None
+    offsets: tuple[int, int] | None = None
+    key_hashes: Collection[int] | None = None
+    topics: Collection[str] | None = None
+
+    def check(self, tables: Sequence[str]) -> None:
+        """Raises UsageError for a criterion that a table has no column for."""
+        given = (self.times, self.offsets, self.key_hashes, self.topics)
+        for criterion, (column, having) in zip(given, _COLUMNS.values(), strict=True):
+            for table in tables:
+                if criterion is not None and table not in having:
+                    raise UsageError(f"table {table} has no {column} to filter by; name tables that have")
+
+    def file(self, file: StoreFile, size: int) -> bool:
+        """Whether a file of so many bytes can hold such rows at all."""
+        if file.kind in ("queue", "ext") and self.topics is not None and file.topic not in self.topics:
+            return False
+        if file.kind == "log" and self.offsets is not None:
+            first, end = self.offsets
+            return first < file.base_offset + size and file.base_offset < end
+        return True
+
+    def gap(self, begin: int, end: int) -> bool:
+        """Whether a gap of the log touches the offsets."""
+        return self.offsets is None or (begin < self.offsets[1] and self.offsets[0] < end)
+
+    def rows(
+        self,
+        *,
+        phy_offsets: NDArray[Any] | None = None,
+        store_timestamps: NDArray[Any] | None = None,
+        key_hashes: NDArray[Any] | None = None,
+    ) -> NDArray[np.bool_] | None:
+        """Which rows pass, by those of their columns that are given; None where all do."""
+        masks: list[NDArray[np.bool_]] = []
+        if self.offsets is not None and phy_offsets is not None:
+            masks.append((phy_offsets >= self.offsets[0]) & (phy_offsets < self.offsets[1]))
+        if self.times is not None and store_timestamps is not None:
+            masks.append((store_timestamps >= self.times[0]) & (store_timestamps <= self.times[1]))
+        if self.key_hashes is not None and key_hashes is not None:
+            masks.append(np.isin(key_hashes, np.array(sorted(self.key_hashes), np.int32)))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def record(self, window: Buffer, record: Record) -> bool:
+        """Whether a record of the commit log passes."""
+        fixed, _, topic, topic_length, _, _ = record
+        if self.offsets is not None and not self.offsets[0] <= fixed[6] < self.offsets[1]:
+            return False
+        if self.times is not None and not self.times[0] <= fixed[10] <= self.times[1]:
+            return False
+        return self.topic(window[topic : topic + topic_length])
+
+    def topic(self, raw: bytes) -> bool:
+        """Whether a record's topic passes."""
+        return self.topics is None or clean_utf8(raw).decode() in self.topics
+
+
+class Skip:
+    """Rows of a table that are still to be passed over."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def of(self, count: int) -> int:
+        """How many of the next `count` rows are passed over."""
+        passed = min(self.rows, count)
+        self.rows -= passed
+        return passed

@@ -1,0 +1,138 @@
+"""Index files to rows: headers and entries, a run of entries at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.layout import INDEX_ENTRY
+
+from rocket_columnar import arrow
+from rocket_columnar.formats import ENTRY_DTYPE
+from rocket_columnar.index import read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.arrow import Columns
+    from rocket_columnar.decode.filters import Skip, Where
+    from rocket_columnar.store import Reader
+
+__all__ = ["COMPILED_FROM", "entry_columns", "header_columns"]
+
+COMPILED_FROM: Final = 1_000_000
+"""Entries of a file from which the compiled loop serves; below, its start-up would cost more than it saves."""
+
+_MILLIS: Final = np.int64(1000)
+
+
+def header_columns(reader: Reader, geometry: Geometry) -> Columns:
+    """The one row of `index_headers`, less `file`: geometry, and the header as it lies in the file (IDX-HDR-1)."""
+    header = read_header(reader)
+    wide = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
+    columns = {name: arrow.integers(np.array([getattr(header, name)], np.int64)) for name in wide}
+    narrow = {
+        "hash_slot_num": geometry.hash_slot_num,
+        "index_num": geometry.index_num,
+        "hash_slot_count": header.hash_slot_count,
+        "index_count": header.index_count,
+    }
+    return columns | {name: arrow.integers(np.array([value], np.int32)) for name, value in narrow.items()}
+
+
+def entry_columns(
+    reader: Reader,
+    geometry: Geometry,
+    names: set[str],
+    batch_rows: int,
+    *,
+    all_entries: bool = False,
+    threads: int = 1,
+    where: Where | None = None,
+    skip: Skip | None = None,
+) -> Iterator[tuple[int, Columns]]:
+    """The rows of `index_entries`, less `file`: entries 1 .. indexCount - 1, of the columns in `names`.
+
+    Rows that `skip` passes over are not read, unless `where` or `all_entries` makes it unknown which they are. A
+    large file goes through a compiled loop, on `threads` threads.
+
+    `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the
+    header's begin + 1000 * time_diff, wrapped as a long, which is what a query computes (IDX-SEL-4). With
+    `all_entries` each entry from 1 on that is not all zeros is a row, those beyond the index count too.
+    """
+    header = read_header(reader)
+    run = 1, min(header.index_count, geometry.index_num)
+    if skip is not None and where is None and not all_entries:
+        run = run[0] + skip.of(max(0, run[1] - run[0])), run[1]
+    if run[1] - run[0] >= COMPILED_FROM and where is None and not all_entries and geometry.hash_slot_num > 0:
+        from rocket_columnar.decode.large_index import split_entries
+
+        yield from split_entries(
+            reader, geometry, header.begin_timestamp, run, names, batch_rows, threads=threads
+        )
+        return
+    runs: Iterable[tuple[int, int]] = [run]
+    if all_entries:
+        runs = (
+            _whole_entries(first, end, geometry) for first, end in reader.extents(geometry.entries_offset)
+        )
+    done = run[0]
+    for first, end in runs:
+        for start in range(max(first, done), end, batch_rows):
+            stop = min(start + batch_rows, end)
+            offset = geometry.entries_offset + start * INDEX_ENTRY.size
+            raw = reader.read(offset, (stop - start) * INDEX_ENTRY.size)
+            numbers = np.arange(start, stop, dtype=np.int32)
+            entries = raw.view(ENTRY_DTYPE)
+            if all_entries:
+                written = raw.reshape(-1, INDEX_ENTRY.size).any(axis=1)
+                entries, numbers = entries[written], numbers[written]
+            if where is not None:
+                entries, numbers = _filtered(entries, numbers, header.begin_timestamp, where)
+            if entries.size:
+                yield (
+                    entries.size,
+                    _columns(entries, numbers, geometry, np.int64(header.begin_timestamp), names),
+                )
+        done = max(done, end)
+
+
+def _filtered(
+    entries: NDArray[Any], numbers: NDArray[np.int32], begin: int, where: Where
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The entries that pass; only what is asked about is looked at."""
+    keep = where.rows(
+        phy_offsets=entries["phy_offset"] if where.offsets is not None else None,
+        store_timestamps=entries["time_diff"].astype(np.int64) * _MILLIS + np.int64(begin)
+        if where.times is not None
+        else None,
+        key_hashes=entries["key_hash"].astype(np.int32) if where.key_hashes is not None else None,
+    )
+    return (entries, numbers) if keep is None else (entries[keep], numbers[keep])
+
+
+def _whole_entries(first: int, end: int, geometry: Geometry) -> tuple[int, int]:
+    """The range of entries that the bytes [first, end) touch."""
+    base, width = geometry.entries_offset, INDEX_ENTRY.size
+    return (first - base) // width, min(-((base - end) // width), geometry.index_num)
+
+
+def _columns(
+    entries: NDArray[Any], numbers: NDArray[np.int32], geometry: Geometry, begin: np.int64, names: set[str]
+) -> Columns:
+    columns: dict[str, NDArray[Any]] = {"entry": numbers}
+    for name, kind in (("phy_offset", np.int64), ("prev_entry", np.int32)):
+        if name in names:
+            columns[name] = entries[name].astype(kind)
+    if names & {"key_hash", "slot"}:
+        columns["key_hash"] = entries["key_hash"].astype(np.int32)
+    if "slot" in names:
+        columns["slot"] = np.fmod(columns["key_hash"], np.int32(geometry.hash_slot_num))
+    if names & {"time_diff", "store_timestamp"}:
+        columns["time_diff"] = entries["time_diff"].astype(np.int32)
+    if "store_timestamp" in names:
+        columns["store_timestamp"] = columns["time_diff"].astype(np.int64) * _MILLIS + begin
+    return {name: arrow.integers(values) for name, values in columns.items() if name in names}

@@ -1,0 +1,167 @@
+"""Large commit logs to columns: a piece of the file at a time, its records found and read by a compiled loop.
+
+The memory of the pieces is used again, and small enough for the cache; what a column needs goes straight into its
+memory, bodies only where they are asked for. Whatever does not verify is left to the walk in `_decode_log`, so that
+gaps are told the same way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rocket_columnar.decode.distinct_strings import Interned
+from rocket_columnar.decode.large_log_batch import TEXTS, Rows
+from rocket_columnar.decode.large_log_late_columns import PARTS, Parts
+from rocket_columnar.decode.large_log_window import Window
+from rocket_columnar.formats import DELAY_SECONDS, parse_properties, tags_code
+from rocket_columnar.kernels import FULL, LEFT, SCHEDULED, TOPIC, WANTED, scan_columns
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.arrow import Columns
+    from rocket_columnar.decode.filters import Where
+    from rocket_columnar.decode.record_columns import Topics
+    from rocket_columnar.store import Reader
+
+__all__ = ["LogScan"]
+
+_PIECE: Final = 1 << 20
+_LARGE_PIECE: Final = 4 << 20  # where each piece is a batch, or goes from thread to thread
+_ROWS: Final = 1 << 15
+_FIRST_ROWS: Final = 1 << 13
+_BYTES: Final = 32 << 20  # of the log that a batch is made of, even where it has few rows
+_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
+_SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+class _Known:
+    """The topics met so far, as the compiled loop looks them up."""
+
+    def __init__(self, topics: Topics, where: Where | None) -> None:
+        self._topics = topics
+        self._where = where
+        self._interned = Interned()
+        self._numbers: list[int] = []
+        self._kinds: list[int] = []
+        self._pack()
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._interned.items[number]
+
+    def add(self, raw: bytes) -> None:
+        """One more."""
+        self._interned.add(raw)
+        self._numbers.append(self._topics.number(raw))
+        wanted = self._where is None or self._where.topic(raw)
+        self._kinds.append(WANTED * wanted | SCHEDULED * (raw == _SCHEDULE))
+        self._pack()
+
+    def _pack(self) -> None:
+        known = self._interned
+        numbers, kinds = np.array(self._numbers, np.int32), np.array(self._kinds, np.uint8)
+        self.arrays = known.table, known.pool, known.bounds, numbers, kinds
+
+
+def _limits(where: Where | None) -> NDArray[np.int64]:
+    """First and last store timestamp, first physical offset and the one behind the last."""
+    times = where.times if where is not None else None
+    offsets = where.offsets if where is not None else None
+    values = (*(times or (_LEAST, _MOST)), *(offsets or (_LEAST, _MOST)))
+    return np.array([min(max(value, _LEAST), _MOST) for value in values], np.int64)
+
+
+class LogScan:
+    """The scan of one decode: what its columns are, the window, and the topics and hosts known so far."""
+
+    def __init__(
+        self,
+        names: set[str],
+        topics: Topics,
+        batch_rows: int,
+        where: Where | None = None,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        """Scans for columns of these names; with a `pool`, one piece is read while the one before is looked at."""
+        self._topics = topics
+        self._most = min(batch_rows, _ROWS)
+        self._parts = Parts(names) if names & PARTS else None
+        self._names = names if self._parts is None else names | self._parts.fields
+        small = self._parts is None and pool is None
+        self._window = Window(_PIECE if small else _LARGE_PIECE, pool)
+        self._known = _Known(topics, where)
+        self._limits = _limits(where)
+        self._expected = min(self._most, _FIRST_ROWS)
+        self._room = dict.fromkeys(TEXTS, 32 * self._expected)
+        self._info = np.zeros(6, np.int64)
+
+    def run(
+        self, reader: Reader, base_offset: int, position: int, stop: int
+    ) -> tuple[int, int, int, Columns]:
+        """Rows from `position` of the file on that begin before `stop`, at most a batch of them.
+
+        Returns:
+            How many rows, how many records they are of, where the next record begins, and the columns, less `file`.
+            No step forward: what lies there does not verify, or is longer than the window.
+        """
+        window, info = self._window, self._info
+        rows = Rows(self._names, self._expected, self._room, with_spans=self._parts is not None)
+        start, records = position, 0
+        while position < min(stop, start + _BYTES):
+            bound = self._parts is not None and rows.count > 0  # to the window that holds the rows' parts
+            if not window.holds(reader, position) and (bound or not window.move(reader, position, stop)):
+                break
+            at = window.first + position - window.begin
+            why, after, rows.count = scan_columns(
+                window.data,
+                (at, at + stop - position, at + window.end - position),
+                reader.size - position,
+                base_offset + position,
+                self._known.arrays,
+                self._limits,
+                _SECONDS,
+                rows.columns,
+                rows.texts,
+                rows.count,
+                rows.most,
+                info,
+            )
+            position += after - at
+            records += int(info[5])
+            if why == TOPIC:
+                self._known.add(window.data[info[0] : info[0] + info[1]].tobytes())
+            elif why == LEFT:
+                if not self._add_left(rows):
+                    break
+                position += int(info[4])
+                records += 1
+            elif why == FULL or (self._parts is not None and rows.count):
+                break
+            elif position < stop and not window.move(reader, position, stop):
+                window.drop()
+                break
+        if not rows.count:
+            return 0, records, position, {}
+        # The next batch gets as much memory as this one needed, and what it may need more.
+        self._expected = min(2 * rows.count, self._most)
+        self._room = {name: rows.used(name) * self._expected // rows.count for name in TEXTS}
+        columns = rows.take(self._topics.array())
+        if self._parts is not None:
+            spans = rows.spans[:, : rows.count]
+            columns |= self._parts.columns(window.data, spans, rows.field("body_crc"))
+        return rows.count, records, position, columns
+
+    def _add_left(self, rows: Rows) -> bool:
+        """Completes the row that the compiled loop left; whether there was room for its texts."""
+        at, length, number, timestamp = self._info[:4].tolist()
+        pairs = parse_properties(self._window.data[at : at + length].tobytes())
+        return rows.add_texts(pairs, tags_code(self._known[number], pairs, timestamp))
+
+    def drop(self) -> None:
+        """Lets go of the file: it is closed next."""
+        self._window.drop()

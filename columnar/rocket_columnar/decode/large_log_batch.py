@@ -1,0 +1,135 @@
+"""The memory of one batch of a log scan: columns that the compiled loop fills, as Arrow arrays once they are full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from rocket_columnar import arrow
+from rocket_columnar.kernels import SLACK
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    from rocket_columnar.arrow import Array, Columns
+
+__all__ = ["TEXTS", "Rows"]
+
+_LOW: Final = 0xFFFFFFFF
+_LONGS: Final = {
+    "queue_offset": (20, -1),
+    "phy_offset": (28, -1),
+    "born_timestamp": (40, -1),
+    "store_timestamp": (56, -1),
+    "prepared_transaction_offset": (76, -1),
+    "body_crc": (4, _LOW),  # the lower half of the eight bytes there
+}
+"""Columns of 64 bits: where eight bytes of them lie in a record with IPv4 hosts, and which bits of those they are."""
+
+_INTS: Final = {"size": 0, "queue_id": 12, "flag": 16, "sys_flag": 36, "reconsume_times": 72}
+"""Columns of 32 bits, and where they lie in such a record."""
+
+TEXTS: Final = {"keys": b"KEYS", "uniq_key": b"UNIQ_KEY", "tags": b"TAGS"}
+"""Columns of text, and the names of their properties."""
+
+_SPANS: Final = 6
+_LONGEST: Final = 3 * 0x7FFF  # bytes of a text: each malformed byte becomes three
+
+
+def _memory(count: int, kind: DTypeLike) -> NDArray[Any]:
+    """Memory of Arrow's pool, which gives it again once a batch is let go."""
+    dtype = np.dtype(kind)
+    return np.frombuffer(memoryview(pa.allocate_buffer(count * dtype.itemsize)), dtype)
+
+
+class Rows:
+    """Room for so many rows of the columns named.
+
+    Attributes:
+        count: rows that are filled.
+        most: rows that there is room for.
+        spans: the places of each record's parts in the window.
+        columns: for the compiled loop: where fields lie, and their columns.
+        texts: for the compiled loop: bytes, offsets and validity of each text column.
+    """
+
+    def __init__(self, names: set[str], rows: int, room: dict[str, int], *, with_spans: bool) -> None:
+        self.count = 0
+        self.most = rows
+        self._names = names
+        self._longs = [name for name in _LONGS if name in names]
+        self._ints = [name for name in _INTS if name in names]
+        self._columns64 = _memory(len(self._longs) * rows, np.int64).reshape(-1, rows)
+        self._columns32 = _memory(len(self._ints) * rows, np.int32).reshape(-1, rows)
+        self._topics = _memory(rows if "topic" in names else 0, np.int32)
+        self._codes = _memory(rows if "tags_code" in names else 0, np.int64)
+        self.spans = np.empty((_SPANS, rows if with_spans else 0), np.int32)
+        self._texts: dict[str, tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.bool_]]] = {}
+        for name in TEXTS:
+            wanted = rows if name in names else 0
+            data = _memory((room[name] + _LONGEST if wanted else 0) + SLACK, np.uint8)
+            offsets = _memory(wanted + 1, np.int32)
+            offsets[0] = 0
+            self._texts[name] = data, offsets, np.empty(wanted, np.bool_)
+        self._unknown: list[int] = []
+        self.columns = (
+            np.array([_LONGS[name][0] for name in self._longs], np.int64),
+            np.array([_LONGS[name][1] for name in self._longs], np.int64),
+            np.array([_INTS[name] for name in self._ints], np.int64),
+            self._columns64,
+            self._columns32,
+            self._topics,
+            self._codes,
+            self.spans,
+        )
+        self.texts = tuple(array for text in self._texts.values() for array in text)
+
+    def add_texts(self, pairs: dict[bytes, bytes], code: int | None) -> bool:
+        """Completes a row that the compiled loop left; whether there was room."""
+        row = self.count
+        for name, raw in TEXTS.items():
+            data, offsets, valid = self._texts[name]
+            if len(valid):
+                value = pairs.get(raw, b"")
+                begin, end = int(offsets[row]), int(offsets[row]) + len(value)
+                if end + SLACK > len(data):
+                    return False
+                data[begin:end] = np.frombuffer(value, np.uint8)
+                offsets[row + 1], valid[row] = end, bool(value)
+        if len(self._codes):
+            self._codes[row] = code or 0
+            if code is None:
+                self._unknown.append(row)
+        self.count += 1
+        return True
+
+    def field(self, name: str) -> NDArray[np.int64]:
+        """A column of 64 bits, none where it is not wanted."""
+        places = [place for place, known in enumerate(self._longs) if known == name]
+        return self._columns64[places, : self.count].reshape(-1)
+
+    def used(self, name: str) -> int:
+        """Bytes of text in a column."""
+        return int(self._texts[name][1][self.count]) if name in self._names else 0
+
+    def take(self, topics: Array) -> Columns:
+        """The columns, `topics` being the names of their numbers."""
+        count = self.count
+        columns: Columns = {}
+        for names, block in ((self._longs, self._columns64), (self._ints, self._columns32)):
+            for name, values in zip(names, block, strict=True):
+                columns[name] = arrow.integers(values[:count])
+        if "topic" in self._names:
+            columns["topic"] = arrow.dictionary(self._topics[:count], topics)
+        for name, (data, offsets, valid) in self._texts.items():
+            if name in self._names:
+                columns[name] = arrow.gathered(offsets[: count + 1], data, valid=valid[:count], text=True)
+        if "tags_code" in self._names:
+            known = None
+            if self._unknown:
+                known = np.ones(count, np.bool_)
+                known[self._unknown] = False
+            columns["tags_code"] = arrow.integers(self._codes[:count], known)
+        return columns

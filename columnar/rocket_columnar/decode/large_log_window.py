@@ -1,0 +1,77 @@
+"""The part of a file that a scan looks at: read piece after piece into memory that is used again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocket_columnar.kernels import SLACK
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    from rocket_columnar.store import Reader
+
+__all__ = ["Window"]
+
+
+class Window:
+    """Bytes of a file in a row, from `begin` up to `end`; their first one is at `first` of `data`.
+
+    What is left of one piece is put before the next one, so that no byte is read twice and a record that begins in one
+    ends in the other. With a `pool`, the next piece is read while this one is looked at.
+    """
+
+    def __init__(self, piece: int, pool: ThreadPoolExecutor | None = None) -> None:
+        """A window of pieces of so many bytes."""
+        self._piece = piece
+        self._pool = pool
+        self.data = np.empty(2 * piece + SLACK, np.uint8)
+        self._spare = np.empty(2 * piece + SLACK if pool is not None else 0, np.uint8)
+        self._ahead: Future[None] | None = None
+        self._reader: Reader | None = None
+        self.first = 0
+        self.begin = 0
+        self.end = 0
+
+    def move(self, reader: Reader, position: int, stop: int) -> bool:
+        """Makes the window begin at `position` and hold more behind it than it did; whether there was more.
+
+        What begins at `stop` or behind it is not wanted. Of another file, or at another place, everything is read.
+        """
+        if reader is not self._reader or not self.begin <= position <= self.end:
+            self.drop()
+            self._reader, self.begin, self.end = reader, position, position
+        elif (
+            self.end == reader.size
+            or self.end - position > self._piece
+            or (position == self.begin < self.end)
+        ):
+            return False
+        left = self.end - position
+        kept = self.data[self.first + position - self.begin :][:left]
+        length = min(self._piece, reader.size - self.end)
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            ahead.result()
+            self.data, self._spare = self._spare, self.data
+        else:
+            kept = kept.copy()
+            reader.read_into(self.end, self.data[self._piece :][:length])
+        self.data[self._piece - left : self._piece] = kept
+        self.first, self.begin, self.end = self._piece - left, position, self.end + length
+        if self._pool is not None and self.end < min(stop, reader.size):
+            room = self._spare[self._piece :][: min(self._piece, reader.size - self.end)]
+            self._ahead = self._pool.submit(reader.read_into, self.end, room)
+        return True
+
+    def holds(self, reader: Reader, position: int) -> bool:
+        """Whether it holds that byte of the file."""
+        return reader is self._reader and self.begin <= position < self.end
+
+    def drop(self) -> None:
+        """Forgets what it holds, and waits for what is read ahead; what goes wrong with that does not matter."""
+        if self._ahead is not None:
+            self._ahead.exception()
+        self._ahead = self._reader = None

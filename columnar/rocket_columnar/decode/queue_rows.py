@@ -1,0 +1,175 @@
+"""Consume queues, their ext files and the checkpoint to rows."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rocket_spec.errors import MalformedError
+from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE, EXT_UNIT, PRE_BLANK_SIZE, QUEUE_UNIT
+
+from rocket_columnar import arrow
+from rocket_columnar.formats import UNIT_DTYPE, to_i64
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_columnar.arrow import Columns
+    from rocket_columnar.decode.filters import Skip, Where
+    from rocket_columnar.store import Reader
+
+__all__ = ["checkpoint_columns", "ext_columns", "queue_columns"]
+
+_EXT: Final = struct.Struct(EXT_UNIT.struct_format)
+_CHUNK: Final = 1 << 16  # units read at once where the end is looked for
+_WINDOW: Final = 1 << 20
+_LONG_MIN: Final = -(1 << 63)
+
+
+def _units(reader: Reader, *, every: bool) -> int:
+    """How many units of the file are shown: up to the last valid one; with `every`, to the last not all zero.
+
+    Valid is what 4.9.3's recover takes: offset >= 0 and size > 0 (ConsumeQueue.recover 106-122).
+    """
+    last = reader.last_nonzero(0, reader.size)
+    end = 0 if last is None else last // QUEUE_UNIT.size + 1
+    while end and not every:
+        start = max(0, end - _CHUNK)
+        units = reader.read(start * QUEUE_UNIT.size, (end - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+        valid = np.flatnonzero((units["phy_offset"] >= 0) & (units["size"] > 0))
+        if valid.size:
+            return start + int(valid[-1]) + 1
+        end = start
+    return end
+
+
+def queue_columns(
+    reader: Reader,
+    base_offset: int,
+    names: set[str],
+    batch_rows: int,
+    *,
+    all_entries: bool = False,
+    where: Where | None = None,
+    skip: Skip | None = None,
+) -> Iterator[tuple[int, Columns]]:
+    """The rows of `consume_queue`, less topic, queue number and file: units up to the file's last valid one.
+
+    What lies behind it was never written, or was cut off. Units before it are shown as they lie, the invalid
+    ones of a damaged file too, so that a row's place follows from its logical offset. `all_entries` goes on
+    to the last unit that is not all zeros.
+
+    Raises:
+        MalformedError: the file is empty, or no whole number of units (CQ-FILE-1).
+    """
+    if not reader.size or reader.size % QUEUE_UNIT.size:
+        raise MalformedError(
+            file=reader.name,
+            offset=reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size if reader.size else None,
+            found=f"{reader.size % QUEUE_UNIT.size} trailing bytes" if reader.size else "an empty file",
+            expected=f"units of {QUEUE_UNIT.size} bytes",
+            clause="CQ-FILE-1",
+        )
+    count = _units(reader, every=all_entries)
+    passed = skip.of(count) if skip is not None and where is None else 0
+    for start in range(passed, count, batch_rows):
+        stop = min(start + batch_rows, count)
+        units = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+        first = base_offset // QUEUE_UNIT.size
+        numbers = np.arange(first + start, first + stop, dtype=np.int64)
+        keep = None if where is None else where.rows(phy_offsets=units["phy_offset"])
+        if keep is not None:
+            units, numbers = units[keep], numbers[keep]
+        columns: Columns = {}
+        if "logical_offset" in names:
+            columns["logical_offset"] = arrow.integers(numbers)
+        for name, kind in (("phy_offset", np.int64), ("size", np.int32), ("tags_code", np.int64)):
+            if name in names:
+                columns[name] = arrow.integers(units[name].astype(kind))
+        if "pre_blank" in names:
+            blank = (units["phy_offset"] == 0) & (units["size"] == PRE_BLANK_SIZE) & (units["tags_code"] == 0)
+            columns["pre_blank"] = arrow.booleans(blank)
+        if len(units):
+            yield len(units), columns
+
+
+def ext_columns(
+    reader: Reader, base_offset: int, batch_rows: int, *, where: Where | None = None
+) -> Iterator[tuple[int, Columns]]:
+    """The rows of `consume_queue_ext`, less topic, queue number and file: units up to an end mark or a zero.
+
+    `address` is the unit's offset in the ext queue + Long.MIN_VALUE, as a consume-queue unit's tags code holds
+    it (CQ-EXT-2). A restart that cuts units off clears nothing, so that units written later may end within an old
+    one: behind a unit, bytes whose lengths do not add up are the end, too.
+
+    Raises:
+        MalformedError: a first unit whose lengths do not add up or lead outside the file (CQ-EXT-1).
+    """
+    if not reader.size:
+        raise MalformedError(file=reader.name, found="an empty file", expected="ext units", clause="CQ-EXT-1")
+    rows: list[tuple[int, int, int, int, bytes]] = []
+    position, window, begin = 0, b"", 0
+    while position + 2 <= reader.size:
+        if position + 0x7FFF > begin + len(window) < reader.size:
+            begin, window = position, reader.read(position, min(_WINDOW, reader.size - position)).tobytes()
+        at = position - begin
+        size = int.from_bytes(window[at : at + 2], signed=True)
+        if size < 1:
+            break
+        wrong = _misfit(reader, position, window[at : at + _EXT.size])
+        if wrong is not None:
+            if position:
+                break
+            raise wrong
+        _, tags_code, store_timestamp, _ = _EXT.unpack_from(window, at)
+        if where is None or where.times is None or where.times[0] <= store_timestamp <= where.times[1]:
+            address = to_i64(base_offset + position + _LONG_MIN)
+            rows.append((address, size, tags_code, store_timestamp, window[at + _EXT.size : at + size]))
+        position += size
+        if len(rows) >= batch_rows:
+            yield len(rows), _ext_columns(rows)
+            rows = []
+    if rows:
+        yield len(rows), _ext_columns(rows)
+
+
+def _misfit(reader: Reader, position: int, head: bytes) -> MalformedError | None:
+    """What is wrong with an ext unit's lengths, if anything is."""
+    size, left = int.from_bytes(head[:2], signed=True), reader.size - position
+    if size < _EXT.size or size > left:
+        found, expected = f"a unit of {size} bytes", f"{_EXT.size} .. {min(0x7FFF, left)} bytes"
+    else:
+        bit_map = int.from_bytes(head[-2:], signed=True)
+        if max(bit_map, 0) == size - _EXT.size:
+            return None
+        position += _EXT.size - 2
+        found, expected = f"a bit map of {bit_map} bytes", f"{size - _EXT.size}, in a unit of {size}"
+    return MalformedError(
+        file=reader.name, offset=position, found=found, expected=expected, clause="CQ-EXT-1"
+    )
+
+
+def _ext_columns(rows: list[tuple[int, int, int, int, bytes]]) -> Columns:
+    address, size, tags_code, store_timestamp, bit_map = zip(*rows, strict=True)
+    return {
+        "address": arrow.integers(np.array(address, np.int64)),
+        "size": arrow.integers(np.array(size, np.int16)),
+        "tags_code": arrow.integers(np.array(tags_code, np.int64)),
+        "store_timestamp": arrow.integers(np.array(store_timestamp, np.int64)),
+        "bit_map": arrow.binaries(bit_map),
+    }
+
+
+def checkpoint_columns(reader: Reader) -> Columns:
+    """The one row of `checkpoint`, less `file`: three times in ms (CKP-1); MalformedError below 4096 bytes."""
+    if reader.size < CHECKPOINT_SIZE:
+        raise MalformedError(
+            file=reader.name,
+            found=f"{reader.size:,} bytes" if reader.size else "an empty file",
+            expected=f"at least {CHECKPOINT_SIZE:,}",
+            clause="CKP-2",
+        )
+    times = struct.unpack(CHECKPOINT.struct_format, reader.read(0, CHECKPOINT.size).tobytes())
+    names = [field.name for field in CHECKPOINT.fixed]
+    return {name: arrow.integers(np.array([time], np.int64)) for name, time in zip(names, times, strict=True)}

@@ -1,0 +1,232 @@
+"""Record batches to files and streams: JSON Lines, CSV, Parquet and Arrow."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
+
+import pyarrow as pa
+from rocket_spec.errors import UsageError
+
+from rocket_columnar.decode.text_formats import csv_bytes, csv_header, jsonl_bytes
+from rocket_columnar.store import protected_directories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from io import IOBase
+    from typing import BinaryIO
+
+__all__ = ["FORMATS", "parquet_options", "write", "write_stream"]
+
+Format = Literal["jsonl", "csv", "parquet", "arrow"]
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+"""What `write` can write; `write_stream` the first two of them."""
+
+
+_ENCODINGS: Final = {
+    # Numbers that rise, or stay near the one before.
+    **dict.fromkeys(
+        (
+            *("entry", "slot", "phy_offset", "time_diff", "store_timestamp", "born_timestamp"),
+            *("logical_offset", "queue_offset", "address"),
+        ),
+        "DELTA_BINARY_PACKED",
+    ),
+    # Nearly every value another one: a dictionary would only be built to be given up.
+    **dict.fromkeys(
+        ("key_hash", "prev_entry", "body", "body_crc", "bit_map", "properties.key_value.value"), "PLAIN"
+    ),
+    # The same, and neighbours begin alike.
+    **dict.fromkeys(("keys", "uniq_key"), "DELTA_BYTE_ARRAY"),
+}
+"""Of columns, where they are smaller or quicker than with a dictionary; all of them are read by Spark, too."""
+
+
+def parquet_options(schema: pa.Schema) -> dict[str, Any]:
+    """How `write` makes a Parquet file of a table, as arguments of `pyarrow.parquet.ParquetWriter`.
+
+    The encodings were chosen by measurement, column by column: see docs/engine.md.
+    """
+    leaves: list[str] = []
+    for field in schema:
+        pair = (f"{field.name}.key_value.key", f"{field.name}.key_value.value")
+        leaves += pair if pa.types.is_map(field.type) else [field.name]
+    return {
+        "compression": "zstd",
+        "use_dictionary": [leaf for leaf in leaves if leaf not in _ENCODINGS],
+        "column_encoding": {leaf: _ENCODINGS[leaf] for leaf in leaves if leaf in _ENCODINGS},
+    }
+
+
+class _Writer(Protocol):
+    """Takes the batches of one table."""
+
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    def close(self) -> None: ...
+
+    def abandon(self) -> None:
+        """Lets go of a file that will not be whole, without a word."""
+
+
+class _Text:
+    """JSON Lines or CSV."""
+
+    def __init__(self, stream: BinaryIO, fmt: Format, schema: pa.Schema, table: str | None = None) -> None:
+        self._stream = stream
+        self._table = table
+        self._is_csv = fmt == "csv"
+        if self._is_csv:
+            stream.write(csv_header(schema))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._stream.write(csv_bytes(batch) if self._is_csv else jsonl_bytes(batch, self._table))
+
+    def close(self) -> None:
+        self._stream.flush()
+
+    def abandon(self) -> None:
+        pass
+
+
+class _Arrow:
+    """An Arrow IPC file; the dictionaries of later batches may only add to the ones before."""
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+        options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
+        self._writer = pa.ipc.new_file(cast("IOBase", stream), schema, options=options)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def abandon(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
+
+
+class _Parquet:
+    """A Parquet file, compressed with zstd."""
+
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+        from pyarrow.parquet import ParquetWriter
+
+        self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def abandon(self) -> None:
+        with suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False  # or it would try again, and complain, when it is collected
+
+
+def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema) -> _Writer:
+    if fmt == "parquet":
+        return _Parquet(stream, schema)
+    if fmt == "arrow":
+        return _Arrow(stream, schema)
+    return _Text(stream, fmt, schema)
+
+
+def _check_format(fmt: str, formats: tuple[Format, ...]) -> Format:
+    for known in formats:
+        if fmt == known:
+            return known
+    raise UsageError(f"unknown format {fmt!r}; there are {', '.join(formats)}")
+
+
+def _check_directory(directory: Path, source: Path | None) -> None:
+    """Raises UsageError where `directory` lies in the store that `source` is read from."""
+    if source is None:
+        return
+    target = directory.resolve()
+    for kept in protected_directories(source):
+        if target.is_relative_to(kept):
+            raise UsageError(f"{directory}: lies in the store that is read, {kept}; choose another directory")
+
+
+def write(
+    batches: Iterable[tuple[str, pa.RecordBatch]],
+    directory: Path | str,
+    fmt: str,
+    *,
+    source: Path | str | None = None,
+) -> dict[str, Path]:
+    """Writes each table to `directory/TABLE.FORMAT`, under a temporary name until all are whole.
+
+    Args:
+        batches: as `decode` gives them.
+        directory: made where it is missing; files of these names in it are replaced.
+        fmt: one of `FORMATS`.
+        source: what the batches are read from; writing into that store is refused.
+
+    Returns:
+        The files by table, in the order of the tables.
+
+    Raises:
+        UsageError: an unknown format, or a directory in the store that is read.
+        OSError: a file cannot be written. No file of this call is left then.
+    """
+    directory = Path(directory)
+    form = _check_format(fmt, FORMATS)
+    _check_directory(directory, None if source is None else Path(source))
+    directory.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, Path] = {}
+    try:
+        with ExitStack() as stack:
+            writers: dict[str, _Writer] = {}
+            for table, batch in batches:
+                if table not in writers:
+                    part = directory / f".{table}.{form}.{os.getpid()}.part"
+                    parts[table] = part
+                    stream = stack.enter_context(part.open("wb"))
+                    writers[table] = _writer(stream, form, batch.schema)
+                    stack.callback(writers[table].abandon)
+                writers[table].write(batch)
+            for writer in writers.values():
+                writer.close()
+        files = {table: directory / f"{table}.{form}" for table in parts}
+        for table, part in parts.items():
+            part.replace(files[table])
+    except BaseException:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+        raise
+    return files
+
+
+def write_stream(
+    batches: Iterable[tuple[str, pa.RecordBatch]], stream: BinaryIO, fmt: str, *, name_tables: bool = False
+) -> None:
+    """Writes JSON Lines or CSV to `stream` as the batches come.
+
+    Args:
+        batches: as `decode` gives them; of one table where `fmt` is csv.
+        stream: takes bytes.
+        fmt: "jsonl" or "csv".
+        name_tables: begins each JSON object with `"table"`.
+
+    Raises:
+        UsageError: another format, or a second table in CSV.
+    """
+    form = _check_format(fmt, FORMATS[:2])
+    writers: dict[str, _Text] = {}
+    for table, batch in batches:
+        if table not in writers:
+            if form == "csv" and writers:
+                raise UsageError(
+                    f"csv holds one table, and there are {next(iter(writers))} and {table}; name one"
+                )
+            writers[table] = _Text(stream, form, batch.schema, table if name_tables else None)
+        writers[table].write(batch)
+        stream.flush()

@@ -1,0 +1,23 @@
+"""What a file contains: a byte, an index file, a summary, differences, digests."""
+
+from rocket_columnar.describe.byte_meaning import ByteMeaning, FieldValue, byte_at
+from rocket_columnar.describe.differences import Difference, diff
+from rocket_columnar.describe.digests import FileDigest, digest, store_digest
+from rocket_columnar.describe.file_summary import Facts, summarise
+from rocket_columnar.describe.index_occupancy import Occupancy, Oddity, occupancy
+
+__all__ = [
+    "ByteMeaning",
+    "Difference",
+    "Facts",
+    "FieldValue",
+    "FileDigest",
+    "Occupancy",
+    "Oddity",
+    "byte_at",
+    "diff",
+    "digest",
+    "occupancy",
+    "store_digest",
+    "summarise",
+]

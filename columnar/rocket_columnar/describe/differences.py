@@ -1,0 +1,343 @@
+"""Two files of one kind, field by field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, RECORD
+
+from rocket_columnar.decode import decode
+from rocket_columnar.index import GeometryGuess, resolve
+from rocket_columnar.store import find_files, open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+    from rocket_spec.layout import Geometry, Layout
+
+    from rocket_columnar.log import Gap
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["Difference", "diff"]
+
+_LONG_MIN: Final = -(1 << 63)
+_CHUNK: Final = 1 << 18
+_BYTES: Final = 1 << 22
+_TABLES: Final = {
+    "queue": ("consume_queue", "logical_offset"),
+    "ext": ("consume_queue_ext", "address"),
+    "log": ("commit_log", "phy_offset"),
+    "checkpoint": ("checkpoint", None),
+}
+"""The table of each kind but the index, and the column that tells where a row lies."""
+
+_DERIVED: Final = {
+    "entry": {"file", "slot", "store_timestamp"},
+    "header": {"file", "hash_slot_num", "index_num"},
+    "unit": {"file", "topic", "queue_id", "pre_blank"},
+    "record": {"file", "crc_ok", "keys", "uniq_key", "tags", "tags_code"},
+}
+"""Columns that no field of their own stands for."""
+_LAYOUTS: Final[dict[str, Layout]] = {
+    "header": INDEX_HEADER,
+    "entry": INDEX_ENTRY,
+    "unit": QUEUE_UNIT,
+    "record": RECORD,
+    "checkpoint": CHECKPOINT,
+}
+_ABSENT: Final = "absent"
+_BORN_V6, _STORE_V6 = 16, 32  # sys_flag: a host of 20 bytes (LOG-REC-2)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field that differs.
+
+    Attributes:
+        part: "size", "header", "slot", "entry", "unit", "record" or "checkpoint"; "byte" where only
+            bytes differ that no field takes in: the first of them.
+        number: which slot or entry, or the logical offset, address or physical offset; None where there is one only.
+        field: name of the column.
+        offset: byte in the first file, or where the row begins in the one that has it; None where the field's place varies.
+        first: value in the first file; None where it lacks the row.
+        second: value in the second file.
+    """
+
+    part: str
+    number: int | None
+    field: str
+    offset: int | None
+    first: Any
+    second: Any
+
+
+def diff(
+    first: Path | str,
+    second: Path | str,
+    *,
+    kind: str | None = None,
+    geometry: Geometry | None = None,
+) -> Iterator[Difference]:
+    """The fields in which two files differ, in file order; topic, queue and file's name come from the path and do not count.
+
+    Args:
+        first: a file.
+        second: another.
+        kind: takes both as this kind; else it is told by path and bytes.
+        geometry: of two index files; else it is inferred of both together.
+
+    Raises:
+        UsageError: a directory, files of different kinds, or a geometry that cannot be told.
+        MalformedError: bytes that cannot be decoded.
+        OSError: a file cannot be read.
+    """
+    pair = _pair(Path(first), Path(second), kind)
+    if pair[0].kind != pair[1].kind:
+        raise UsageError(f"{first} is of kind {pair[0].kind}, {second} of kind {pair[1].kind}")
+    return _differences(pair, _geometry(pair, geometry) if pair[0].kind == "index" else None)
+
+
+def _geometry(pair: tuple[StoreFile, StoreFile], given: Geometry | None) -> Geometry:
+    """The geometry of both, or where one is damaged, or does not tell it, of the other."""
+    tries: list[Sequence[StoreFile]] = [pair, pair[:1], pair[1:]]
+    first: FormatError | UsageError | None = None
+    for files in tries:
+        try:
+            return resolve(files, given).geometry
+        except (MalformedError, UsageError) as error:
+            first = first or error
+    assert first is not None  # noqa: S101 - none of them returned
+    raise first
+
+
+def _pair(first: Path, second: Path, kind: str | None) -> tuple[StoreFile, StoreFile]:
+    """Both files; where only one tells its kind, the other is taken as the same."""
+    found: list[StoreFile | UsageError] = []
+    for path in (first, second):
+        try:
+            found.append(_one(path, kind))
+        except UsageError as error:
+            found.append(error)
+    kinds = [file.kind for file in found if not isinstance(file, UsageError)]
+    one, other = (
+        _one(path, kinds[0] if kinds and isinstance(file, UsageError) else kind)
+        for path, file in zip((first, second), found, strict=True)
+    )
+    return one, other
+
+
+def _one(path: Path, kind: str | None) -> StoreFile:
+    if path.is_dir():
+        raise UsageError(f"{path}: a directory; diff takes two files (of directories, compare the digests)")
+    (file,) = find_files(path, kind)
+    return file
+
+
+def _differences(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -> Iterator[Difference]:
+    """The fields; where none differs and the bytes do, the first byte that does."""
+    same = True
+    for difference in _fields(pair, geometry):
+        same = False
+        yield difference
+    if same:
+        yield from _first_byte(pair)
+
+
+def _first_byte(pair: tuple[StoreFile, StoreFile]) -> Iterator[Difference]:
+    with open_reader(pair[0].path) as one, open_reader(pair[1].path) as other:
+        for start in range(0, min(one.size, other.size), _BYTES):
+            count = min(_BYTES, one.size - start, other.size - start)
+            first, second = (reader.read(start, count) for reader in (one, other))
+            places = np.flatnonzero(first != second)
+            if places.size:
+                at = int(places[0])
+                yield Difference("byte", None, "byte", start + at, int(first[at]), int(second[at]))
+                return
+
+
+def _fields(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -> Iterator[Difference]:
+    sizes = [file.path.stat().st_size for file in pair]
+    if sizes[0] != sizes[1]:
+        yield Difference("size", None, "size", None, *sizes)
+    if geometry is not None:
+        yield from _rows(pair, "index_headers", "header", None, geometry)
+        yield from _slots(pair, geometry)
+        yield from _rows(pair, "index_entries", "entry", "entry", geometry)
+    else:
+        table, key = _TABLES[pair[0].kind]
+        part = {"queue": "unit", "ext": "unit", "log": "record"}.get(pair[0].kind, "checkpoint")
+        yield from _rows(pair, table, part, key, None)
+
+
+def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Difference]:
+    with open_reader(pair[0].path) as one, open_reader(pair[1].path) as other:
+        for start in range(0, geometry.hash_slot_num, _CHUNK):
+            count = min(_CHUNK, geometry.hash_slot_num - start)
+            offset = INDEX_HEADER.size + INDEX_SLOT.size * start
+            first, second = (
+                reader.read(offset, count * INDEX_SLOT.size).view(">i4") for reader in (one, other)
+            )
+            for number in np.flatnonzero(first != second).tolist():
+                yield Difference(
+                    "slot",
+                    start + number,
+                    "entry",
+                    offset + INDEX_SLOT.size * number,
+                    int(first[number]),
+                    int(second[number]),
+                )
+
+
+def _batches(file: StoreFile, table: str, geometry: Geometry | None) -> Iterator[pa.RecordBatch]:
+    def passed(_: Gap) -> None:
+        """What does not verify has no fields."""
+
+    known = None if geometry is None else {file: GeometryGuess(geometry, "given", 1, "of the two files")}
+    for _, batch in decode([file], tables=[table], geometry=known, on_gap=passed):
+        if batch.num_rows:
+            yield batch
+
+
+class _Rows:
+    """The rows of a table, taken in pieces."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.batch: pa.RecordBatch | None = next(batches, None)
+
+    def take(self, count: int) -> pa.RecordBatch:
+        """The next `count` rows, no more than are left of the batch."""
+        batch = self.batch
+        if batch is None:
+            raise ValueError("no rows are left")
+        self.batch = batch.slice(count) if count < batch.num_rows else next(self._batches, None)
+        return batch.slice(0, count)
+
+    def take_below(self, key: str, limit: int) -> pa.RecordBatch:
+        """The next rows whose key is below `limit`."""
+        keys: list[Any] = self.batch.column(key).to_pylist() if self.batch is not None else []
+        return self.take(sum(value < limit for value in keys))
+
+
+def _rows(
+    pair: tuple[StoreFile, StoreFile], table: str, part: str, key: str | None, geometry: Geometry | None
+) -> Iterator[Difference]:
+    """Rows with the same key against each other; rows of one file only as a whole."""
+    one, other = (_Rows(_batches(file, table, geometry)) for file in pair)
+    base = pair[0].base_offset
+    while one.batch is not None and other.batch is not None:
+        if key is not None:
+            first, second = _number(one.batch, key), _number(other.batch, key)
+            if first < second:
+                yield from _alone(one.take_below(key, second), part, key, base, geometry, missing=1)
+                continue
+            if second < first:
+                yield from _alone(other.take_below(key, first), part, key, base, geometry, missing=0)
+                continue
+        count = min(one.batch.num_rows, other.batch.num_rows)
+        if key is not None:
+            count = _same(one.batch.column(key), other.batch.column(key), count)
+        yield from _compared((one.take(count), other.take(count)), part, key, base, geometry)
+    for missing, rest in ((1, one), (0, other)):
+        while rest.batch is not None and key is not None:
+            yield from _alone(rest.take(rest.batch.num_rows), part, key, base, geometry, missing=missing)
+
+
+def _number(rows: pa.RecordBatch, key: str) -> int:
+    """The key of the first row."""
+    value: Any = rows.column(key)[0].as_py()
+    return int(value)
+
+
+def _same(first: Any, second: Any, count: int) -> int:
+    """How many keys from the front are equal."""
+    pairs = zip_longest(first.slice(0, count).to_pylist(), second.slice(0, count).to_pylist())
+    return next((number for number, (a, b) in enumerate(pairs) if a != b), count)
+
+
+def _alone(
+    rows: pa.RecordBatch, part: str, key: str, base: int, geometry: Geometry | None, *, missing: int
+) -> Iterator[Difference]:
+    """Rows that only one file has."""
+    for number in rows.column(key).to_pylist():
+        shown: list[Any] = ["there", "there"]
+        shown[missing] = _ABSENT
+        yield Difference(part, int(number or 0), part, _start(part, number, base, geometry), *shown)
+
+
+def _compared(
+    rows: tuple[pa.RecordBatch, pa.RecordBatch],
+    part: str,
+    key: str | None,
+    base: int,
+    geometry: Geometry | None,
+) -> Iterator[Difference]:
+    found: dict[int, list[str]] = {}
+    names = [
+        name for name in rows[0].schema.names if name not in _DERIVED.get(part, {"file"}) and name != key
+    ]
+    for name in names:
+        first, second = rows[0].column(name), rows[1].column(name)
+        if first.equals(second):
+            continue
+        cells = zip(first.to_pylist(), second.to_pylist(), strict=True)
+        for number in (number for number, (a, b) in enumerate(cells) if a != b):
+            found.setdefault(number, []).append(name)
+    for number in sorted(found):
+        at = None if key is None else rows[0].column(key)[number].as_py()
+        for name in found[number]:
+            first, second = (row.column(name)[number].as_py() for row in rows)
+            offset = _offset(part, at, name, base, geometry)
+            if part == "record" and offset is None and at is not None:
+                offset = _varying(rows[0], number, name, int(at) - base)
+            yield Difference(part, at, name, offset, first, second)
+
+
+def _start(part: str, number: int | None, base: int, geometry: Geometry | None) -> int | None:
+    """Byte of a file at which a row begins; of parts that there is one of the file's first."""
+    if number is None:
+        return 0
+    if part == "entry":
+        return None if geometry is None else geometry.entries_offset + INDEX_ENTRY.size * number
+    if part == "record":
+        return number - base
+    start = number - _LONG_MIN - base if number < _LONG_MIN >> 1 else number * QUEUE_UNIT.size - base
+    return start if start >= 0 else None
+
+
+def _varying(rows: pa.RecordBatch, number: int, field: str, start: int) -> int | None:
+    """Byte of a record's field that lies behind its hosts, body or topic; None for any other column."""
+    flags, body, topic = (rows.column(name)[number].as_py() for name in ("sys_flag", "body", "topic"))
+    born = start + RECORD.offset_of("born_timestamp") + 8
+    stored = born + (20 if flags & _BORN_V6 else 8)
+    behind = stored + 8 + (20 if flags & _STORE_V6 else 8)
+    name = behind + 16 + len(body or b"") + 1
+    return {
+        "born_host": born,
+        "store_timestamp": stored,
+        "store_host": stored + 8,
+        "reconsume_times": behind,
+        "prepared_transaction_offset": behind + 4,
+        "body": behind + 16,
+        "topic": name,
+        "properties": name + len((topic or "").encode()) + 2,
+    }.get(field)
+
+
+def _offset(part: str, number: int | None, field: str, base: int, geometry: Geometry | None) -> int | None:
+    """Byte of a field in its file, where it has a fixed place."""
+    layout = _LAYOUTS[part]
+    if part == "unit" and number is not None and number < _LONG_MIN >> 1:
+        layout = EXT_UNIT  # an ext unit, whose number is its address
+    start = _start(part, number, base, geometry)
+    field = "total_size" if (part, field) == ("record", "size") else field
+    try:
+        return None if start is None else start + layout.offset_of(field)
+    except KeyError:
+        return None

@@ -1,0 +1,200 @@
+"""One number for the content of a file and of a store: equal on replicas whose content is equal.
+
+Each file gives a SHA-256 over a canonical stream:
+
+- index: the 40 bytes of the header, then the 20 bytes of each entry 1 .. index_count - 1. Slots follow from these.
+- queue, ext: the units from the file's first to its last valid one, 20 bytes each; of an ext file, each unit.
+- log: the bytes of each record that verifies, without blanks and what lies behind them.
+- checkpoint: its three times; listed, but left out of the store's digest, as what depends on when a broker flushes.
+
+The store's digest is the SHA-256 over `kind NUL logical-name NUL digest LF` of its files, sorted. The logical name
+is `TOPIC/QUEUE_ID/BASE` of a queue's file, the base offset of a log's, and the place in the order of an index file,
+whose name is a clock time. Files without content are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT
+
+from rocket_columnar.arrow import values
+from rocket_columnar.decode import decode
+from rocket_columnar.index import resolve_each
+from rocket_columnar.store import find_files, is_gone, open_reader, while_there
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.log import Gap
+    from rocket_columnar.store import Reader, StoreFile
+
+__all__ = ["FileDigest", "digest", "store_digest"]
+
+_CHUNK: Final = 1 << 22
+_EMPTY: Final = hashlib.sha256().hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class FileDigest:
+    """The digest of one file.
+
+    Attributes:
+        path: its name relative to the store.
+        kind: its kind.
+        logical_name: what it is called in the store's digest, None where it is left out of it.
+        digest: SHA-256 of its content in hexadecimal digits.
+    """
+
+    path: str
+    kind: str
+    logical_name: str | None
+    digest: str
+
+
+def digest(
+    store: Path | str,
+    *,
+    geometry: Geometry | None = None,
+    on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+) -> Iterator[FileDigest]:
+    """The digest of each file of a store, or of the one file at `store`.
+
+    Args:
+        store: the directory of a store, one of its directories, or a file.
+        geometry: of the index files; else it is inferred.
+        on_skip: called with the name of what is left out, and the reason, as by `find_files`.
+
+    Raises:
+        UsageError: nothing found, or a geometry that cannot be told.
+        MalformedError: a file that cannot be decoded, or a log with gaps.
+        OSError: a file cannot be read.
+    """
+    files = find_files(Path(store), on_skip=on_skip)
+    guesses = while_there(files, lambda some: _geometries(some, geometry))
+    geometries = {file: guess.geometry for file, guess in guesses.items()}
+    order = 0
+    for file in files:
+        try:
+            if file.kind == "index":
+                number, name = _index(file, geometries.get(file)), str(order)
+                order += 1
+            else:
+                number, name = _STREAMS[file.kind](file), _name(file)
+        except FileNotFoundError:
+            if len(files) == 1 or not is_gone(file):
+                raise
+            continue  # deleted since it was listed
+        known = number != _EMPTY and file.kind != "checkpoint"
+        yield FileDigest(file.name, file.kind, name if known else None, number)
+
+
+def store_digest(files: list[FileDigest]) -> str:
+    """The digest of a store from those of its files."""
+    lines = sorted(
+        f"{file.kind}\0{file.logical_name}\0{file.digest}\n"
+        for file in files
+        if file.logical_name is not None
+    )
+    return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _geometries(files: Sequence[StoreFile], given: Geometry | None) -> dict[StoreFile, Any]:
+    try:
+        return dict(resolve_each(files, given))
+    except UsageError:
+        if given is not None or any(_count(file) > 1 for file in files if file.kind == "index"):
+            raise
+        return {}  # no entries: the header is all there is
+
+
+def _count(file: StoreFile) -> int:
+    with open_reader(file.path) as reader:
+        offset = INDEX_HEADER.offset_of("index_count")
+        return int.from_bytes(reader.read(offset, 4).tobytes(), signed=True)
+
+
+def _name(file: StoreFile) -> str:
+    if file.kind in ("queue", "ext"):
+        return f"{file.topic}/{file.queue_id}/{file.base_offset}"
+    return str(file.base_offset)
+
+
+def _add(reader: Reader, total: hashlib._Hash, begin: int, end: int) -> None:
+    for start in range(begin, end, _CHUNK):
+        total.update(reader.read(start, min(_CHUNK, end - start)).data)
+
+
+def _index(file: StoreFile, geometry: Geometry | None) -> str:
+    total = hashlib.sha256()
+    with open_reader(file.path) as reader:
+        _add(reader, total, 0, INDEX_HEADER.size)
+        if geometry is not None:
+            begin = geometry.entries_offset
+            count = min(_count(file), geometry.index_num)
+            if count > 1:
+                _add(reader, total, begin + INDEX_ENTRY.size, begin + count * INDEX_ENTRY.size)
+        elif not reader.read(0, INDEX_HEADER.size).any():
+            return _EMPTY
+    return total.hexdigest()
+
+
+def _queue(file: StoreFile) -> str:
+    total = hashlib.sha256()
+    columns = ["logical_offset"]
+    end = 0
+    for _, batch in decode([file], tables=["consume_queue"], columns=columns):
+        end += batch.num_rows
+    with open_reader(file.path) as reader:
+        _add(reader, total, 0, end * QUEUE_UNIT.size)
+    return total.hexdigest()
+
+
+def _ext(file: StoreFile) -> str:
+    total = hashlib.sha256()
+    with open_reader(file.path) as reader:
+        for _, batch in decode([file], tables=["consume_queue_ext"], columns=["address", "size"]):
+            address, size = (values(batch.column(name)).astype(np.int64) for name in ("address", "size"))
+            starts = address - (-(1 << 63)) - file.base_offset if address.size else address
+            for start, length in zip(starts.tolist(), size.tolist(), strict=True):
+                _add(reader, total, start, start + length)
+    return total.hexdigest()
+
+
+def _log(file: StoreFile) -> str:
+    total = hashlib.sha256()
+
+    def passed(_: Gap) -> None:
+        """What does not verify is no content; `audit` tells of it."""
+
+    with open_reader(file.path) as reader:
+        if not reader.size:
+            return _EMPTY
+        for _, batch in decode([file], tables=["commit_log"], columns=["phy_offset", "size"], on_gap=passed):
+            starts = values(batch.column("phy_offset")) - file.base_offset
+            ends = starts + values(batch.column("size"))
+            breaks = np.flatnonzero(starts[1:] != ends[:-1]) + 1
+            for part in np.split(np.arange(starts.size), breaks):
+                if part.size:
+                    _add(reader, total, int(starts[part[0]]), int(ends[part[-1]]))
+    return total.hexdigest()
+
+
+def _checkpoint(file: StoreFile) -> str:
+    with open_reader(file.path) as reader:
+        return hashlib.sha256(reader.read(0, min(reader.size, CHECKPOINT.size)).data).hexdigest()
+
+
+_STREAMS: Final[dict[str, Callable[[StoreFile], str]]] = {
+    "queue": _queue,
+    "ext": _ext,
+    "log": _log,
+    "checkpoint": _checkpoint,
+}

@@ -1,0 +1,142 @@
+"""What a consume-queue, ext, commit-log or checkpoint file holds, in a few facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import BLANK_MAGIC, QUEUE_UNIT
+
+from rocket_columnar.decode import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_columnar.log import Gap
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["Facts", "summarise"]
+
+Facts = dict[str, Any]
+"""Names to numbers, texts, lists and such dictionaries; times in ms, offsets in bytes unless named otherwise."""
+
+
+def summarise(file: StoreFile) -> Facts:
+    """Facts of one file: `size` in bytes, and what its kind has.
+
+    Raises:
+        UsageError: for an index file, which `occupancy` is for.
+        FormatError: bytes that cannot be decoded.
+        OSError: the file cannot be read.
+    """
+    if file.kind not in _KINDS:
+        raise UsageError(f"{file.path}: an index file")
+    return {"size": file.path.stat().st_size} | _KINDS[file.kind](file)
+
+
+def _ends(rows: Sequence[dict[str, Any]]) -> Facts:
+    return {"first": rows[0] if rows else None, "last": rows[-1] if rows else None}
+
+
+def _queue(file: StoreFile) -> Facts:
+    columns = ("logical_offset", "phy_offset", "size", "tags_code", "pre_blank")
+    pre_blank = invalid = written = 0
+    ends: list[Facts] = []
+    for _, batch in decode([file], tables=["consume_queue"], columns=columns):
+        rows = batch.to_pylist()
+        pre_blank += sum(row["pre_blank"] for row in rows)
+        invalid += sum(row["phy_offset"] < 0 or row["size"] <= 0 for row in rows)
+        written += len(rows)
+        real = [row for row in rows if not row["pre_blank"]]
+        ends = [*ends[:1], *real[-1:]] if ends else [*real[:1], *real[-1:]]
+    for row in ends:
+        row.pop("pre_blank", None)
+    first = file.base_offset // QUEUE_UNIT.size
+    return {
+        "topic": file.topic,
+        "queue_id": file.queue_id,
+        "base_offset": file.base_offset,
+        "units": file.path.stat().st_size // QUEUE_UNIT.size,
+        "written_units": written,
+        "pre_blank_units": pre_blank,
+        "invalid_units": invalid,
+        "begin_logical_offset": first + pre_blank,
+        "end_logical_offset": first + written,
+    } | _ends(ends)
+
+
+def _ext(file: StoreFile) -> Facts:
+    columns = ("address", "size", "tags_code", "store_timestamp")
+    rows: list[Facts] = []
+    units = used = 0
+    for _, batch in decode([file], tables=["consume_queue_ext"], columns=columns):
+        some = batch.to_pylist()
+        units += len(some)
+        used += sum(row["size"] for row in some)
+        rows = [*rows[:1], *some[-1:]] if rows else [*some[:1], *some[-1:]]
+    return {
+        "topic": file.topic,
+        "queue_id": file.queue_id,
+        "base_offset": file.base_offset,
+        "units": units,
+        "used_bytes": used,
+    } | _ends(rows)
+
+
+def _log(file: StoreFile) -> Facts:
+    topics: Counter[str] = Counter()
+    columns = ("phy_offset", "size", "topic", "store_timestamp", "crc_ok")
+    gaps: list[Gap] = []
+    records = bad_crc = 0
+    times: list[int] = []
+    ends: list[Facts] = []
+    for _, batch in decode([file], tables=["commit_log"], columns=columns, on_gap=gaps.append):
+        rows = batch.to_pylist()
+        if not rows:
+            continue
+        records += len(rows)
+        topics.update(row["topic"] for row in rows)
+        bad_crc += sum(not row["crc_ok"] for row in rows)
+        stored = [row["store_timestamp"] for row in rows]
+        times = [min([*times[:1], *stored]), max([*times[1:], *stored])]
+        ends = [*ends[:1], rows[-1]] if ends else [rows[0], rows[-1]]
+    size = file.path.stat().st_size
+    end = ends[-1]["phy_offset"] + ends[-1]["size"] - file.base_offset if ends else 0
+    return {
+        "base_offset": file.base_offset,
+        "records": records,
+        "bad_crc": bad_crc,
+        "gaps": [{"begin": gap.begin, "end": gap.end, "found": gap.found} for gap in gaps],
+        "used_bytes": end,
+        "blank_bytes": _blank(file, end),
+        "left_bytes": size - end,
+        "begin_timestamp": times[0] if times else None,
+        "end_timestamp": times[-1] if times else None,
+        "topics": dict(topics.most_common()),
+    } | _ends(ends)
+
+
+def _blank(file: StoreFile, end: int) -> int:
+    """Length of the blank that ends the file, 0 without one (LOG-BLANK-1)."""
+    size = file.path.stat().st_size
+    with file.path.open("rb") as stream:
+        stream.seek(end)
+        head = stream.read(8)
+    magic, length = int.from_bytes(head[4:], signed=True), int.from_bytes(head[:4], signed=True)
+    return length if len(head) == 8 and magic == BLANK_MAGIC and length == size - end else 0
+
+
+def _checkpoint(file: StoreFile) -> Facts:
+    ((_, batch),) = decode([file], tables=["checkpoint"])
+    (row,) = batch.to_pylist()
+    del row["file"]
+    return dict(row)
+
+
+_KINDS: Final[dict[str, Callable[[StoreFile], Facts]]] = {
+    "queue": _queue,
+    "ext": _ext,
+    "log": _log,
+    "checkpoint": _checkpoint,
+}

@@ -1,0 +1,228 @@
+"""How full an index file is: slots, entries, chain lengths, times, and what is odd about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
+
+from rocket_columnar.formats import ENTRY_DTYPE
+from rocket_columnar.index import Header, read_header
+from rocket_columnar.store import open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.store import Reader
+
+__all__ = ["Occupancy", "Oddity", "occupancy"]
+
+_AT_ONCE: Final = 1 << 20
+_BUCKETS: Final = 128
+_POINTS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something that a reader may stumble over; `clause` tells whether it is meant so."""
+
+    clause: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """What an index file holds.
+
+    Attributes:
+        header: as it lies in the file.
+        entries: number of entries, 1 .. index_count - 1, in the file.
+        capacity: how many fit: index_num - 1.
+        used_slots: slots that lead to an entry.
+        chains: (length, number of chains) by length, 1 and up, counted by the entries' hashes.
+        begin_timestamp: earliest time at which the index places an entry, ms; None without entries.
+        end_timestamp: latest such time, ms.
+        begin_phy_offset: lowest physical offset of an entry, bytes; None without entries.
+        end_phy_offset: highest, bytes.
+        slot_shares: share of used slots in each of up to 128 equal runs of slots.
+        times: up to 2000 pairs of entry number and the ms at which the index places it, in order.
+        oddities: what is worth knowing.
+    """
+
+    header: Header
+    entries: int
+    capacity: int
+    used_slots: int
+    chains: tuple[tuple[int, int], ...]
+    begin_timestamp: int | None
+    end_timestamp: int | None
+    begin_phy_offset: int | None
+    end_phy_offset: int | None
+    slot_shares: tuple[float, ...]
+    times: tuple[tuple[int, int], ...]
+    oddities: tuple[Oddity, ...]
+
+
+class _Entries:
+    """What one pass over the entries gathers."""
+
+    def __init__(self, geometry: Geometry, header: Header, count: int) -> None:
+        self.count = count
+        self.lengths = np.zeros(geometry.hash_slot_num, np.int32)
+        self.bounds: list[tuple[int, int, int, int]] = []
+        self.first_diff = 0
+        self.ends = [(0, 0)]
+        self.times: list[tuple[int, int]] = []
+        self.bad_previous = self.negative_diffs = self.negative_hashes = self.earlier = 0
+        self._slots = geometry.hash_slot_num
+        self._begin = np.int64(header.begin_timestamp)
+        self._last_time: np.int64 | None = None
+
+    def add(self, entries: NDArray[Any], first: int) -> None:
+        """Takes entries `first` and on into account."""
+        numbers = np.arange(first, first + len(entries))
+        hashes = entries["key_hash"].astype(np.int64)
+        good = hashes >= 0
+        self.negative_hashes += int(np.count_nonzero(~good))
+        np.add.at(self.lengths, hashes[good] % self._slots, 1)
+        previous = entries["prev_entry"].astype(np.int64)
+        self.bad_previous += int(np.count_nonzero((previous < 0) | (previous >= numbers)))
+        diffs = entries["time_diff"].astype(np.int64)
+        self.negative_diffs += int(np.count_nonzero(diffs < 0))
+        times = self._begin + diffs * 1000
+        before = times[:1] if self._last_time is None else self._last_time
+        self.earlier += int(np.count_nonzero(np.diff(times, prepend=before) < 0))
+        self._last_time = times[-1]
+        offsets = entries["phy_offset"].astype(np.int64)
+        self.bounds.append((int(times.min()), int(times.max()), int(offsets.min()), int(offsets.max())))
+        if first == 1:
+            self.first_diff = int(diffs[0])
+            self.ends = [(int(offsets[0]), int(offsets[-1]))]
+        else:
+            self.ends.append((int(offsets[0]), int(offsets[-1])))
+        shown = numbers % max(1, -(-self.count // _POINTS)) == 0
+        shown[0] |= first == 1
+        shown[-1] |= first + len(entries) > self.count
+        self.times += zip(numbers[shown].tolist(), times[shown].tolist(), strict=True)
+
+
+def occupancy(path: Path, geometry: Geometry) -> Occupancy:
+    """Reads an index file through, in bounded memory: 4 bytes a slot, and a million entries at a time.
+
+    Raises:
+        MalformedError: the file is shorter than the geometry makes it.
+        OSError: it cannot be read.
+    """
+    with open_reader(path) as reader:
+        header = read_header(reader)
+        count = max(min(header.index_count, geometry.index_num) - 1, 0)
+        gathered = _Entries(geometry, header, count)
+        for first in range(1, count + 1, _AT_ONCE):
+            gathered.add(_read_entries(reader, geometry, first, min(first + _AT_ONCE, count + 1)), first)
+        used, shares, strays, foreign = _slots(reader, geometry, count)
+        torn = _torn(reader, geometry, count)
+    lengths, chains = np.unique(gathered.lengths[gathered.lengths > 0], return_counts=True)
+    earliest, latest, lowest, highest = zip(*gathered.bounds, strict=True) if gathered.bounds else ((),) * 4
+    oddities = [*_of_header(header, geometry, gathered, used), *_of_entries(gathered, strays, foreign, torn)]
+    return Occupancy(
+        header=header,
+        entries=count,
+        capacity=max(geometry.index_num - 1, 0),
+        used_slots=used,
+        chains=tuple(zip(lengths.tolist(), chains.tolist(), strict=True)),
+        begin_timestamp=min(earliest, default=None),
+        end_timestamp=max(latest, default=None),
+        begin_phy_offset=min(lowest, default=None),
+        end_phy_offset=max(highest, default=None),
+        slot_shares=tuple(shares),
+        times=tuple(gathered.times),
+        oddities=tuple(oddities),
+    )
+
+
+def _read_entries(reader: Reader, geometry: Geometry, first: int, stop: int) -> NDArray[Any]:
+    offset = geometry.entries_offset + first * INDEX_ENTRY.size
+    return reader.read(offset, (stop - first) * INDEX_ENTRY.size).view(ENTRY_DTYPE)
+
+
+def _slots(reader: Reader, geometry: Geometry, count: int) -> tuple[int, list[float], int, int]:
+    """Used slots, their shares, and how many slots lead out of range or to an entry of another slot."""
+    raw = reader.read(INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
+    values = raw.view(">i4").astype(np.int32)
+    used = (values > 0) & (values <= count)
+    strays = int(np.count_nonzero((values != 0) & ~used))
+    buckets = min(_BUCKETS, geometry.hash_slot_num)
+    edges = np.linspace(0, geometry.hash_slot_num, buckets + 1).astype(np.int64)
+    shares = np.add.reduceat(used, edges[:-1], dtype=np.int64) / np.diff(edges)
+    foreign = 0
+    numbers, heads = np.flatnonzero(used), values[used]
+    order = np.argsort(heads, kind="stable")
+    numbers, heads = numbers[order], heads[order]
+    for first in range(1, count + 1, _AT_ONCE):
+        stop = min(first + _AT_ONCE, count + 1)
+        low, high = np.searchsorted(heads, [first, stop])
+        hashes = _read_entries(reader, geometry, first, stop)["key_hash"].astype(np.int64)
+        foreign += int(
+            np.count_nonzero(hashes[heads[low:high] - first] % geometry.hash_slot_num != numbers[low:high])
+        )
+    return int(np.count_nonzero(used)), shares.tolist(), strays, foreign
+
+
+def _torn(reader: Reader, geometry: Geometry, count: int) -> bool:
+    """Whether the entry behind the last one holds anything: a put that was cut off (IDX-PUT-11)."""
+    if count + 1 >= geometry.index_num:
+        return False
+    offset = geometry.entries_offset + (count + 1) * INDEX_ENTRY.size
+    return bool(reader.read(offset, INDEX_ENTRY.size).any())
+
+
+def _of_header(header: Header, geometry: Geometry, entries: _Entries, used: int) -> Iterator[Oddity]:
+    if header.index_count == 0:
+        yield Oddity("IDX-HDR-5", "the index count is 0: nothing was put, and nothing flushed")
+    if header.index_count < 0 or header.index_count > max(geometry.index_num, 1):
+        yield Oddity("IDX-HDR-5", f"the index count {header.index_count:,} is out of range")
+    if header.index_count >= geometry.index_num:
+        yield Oddity("IDX-FULL-1", "the file is full")
+    if header.end_timestamp < header.begin_timestamp:
+        yield Oddity("IDX-HDR-3", "the last put has an earlier store time than the first")
+    if entries.count and entries.first_diff > 0:
+        yield Oddity(
+            "IDX-PUT-8",
+            f"entry 1 is placed {entries.first_diff:,} s after the begin timestamp, as the first of a rolled file is",
+        )
+    ends = (entries.ends[0][0], entries.ends[-1][1])
+    if entries.count and ends[0] != header.begin_phy_offset:
+        text = f"entry 1 has physical offset {ends[0]:,}, the header's begin is {header.begin_phy_offset:,}"
+        yield Oddity("IDX-HDR-2", text)
+    if entries.count and ends[1] != header.end_phy_offset:
+        text = (
+            f"the last entry has physical offset {ends[1]:,}, the header's end is {header.end_phy_offset:,}"
+        )
+        yield Oddity("IDX-HDR-3", text)
+    if used != header.hash_slot_count:
+        text = f"{used:,} slots are used, the hash slot count is {header.hash_slot_count:,}"
+        yield Oddity("IDX-HDR-4", text)
+
+
+def _of_entries(entries: _Entries, strays: int, foreign: int, torn: bool) -> Iterator[Oddity]:  # noqa: FBT001
+    counted = (
+        (strays, "IDX-PUT-5", "slots whose number is no entry's"),
+        (foreign, "IDX-HASH-3", "slots that lead to an entry of another slot"),
+        (entries.negative_hashes, "IDX-HASH-1", "entries with a negative key hash"),
+        (entries.bad_previous, "IDX-PUT-6", "entries whose previous entry is not before them"),
+        (entries.negative_diffs, "IDX-SEL-5", "entries with a negative time diff, which ends a search"),
+        (entries.earlier, "IDX-SEL-7", "entries placed before the entry ahead of them"),
+    )
+    for number, clause, text in counted:
+        if number:
+            yield Oddity(clause, f"{text}: {number:,}")
+    if torn:
+        yield Oddity(
+            "IDX-PUT-11", "the entry behind the last one is not empty: a put was cut off, or is going on"
+        )

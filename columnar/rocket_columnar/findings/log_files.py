@@ -1,0 +1,89 @@
+"""Findings on the files of a commit log: their lengths and order, and gaps between records."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
+
+from rocket_columnar.findings.forms import Finding, finding
+from rocket_columnar.store import read_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_columnar.log import Gap
+    from rocket_columnar.store import StoreFile
+
+
+__all__ = ["check_log_files", "gap_finding"]
+
+_HEAD: Final = struct.Struct(">ii20xq")
+
+
+def check_log_files(
+    files: Sequence[StoreFile], sizes: Sequence[int], report: Callable[[Finding], None]
+) -> None:
+    """One length for all files, and each where the one before it ends."""
+    if not files:
+        return
+    usual, _ = Counter(sizes).most_common(1)[0]
+    if len(files) > 1 and len(set(sizes)) == len(sizes):
+        usual = _step(files) or usual
+    for file, size in zip(files, sizes, strict=True):
+        if size != usual:
+            report(
+                finding(
+                    "log.length",
+                    file.name,
+                    min(size, usual),
+                    f"found a file of {size:,} bytes, expected {usual:,} as its siblings have: a broker refuses to start",
+                    clause="LOG-FILE-1",
+                )
+            )
+    for before, file in pairwise(files):
+        end = before.base_offset + usual
+        if file.base_offset > end:
+            report(
+                finding(
+                    "log.gap",
+                    f"{file.name.rpartition('/')[0]}/{end:020}",
+                    None,
+                    f"no file holds physical offsets {end:,} to {file.base_offset:,}: "
+                    "their messages are lost, and a broker starts without complaint",
+                )
+            )
+
+
+def _step(files: Sequence[StoreFile]) -> int:
+    return min(after.base_offset - before.base_offset for before, after in pairwise(files))
+
+
+def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
+    """Names the reason by the bytes at which the gap begins."""
+    at = gap.begin - file.base_offset
+    head = read_at(file, max(at, 0), _HEAD.size)
+    length = int.from_bytes(head[:4], signed=True)
+    rest = read_at(file, at + length - 8, 8) if RECORD_FIXED_V4 <= length <= size - at else b""
+    where = f"physical offsets {gap.begin:,} to {gap.end:,}"
+    found = f"found {gap.found}, expected {gap.expected}; {where} hold no record that verifies"
+    _, magic, recorded = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
+    if tail and (not any(rest) and (magic in (0, MESSAGE_MAGIC)) and recorded in (0, gap.begin)):
+        return finding(
+            "log.torn",
+            file.name,
+            at,
+            f"{found}: the last write was cut off",
+            severity="note" if live else None,
+        )
+    lost = f"{found}: their messages are lost, and dispatch and recovery stop here"
+    if magic == BLANK_MAGIC:
+        return finding("log.length", file.name, at, lost, clause="LOG-BLANK-1")
+    if magic != MESSAGE_MAGIC and len(head) >= RECORD.offset_of("magic") + 4:
+        return finding("log.magic", file.name, at + RECORD.offset_of("magic"), lost)
+    if RECORD_FIXED_V4 <= length <= size - at and recorded != gap.begin:
+        return finding("log.position", file.name, at + RECORD.offset_of("phy_offset"), lost)
+    return finding("log.length", file.name, at, lost)

@@ -1,0 +1,26 @@
+"""The fixed layouts of index files and consume queues as NumPy dtypes, big-endian, from the layout tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
+
+if TYPE_CHECKING:
+    from rocket_spec.layout import Layout
+
+__all__ = ["ENTRY_DTYPE", "UNIT_DTYPE"]
+
+
+def _dtype(layout: Layout) -> np.dtype[np.void]:
+    return np.dtype(
+        [(field.name, f">{field.type.replace('32', '4').replace('64', '8')}") for field in layout.fields]
+    )
+
+
+ENTRY_DTYPE: Final = _dtype(INDEX_ENTRY)
+"""An index entry (IDX-ENT-1)."""
+
+UNIT_DTYPE: Final = _dtype(QUEUE_UNIT)
+"""A consume-queue unit (CQ-UNIT-1)."""

@@ -1,0 +1,196 @@
+"""Key hashes: Java's `String.hashCode`, made non-negative the way an index file does it.
+
+One key goes through plain Python. A batch becomes one run of UTF-16 code units and is hashed as
+polynomials: NumPy below a million keys, a compiled loop above.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from rocket_columnar.formats.java import string_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    _Units = NDArray[np.uint16] | NDArray[np.uint8]
+
+__all__ = ["COMPILED_FROM", "hash_key", "hash_keys", "index_key"]
+
+COMPILED_FROM: Final = 1_000_000
+"""Batch length from which compiled loops serve; below it their start-up would cost more than they save."""
+
+_LOOP_BELOW = 64  # units; longer keys are hashed by NumPy
+_UNITS_AT_ONCE = 1 << 22
+_MASK = 0xFFFFFFFF
+_SIGN = 0x80000000
+
+
+def index_key(topic: str, key: str) -> str:
+    """The string that the index hashes for a key of a topic (`IndexService.buildKey`)."""
+    return f"{topic}#{key}"
+
+
+def hash_key(key: str) -> int:
+    """Key hash of one index key, 0 .. 2^31-1.
+
+    Non-BMP characters count as two code units and lone surrogates as themselves; the one hash code
+    without a positive counterpart, -2^31, gives 0.
+
+    Source: IDX-HASH-1, IDX-HASH-2; `IndexFile.indexKeyHashMethod` 164-170.
+    """
+    if len(key) >= _LOOP_BELOW:
+        return int(_hash_units(*_units_of_list([key]), _NOTHING)[0])
+    units: bytes | memoryview
+    if key.isascii():
+        units = key.encode("ascii")
+    else:
+        units = memoryview(key.encode(_UTF16, "surrogatepass")).cast("H")
+    code = 0
+    for unit in units:
+        code = code * 31 + unit
+    code &= _MASK
+    if code < _SIGN:
+        return code
+    return (-code) & _MASK if code != _SIGN else 0
+
+
+def hash_keys(
+    keys: Sequence[str] | Any, topic: str | None = None, *, compiled: bool = False
+) -> NDArray[np.int32]:
+    """Key hashes of a list of index keys, or of a pyarrow string array or chunked array.
+
+    With a `topic` the keys are those of its messages, and the hashes those of `topic#key`, which is not made.
+    With `compiled` the compiled loops serve, however few the keys.
+
+    Raises:
+        ValueError: for an Arrow array that holds a null, or bytes that are not UTF-8.
+
+    Source: IDX-HASH-1, IDX-HASH-2.
+    """
+    codes = np.array([0 if topic is None else string_hash(index_key(topic, "")) & _MASK], np.uint32)
+    if isinstance(keys, (list, tuple)):
+        return _hash_units(*_units_of_list(keys), codes, compiled=compiled)
+    chunks: list[Any] = getattr(keys, "chunks", [keys])
+    hashes = [_hash_arrow(chunk, codes, compiled=compiled) for chunk in chunks]
+    return np.concatenate(hashes) if hashes else np.empty(0, np.int32)
+
+
+_UTF16 = "utf-16-le" if np.little_endian else "utf-16-be"
+
+
+def _units_of_list(keys: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """Code units of all keys in a row, and the bounds of each."""
+    units = np.frombuffer("".join(keys).encode(_UTF16, "surrogatepass"), np.uint16)
+    bounds = np.zeros(len(keys) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=bounds[1:])
+    if bounds[-1] != len(units):  # characters beyond the BMP
+        lengths = (len(key.encode(_UTF16, "surrogatepass")) // 2 for key in keys)
+        np.cumsum(np.fromiter(lengths, np.int64, len(keys)), out=bounds[1:])
+    return units, bounds
+
+
+def _hash_arrow(array: Any, codes: NDArray[np.uint32], *, compiled: bool) -> NDArray[np.int32]:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        if array.null_count:
+            raise ValueError("a null has no key hash")
+        hashes: NDArray[np.int32] = _hash_arrow(array.dictionary, codes, compiled=compiled)[
+            array.indices.to_numpy()
+        ]
+        return hashes
+    if array.null_count:
+        raise ValueError("a null has no key hash")
+    if not len(array):
+        return np.empty(0, np.int32)
+    if compiled or len(array) >= COMPILED_FROM:
+        return _hash_bytes(array, codes)
+    large = array.cast(pa.large_string())
+    _, offsets_buffer, data_buffer = large.buffers()
+    offsets = np.frombuffer(offsets_buffer, np.int64)[large.offset : large.offset + len(large) + 1]
+    data = np.frombuffer(data_buffer or b"", np.uint8)[offsets[0] : offsets[-1]]
+    bounds = offsets - offsets[0]
+    if not (data & 0x80).any():
+        return _hash_units(data, bounds, codes)
+    # a character takes one unit, counted at its lead byte, and two from U+10000 on (lead byte F0 and up)
+    per_byte = ((data & 0xC0) != 0x80).astype(np.int64) + (data >= 0xF0)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(per_byte)])
+    units = np.frombuffer(data.tobytes().decode("utf-8").encode(_UTF16), np.uint16)
+    return _hash_units(units, before[bounds], codes)
+
+
+def _hash_bytes(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """Hashes of a large Arrow array of strings or binaries, without a copy of it."""
+    import pyarrow as pa
+
+    from rocket_columnar import kernels
+
+    kind = array.type
+    if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):
+        array = array if pa.types.is_binary(kind) or pa.types.is_string(kind) else array.cast(pa.string())
+        bounds: NDArray[Any] = np.frombuffer(array.buffers()[1], np.int32)
+    else:
+        bounds = np.frombuffer(array.buffers()[1], np.int64)
+    data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
+    hashes = np.empty(len(array), np.int32)
+    bad = kernels.hash_utf8(data, bounds[array.offset :], codes, hashes)
+    if bad >= 0:
+        raise ValueError(f"key {bad:,} is not well-formed UTF-8")
+    return hashes
+
+
+_NOTHING = np.zeros(1, np.uint32)  # the hash code of what precedes a whole key
+
+
+def _hash_units(
+    units: _Units, bounds: NDArray[np.int64], codes: NDArray[np.uint32], *, compiled: bool = False
+) -> NDArray[np.int32]:
+    """Hashes of the strings whose units lie between neighbouring bounds, behind one with the code in `codes`."""
+    count = len(bounds) - 1
+    hashes = np.zeros(count, np.int32)
+    if compiled or count >= COMPILED_FROM:
+        from rocket_columnar import kernels
+
+        kernels.hash_units(units, bounds, codes, hashes)
+        return hashes
+    start = 0
+    while start < count:
+        stop = int(np.searchsorted(bounds, bounds[start] + _UNITS_AT_ONCE, side="right")) - 1
+        stop = min(max(stop, start + 1), count)
+        hashes[start:stop] = _polynomials(units, bounds[start : stop + 1], codes)
+        start = stop
+    return hashes
+
+
+def _polynomials(units: _Units, bounds: NDArray[np.int64], before: NDArray[np.uint32]) -> NDArray[np.int32]:
+    lengths = np.diff(bounds)
+    longest = int(lengths.max(initial=0))
+    codes = before * _powers(longest + 1)[lengths]
+    if longest:
+        first, last = int(bounds[0]), int(bounds[-1])
+        exponents = np.repeat(bounds[1:] - 1, lengths) - np.arange(first, last)
+        terms = units[first:last].astype(np.uint32) * _powers(longest)[exponents]
+        filled = lengths > 0
+        codes[filled] += np.add.reduceat(terms, bounds[:-1][filled] - first)
+    signed = codes.view(np.int32)
+    hashes: NDArray[np.int32] = np.abs(signed)
+    hashes[hashes < 0] = 0
+    return hashes
+
+
+def _powers(length: int) -> NDArray[np.uint32]:
+    """At least `length` powers of 31, mod 2^32."""
+    return _power_table(max(256, 1 << (length - 1).bit_length()))
+
+
+@cache
+def _power_table(length: int) -> NDArray[np.uint32]:
+    powers = np.full(length, 31, np.uint32)
+    powers[0] = 1
+    return np.multiply.accumulate(powers, dtype=np.uint32)

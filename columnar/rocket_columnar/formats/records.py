@@ -1,0 +1,170 @@
+"""One commit-log record: whether its lengths add up, and what a dispatch makes of its properties.
+
+Read beside `CommitLog.checkMessageAndReturnSize` 302-432 and `MessageDecoder.string2messageProperties` of 4.9.3.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from functools import lru_cache
+from mmap import mmap
+from typing import Final, NamedTuple
+
+from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+
+from rocket_columnar.formats.java import decode_utf8, parse_int, string_hash, to_i64
+
+__all__ = [
+    "DELAY_SECONDS",
+    "HEAD_SIZE",
+    "Bad",
+    "Buffer",
+    "Record",
+    "body_end",
+    "check_frame_head",
+    "clean_utf8",
+    "host_text",
+    "parse_properties",
+    "parse_record",
+    "tags_code",
+]
+
+_HOST_FLAGS: Final = 16 | 32
+_INT: Final = struct.Struct(">i")
+_HEAD: Final = struct.Struct(">ii20xq")
+_FIXED: Final = {
+    16 * born | 32 * store: struct.Struct(f">iiiiiqqiq{20 if born else 8}sq{20 if store else 8}siqi")
+    for born in (0, 1)
+    for store in (0, 1)
+}
+HEAD_SIZE: Final = max(layout.size for layout in _FIXED.values())
+"""Bytes that hold all fields before a record's body, whatever its hosts."""
+
+Buffer = bytes | mmap
+_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
+DELAY_SECONDS: Final = (
+    1,
+    5,
+    10,
+    30,
+    *(60 * minutes for minutes in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 30, 60, 120)),
+)
+"""The default delay levels, 1s to 2h (`MessageStoreConfig.messageDelayLevel`)."""
+
+
+class Record(NamedTuple):
+    """Where the parts of a whole record lie in its window, and its fixed fields in file order.
+
+    `fixed` is total_size, magic, body_crc, queue_id, flag, queue_offset, phy_offset, sys_flag, born_timestamp,
+    born_host, store_timestamp, store_host, reconsume_times, prepared_transaction_offset, body_length.
+    """
+
+    fixed: tuple[int, int, int, int, int, int, int, int, int, bytes, int, bytes, int, int, int]
+    body: int
+    topic: int
+    topic_length: int
+    properties: int
+    properties_length: int
+
+
+class Bad(NamedTuple):
+    """Why bytes are no record: what was found and expected, in words."""
+
+    found: str
+    expected: str
+
+
+def check_frame_head(head: Buffer, at: int, room: int, position: int) -> Bad | None:
+    """What is wrong with the first bytes of a frame `at` an offset of `head`, `room` bytes before the file's end.
+
+    `position` is the physical offset at which it lies. Java itself does not compare it with the recorded one;
+    a frame found elsewhere is a stale one, or bytes of a body that look like one.
+    """
+    total_size, magic, recorded = _HEAD.unpack_from(head, at)
+    if magic == MESSAGE_MAGIC and RECORD_FIXED_V4 <= total_size <= room and recorded == position:
+        return None
+    if magic == BLANK_MAGIC:
+        return Bad(f"a blank of {total_size:,} bytes", f"one of the {room:,} to the file's end")
+    if magic != MESSAGE_MAGIC:
+        return Bad(f"magic {magic & 0xFFFFFFFF:08x}", f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}")
+    if not RECORD_FIXED_V4 <= total_size <= room:
+        return Bad(f"a record of {total_size:,} bytes", f"{RECORD_FIXED_V4} to the file's end, {room:,}")
+    return Bad(f"a record of physical offset {recorded:,}", f"{position:,}, where it lies")
+
+
+def body_end(head: Buffer) -> int:
+    """Where the body of a record ends that begins with these `HEAD_SIZE` bytes, counted from its first."""
+    layout = _FIXED[head[39] & _HOST_FLAGS]
+    length: int = layout.unpack_from(head)[14]
+    return layout.size + max(length, 0)
+
+
+def parse_record(window: Buffer, at: int) -> Record | Bad:
+    """The record `at` an offset of a window that holds all its bytes, or why its lengths do not add up.
+
+    Negative lengths of body and properties count as 0, as in Java; a negative topic length does not.
+    """
+    (total_size,) = _INT.unpack_from(window, at)
+    end = at + total_size
+    layout = _FIXED[window[at + 39] & _HOST_FLAGS]  # the last byte of sysFlag
+    body = at + layout.size
+    if body + 3 <= end:
+        fixed = layout.unpack_from(window, at)
+        topic = body + max(fixed[14], 0) + 1
+        if topic + 2 <= end:
+            topic_length = window[topic - 1]
+            properties = topic + topic_length + 2
+            if topic_length < 128 and properties <= end:
+                length = int.from_bytes(window[properties - 2 : properties], signed=True)
+                if properties + max(length, 0) == end:
+                    return Record(fixed, body, topic, topic_length, properties, max(length, 0))
+    return Bad("lengths of body, topic and properties that do not add up", f"{total_size:,} bytes in all")
+
+
+def parse_properties(data: bytes) -> dict[bytes, bytes]:
+    """Names and values in UTF-8 (LOG-PROP-1), malformed bytes replaced as Java replaces them.
+
+    Pairs without a name or a value are dropped; of a repeated name the last wins.
+    """
+    pairs: dict[bytes, bytes] = {}
+    for part in clean_utf8(data).split(b"\x02"):
+        name, separator, value = part.partition(b"\x01")
+        if name and separator and value:
+            pairs[name] = value
+    return pairs
+
+
+def clean_utf8(data: bytes) -> bytes:
+    """The bytes of the text that Java makes of `data`: the same where it is well formed (UTF8-1)."""
+    return data if data.isascii() else decode_utf8(data).encode()
+
+
+def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> int | None:
+    """What a healthy dispatch puts into the consume queue (LOG-DSP-1).
+
+    The delivery time in ms for a scheduled message; else the hash of TAGS, 0 without; None where Java throws,
+    since a delay level is no number.
+    """
+    if topic == _SCHEDULE and b"DELAY" in pairs:
+        level = parse_int(pairs[b"DELAY"].decode())
+        if level is None:
+            return None
+        if level > 0:
+            return to_i64(store_timestamp + 1000 * DELAY_SECONDS[min(level, len(DELAY_SECONDS)) - 1])
+    tags = pairs.get(b"TAGS")
+    return _tags_hash(tags) if tags else 0
+
+
+@lru_cache(maxsize=1 << 16)
+def _tags_hash(tags: bytes) -> int:
+    return string_hash(tags.decode())
+
+
+@lru_cache(maxsize=1 << 16)
+def host_text(raw: bytes) -> str:
+    """A host of 8 or 20 bytes as `1.2.3.4:port` or `[::1]:port`; the port is an i32."""
+    port = int.from_bytes(raw[-4:], signed=True)
+    if len(raw) == 8:
+        return f"{socket.inet_ntop(socket.AF_INET, raw[:4])}:{port}"
+    return f"[{socket.inet_ntop(socket.AF_INET6, raw[:16])}]:{port}"

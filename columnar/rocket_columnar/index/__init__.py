@@ -1,0 +1,45 @@
+"""One index file: header, put, select, geometry, entries; and index files in bulk."""
+
+from rocket_columnar.index.bulk_build import IndexBuilder, build
+from rocket_columnar.index.bulk_put import plain
+from rocket_columnar.index.chain_select import MOST, WALK_BELOW, Chains, Hits, select_batch, select_files
+from rocket_columnar.index.entry_reader import (
+    EntryWindows,
+    IndexState,
+    entry_position,
+    read_headers,
+    slot_position,
+)
+from rocket_columnar.index.geometry import GeometryGuess, parse_geometry, resolve, resolve_each
+from rocket_columnar.index.geometry_agreement import Header, read_header
+from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.index.index_file import IndexFile
+from rocket_columnar.index.mapped_index import Entry
+from rocket_columnar.index.mapping import RejectedError
+
+__all__ = [
+    "MOST",
+    "WALK_BELOW",
+    "Chains",
+    "Entry",
+    "EntryWindows",
+    "GeometryGuess",
+    "Header",
+    "Hits",
+    "IndexBuilder",
+    "IndexFile",
+    "IndexHeader",
+    "IndexState",
+    "RejectedError",
+    "build",
+    "entry_position",
+    "parse_geometry",
+    "plain",
+    "read_header",
+    "read_headers",
+    "resolve",
+    "resolve_each",
+    "select_batch",
+    "select_files",
+    "slot_position",
+]

@@ -1,0 +1,209 @@
+"""Index files in bulk: what puts one after the other would have made, byte for byte, rolls included.
+
+Keys go from UTF-8 to hashes without becoming Python strings; large batches by compiled loops, a batch's hashes made
+while the one before it is put.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import DEFAULT_GEOMETRY
+
+from rocket_columnar import formats
+from rocket_columnar.formats import hash_keys
+from rocket_columnar.index.bulk_file import NewIndex
+from rocket_columnar.index.bulk_put import Puts, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from numpy.typing import NDArray
+    from rocket_spec.layout import Geometry
+
+__all__ = ["IndexBuilder", "build"]
+
+_AT_ONCE: Final = 1 << 16
+
+
+class IndexBuilder:
+    """Puts into one new index file after another; use it in a `with` block.
+
+    A file is made when a put needs it: the first with the first put, the next when one finds the file full. It then
+    begins with the end of the file before, as IndexService rolls (IDX-FILE-2, IDX-PUT-8).
+    """
+
+    def __init__(self, paths: Iterable[Path], geometry: Geometry = DEFAULT_GEOMETRY) -> None:
+        """Takes the files' paths, in the order in which they are filled; more than are needed do no harm.
+
+        Raises:
+            UsageError: a geometry of no room, or one whose positions overflow: puts would never end.
+        """
+        if not plain(geometry) or geometry.index_num < 2:
+            raise UsageError(f"no puts go into a geometry of {geometry.hash_slot_num},{geometry.index_num}")
+        self.geometry = geometry
+        self.made: list[Path] = []
+        self._paths = iter(paths)
+        self._file: NewIndex | None = None
+        self._count = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Makes the last file whole: what was put lies in a file once the next is begun, or it is closed."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def put_many(
+        self,
+        keys: Sequence[str] | NDArray[np.int32] | Any,
+        phy_offsets: Sequence[int] | NDArray[np.int64],
+        store_timestamps: Sequence[int] | NDArray[np.int64],
+        *,
+        topic: str | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Puts all, in order.
+
+        Args:
+            keys: of the messages of `topic`, or index keys (`topic#key`) without it: a list, a pyarrow array
+                of strings or of UTF-8 in binaries, or their hashes as an int32 array.
+            phy_offsets: bytes, one a key.
+            store_timestamps: ms since the epoch, one a key.
+            topic: what the keys belong to.
+            threads: with 2, hashes are made ahead and entries written behind the one that puts.
+
+        Raises:
+            UsageError: there are more files to make than paths; what went before is put.
+            ValueError: the three differ in length; a key is null or no UTF-8.
+            RejectedError: a file cannot be made, or its name is no Java long.
+            FileExistsError: a file is there.
+        """
+        offsets = np.ascontiguousarray(phy_offsets, np.int64)
+        times = np.ascontiguousarray(store_timestamps, np.int64)
+        if not len(keys) == len(offsets) == len(times):
+            raise ValueError(f"{len(keys)} keys, {len(offsets)} offsets, {len(times)} timestamps")
+        self._count += len(keys)
+        compiled = self._count >= formats.COMPILED_FROM
+        done = 0
+        with _Helpers(threads) as helpers:
+            for hashes in _hashed(keys, topic, helpers, compiled=compiled):
+                stop = done + len(hashes)
+                self._put(Puts(hashes, offsets[done:stop], times[done:stop]), helpers, compiled=compiled)
+                done = stop
+
+    def _put(self, puts: Puts, helpers: _Helpers, *, compiled: bool) -> None:
+        done, number = 0, len(puts.hashes)
+        while done < number:
+            if self._file is None or self._file.full():
+                helpers.wait()
+                self._file = self._rolled()
+            done += self._file.put(puts.part(done, number), compiled=compiled, write=helpers.write)
+
+    def _rolled(self) -> NewIndex:
+        """The next file, seeded with the end of the one that is full."""
+        path = next(self._paths, None)
+        if path is None:
+            raise UsageError(f"the puts need more than {len(self.made)} files")
+        if path.exists():
+            raise FileExistsError(f"{path} is there; index files are built anew")
+        phy_offset, timestamp = 0, 0
+        if self._file is not None:
+            phy_offset, timestamp = self._file.header.end_phy_offset, self._file.header.end_timestamp
+            self.close()
+        file = NewIndex(path, self.geometry, end_phy_offset=phy_offset, end_timestamp=timestamp)
+        self.made.append(path)
+        return file
+
+
+class _Helpers:
+    """The other threads of a build: one batch of hashes is made ahead, one run of entries written behind.
+
+    Without others the work is done where it is asked for.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._writing: deque[Future[None]] = deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.wait()
+        finally:
+            if self.pool is not None:
+                self.pool.shutdown(cancel_futures=True)
+
+    def write(self, work: Callable[[], None]) -> None:
+        """Has `work` done, when those before it are."""
+        if self.pool is None:
+            work()
+            return
+        while len(self._writing) > 1:
+            self._writing.popleft().result()
+        self._writing.append(self.pool.submit(work))
+
+    def wait(self) -> None:
+        """Until all is written."""
+        while self._writing:
+            self._writing.popleft().result()
+
+
+def _hashed(
+    keys: Any, topic: str | None, helpers: _Helpers, *, compiled: bool
+) -> Iterator[NDArray[np.int32]]:
+    """The hashes of the keys, a batch at a time; with other threads some batches ahead."""
+    if isinstance(keys, np.ndarray):
+        yield np.ascontiguousarray(keys, np.int32)
+        return
+    if hasattr(getattr(keys, "type", None), "index_type"):  # a dictionary is hashed once
+        yield hash_keys(keys, topic, compiled=compiled)
+        return
+    parts = (slice(start, start + _AT_ONCE) for start in range(0, len(keys), _AT_ONCE))
+
+    def work(part: slice) -> NDArray[np.int32]:
+        return hash_keys(keys[part], topic, compiled=compiled)
+
+    if helpers.pool is None:
+        yield from map(work, parts)
+        return
+    ahead: deque[Future[NDArray[np.int32]]] = deque()
+    for part in parts:
+        ahead.append(helpers.pool.submit(work, part))
+        if len(ahead) > 2:
+            yield ahead.popleft().result()
+    while ahead:
+        yield ahead.popleft().result()
+
+
+def build(
+    paths: Iterable[Path],
+    keys: Sequence[str] | NDArray[np.int32] | Any,
+    phy_offsets: Sequence[int] | NDArray[np.int64],
+    store_timestamps: Sequence[int] | NDArray[np.int64],
+    *,
+    topic: str | None = None,
+    geometry: Geometry = DEFAULT_GEOMETRY,
+    threads: int = 1,
+) -> list[Path]:
+    """Makes index files of these puts; the files made. Arguments and errors: see `IndexBuilder`."""
+    with IndexBuilder(paths, geometry) as builder:
+        builder.put_many(keys, phy_offsets, store_timestamps, topic=topic, threads=threads)
+    return builder.made

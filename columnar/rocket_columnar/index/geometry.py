@@ -1,0 +1,295 @@
+"""The geometry of index files, which the files do not record: given, inferred, or assumed.
+
+Inference takes a first guess (the default where the size is the default's; else the one that puts the last
+entry into the last cell that is not zero) and holds the file's chains against it. Where a file has too few
+entries for that to settle it, all geometries of the size are searched, and the other files of the size have
+their say too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final, Literal
+
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
+
+from rocket_columnar.index.geometry_agreement import (
+    SAMPLE,
+    Agreement,
+    Header,
+    agreement,
+    ends_agree,
+    read_header,
+)
+from rocket_columnar.index.geometry_search import count_of_size, geometries_of_size, last_entry_guess, search
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["GeometryGuess", "parse_geometry", "resolve", "resolve_each"]
+
+_SETTLED: Final = 64  # this many entries that agree leave no room for another geometry
+_WITNESSES: Final = 16  # files of one size that are asked
+_CHECKED: Final = 512  # entries of each that a given geometry is held against; an inferred one needs more
+_SHOWN: Final = 8  # candidates named in a message
+_NOTHING: Final = Agreement(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class GeometryGuess:
+    """A geometry, and how surely it is the one.
+
+    Attributes:
+        geometry: hash_slot_num and index_num.
+        how: "given" by the user, "inferred" from size and content, or "assumed" to be 4.9.3's default.
+        candidates: how many geometries size and content leave, this one included.
+        reason: why, in a few words for people.
+        checked: entries that were held against their slots and chains, over all files asked.
+        agreed: of these, how many lie in the chain of the slot that their key hash names.
+        chains: how many chains those that agreed belong to.
+    """
+
+    geometry: Geometry
+    how: Literal["given", "inferred", "assumed"]
+    candidates: int
+    reason: str
+    checked: int = 0
+    agreed: int = 0
+    chains: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One index file: its size in bytes and its header."""
+
+    file: StoreFile
+    size: int
+    header: Header
+
+
+def _look(file: StoreFile) -> _Seen:
+    """Size and header; MalformedError where no geometry at all can be the file's."""
+    with file.open() as reader:
+        if reader.size < INDEX_HEADER.size:
+            raise MalformedError(
+                file=reader.name,
+                found=f"{reader.size:,} bytes" if reader.size else "an empty file",
+                expected=f"an index file, which begins with a header of {INDEX_HEADER.size} bytes",
+                clause="IDX-FILE-1",
+            )
+        room = (reader.size - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
+        if not count_of_size(reader.size):
+            raise MalformedError(
+                file=reader.name,
+                found=f"{reader.size:,} bytes",
+                expected="40 + 4 * slots + 20 * entries bytes",
+                clause="IDX-FILE-1",
+            )
+        header = read_header(reader)
+        if header.index_count > room:
+            raise MalformedError(
+                file=reader.name,
+                offset=INDEX_HEADER.offset_of("index_count"),
+                found=f"an index count of {header.index_count:,}",
+                expected=f"at most {room:,}, for which the file's {reader.size:,} bytes have room",
+                clause="IDX-HDR-5",
+            )
+        return _Seen(file, reader.size, header)
+
+
+def _agreement(seen: Sequence[_Seen], geometry: Geometry, sample: int = SAMPLE) -> Agreement:
+    total = _NOTHING
+    for one in seen:
+        with one.file.open() as reader:
+            total += agreement(reader, one.header, geometry, sample=sample)
+    return total
+
+
+def _guess(
+    geometry: Geometry, found: Agreement, how: Literal["given", "inferred", "assumed"], candidates: int
+) -> GeometryGuess:
+    reason = f"{found.agreed:,} of {found.checked:,} entries agree, in {found.chains:,} chains"
+    return GeometryGuess(geometry, how, candidates, reason, found.checked, found.agreed, found.chains)
+
+
+def _first_guess(one: _Seen) -> tuple[Geometry, Agreement] | None:
+    """The default or the last entry's geometry, where the chains of `one` agree with it."""
+    with one.file.open() as reader:
+        guesses = [DEFAULT_GEOMETRY] if one.size == DEFAULT_GEOMETRY.file_size else []
+        last = last_entry_guess(reader, one.header)
+        for guess in [*guesses, *([last] if last else [])]:
+            found = agreement(reader, one.header, guess)
+            if found.holds:
+                return guess, found
+    return None
+
+
+def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[Geometry]:
+    """The candidates with which most entries, and then most of the headers' ends, agree."""
+    best: list[Geometry] = []
+    score = (0, 0)
+    for geometry in candidates:
+        total = _agreement(witnesses, geometry)
+        ends = 0
+        for one in witnesses:
+            with one.file.open() as reader:
+                ends += ends_agree(reader, one.header, geometry)
+        if (total.agreed, ends) > score:
+            best, score = [geometry], (total.agreed, ends)
+        elif (total.agreed, ends) == score:
+            best.append(geometry)
+    return best
+
+
+def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
+    """The geometry of files of one size by their content, or None where it does not tell."""
+    witnesses = sorted((one for one in group if one.header.index_count > 1), key=_fewest_last)[:_WITNESSES]
+    for one in witnesses:
+        first = _first_guess(one)
+        if first is not None and first[1].agreed >= _SETTLED:
+            others = [other for other in witnesses if other is not one]
+            return _guess(first[0], first[1] + _agreement(others, first[0]), "inferred", 1)
+        with one.file.open() as reader:
+            candidates = search(reader, one.header)
+        if not candidates:
+            continue
+        best = _ranked(witnesses, candidates)
+        if first is not None and len(best) > 1 and first[0] in best:
+            # Any other would leave entries beyond the index count, or count cells that are not written.
+            best = [first[0]]
+        if len(best) == 1:
+            return _guess(best[0], _agreement(witnesses, best[0]), "inferred", len(candidates))
+    return None
+
+
+def _fewest_last(one: _Seen) -> int:
+    return -one.header.index_count
+
+
+def _candidates(size: int, least: int) -> str:
+    count = count_of_size(size, least)
+    shown = " ".join(
+        f"{slots},{entries}" for slots, entries in islice(geometries_of_size(size, least), _SHOWN)
+    )
+    return f"{count:,} make {size:,} bytes: {shown}" + (" ..." if count > _SHOWN else "")
+
+
+def _without_given(group: Sequence[_Seen]) -> GeometryGuess:
+    """Inferred, assumed, or UsageError with the candidates."""
+    guess = _infer(group)
+    if guess is not None:
+        return guess
+    size = group[0].size
+    least = max([1, *(one.header.index_count for one in group)])
+    entries = any(one.header.index_count > 1 for one in group)
+    if size == DEFAULT_GEOMETRY.file_size:
+        why = "no geometry agrees with its chains" if entries else "no entries to tell by"
+        return GeometryGuess(
+            DEFAULT_GEOMETRY, "assumed", count_of_size(size, least), f"4.9.3's default makes this size; {why}"
+        )
+    if not entries and count_of_size(size, least) == 1:
+        (only,) = geometries_of_size(size, least)
+        return GeometryGuess(only, "inferred", 1, "the only one that makes this size")
+    why = (
+        "no geometry agrees with its slots and chains"
+        if entries
+        else "it has no entries to tell the geometry by"
+    )
+    raise UsageError(
+        f"{group[0].file.path}: {why}; give --geometry SLOTS,ENTRIES ({_candidates(size, least)})"
+    )
+
+
+def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
+    """`given`, or UsageError where size or content contradict it."""
+    first = group[0]
+    if given.hash_slot_num < 1 or given.index_num < 1:
+        raise UsageError(f"geometry {given.hash_slot_num},{given.index_num}: both numbers must be at least 1")
+    if first.size != given.file_size:
+        raise UsageError(
+            f"{first.file.path}: found {first.size:,} bytes, but geometry "
+            f"{given.hash_slot_num},{given.index_num} makes {given.file_size:,}"
+        )
+    witnesses = [one for one in group if one.header.index_count > 1][:_WITNESSES]
+    found = _agreement(witnesses, given, _CHECKED)
+    if found.checked and not found.holds:
+        other = _infer(group)
+        if other is not None and other.geometry != given:
+            raise UsageError(
+                f"{witnesses[0].file.path}: geometry {given.hash_slot_num},{given.index_num} does not fit: "
+                f"{found.agreed:,} of {found.checked:,} entries lie in their slot's chain; with "
+                f"{other.geometry.hash_slot_num},{other.geometry.index_num}, {other.agreed:,} do"
+            )
+    return _guess(given, found, "given", 1)
+
+
+def parse_geometry(text: str) -> Geometry:
+    """The geometry that `text` names as "SLOTS,ENTRIES"; UsageError for anything else."""
+    parts = text.split(",")
+    if len(parts) != 2 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+        raise UsageError(
+            f"geometry {text!r}: give two positive numbers SLOTS,ENTRIES, such as 5000000,20000000"
+        )
+    return Geometry(int(parts[0]), int(parts[1]))
+
+
+def resolve_each(files: Sequence[StoreFile], given: Geometry | None = None) -> dict[StoreFile, GeometryGuess]:
+    """The geometry of each index file among `files`; files of one size have one geometry.
+
+    Raises:
+        UsageError: `given` does not fit, or nothing is given and size and content leave it open.
+        MalformedError: a file that no geometry makes, or whose size and content fit none while those of
+            its siblings do.
+        OSError: a file cannot be read.
+    """
+    groups: dict[int, list[_Seen]] = {}
+    for file in files:
+        if file.kind == "index":
+            one = _look(file)
+            groups.setdefault(one.size, []).append(one)
+    guesses: dict[int, GeometryGuess] = {}
+    failed: list[tuple[_Seen, UsageError]] = []
+    for size, group in groups.items():
+        try:
+            guesses[size] = _without_given(group) if given is None else _with_given(group, given)
+        except UsageError as error:
+            failed.append((group[0], error))
+    if failed:
+        one, problem = failed[0]
+        if given is not None or not guesses:
+            raise problem
+        sibling = next(iter(guesses))
+        raise MalformedError(
+            file=str(one.file.path),
+            found=f"{one.size:,} bytes that fit no geometry",
+            expected=f"{sibling:,} bytes, as in its sibling {groups[sibling][0].file.name}",
+            clause="IDX-FILE-1",
+        ) from problem
+    return {one.file: guesses[size] for size, group in groups.items() for one in group}
+
+
+def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:
+    """The one geometry of the index files among `files`; `given` is checked against them.
+
+    Raises:
+        UsageError: no index files, `given` does not fit, or size and content leave it open (the message
+            names the candidates).
+        MalformedError: a file that no geometry makes, or files of several geometries.
+        OSError: a file cannot be read.
+    """
+    each = resolve_each(files, given)
+    if not each:
+        raise UsageError("no index files to tell a geometry of")
+    first_file, first = next(iter(each.items()))
+    for file, guess in each.items():
+        if guess.geometry != first.geometry:
+            raise MalformedError(
+                file=str(file.path),
+                found=f"geometry {guess.geometry.hash_slot_num},{guess.geometry.index_num}",
+                expected=f"{first.geometry.hash_slot_num},{first.geometry.index_num}, as in {first_file.name}",
+            )
+    return first

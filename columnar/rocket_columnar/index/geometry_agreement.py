@@ -1,0 +1,142 @@
+"""How well an index file's slots, chains and entries agree with a geometry.
+
+The file does not record its geometry, but every put ties three places together: the entry's key hash modulo
+the number of slots names the slot, the slot leads to the newest entry of the chain, and each entry leads to
+the one before it in the same slot (IDX-HASH-3, IDX-PUT-6, IDX-PUT-7). With another number of slots the
+same bytes are other entries, and the ties break.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rocket_spec.layout import INDEX_HEADER, Geometry
+
+from rocket_columnar.formats import ENTRY_DTYPE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocket_columnar.store import Reader
+
+__all__ = ["SAMPLE", "Agreement", "Header", "agreement", "ends_agree", "read_header"]
+
+
+_HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
+SAMPLE: Final = 4096  # entries looked at in one file
+_BLOCK: Final = 256  # of these, how many lie side by side
+_WHOLE: Final = 1 << 20  # a region up to this many bytes is read at once
+_BESIDE: Final = 1 << 14  # so many bytes between two items are sooner read than passed over
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header as it lies in the file (IDX-HDR-1); times in ms, offsets in bytes."""
+
+    begin_timestamp: int
+    end_timestamp: int
+    begin_phy_offset: int
+    end_phy_offset: int
+    hash_slot_count: int
+    index_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How many entries were looked at, and how many lie in the chain of the slot that their hash names.
+
+    Attributes:
+        checked: entries looked at, 0 for a file without entries.
+        agreed: of these, how many have a slot that leads to an entry of the same slot at or after them, and
+            a previous entry, if any, of the same slot before them.
+        chains: different slots among those that agreed.
+    """
+
+    checked: int
+    agreed: int
+    chains: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether more than half agreed: all do in a whole file, hardly any with another geometry."""
+        return self.agreed * 2 > self.checked
+
+    def __add__(self, other: Agreement) -> Agreement:
+        return Agreement(self.checked + other.checked, self.agreed + other.agreed, self.chains + other.chains)
+
+
+def read_header(reader: Reader) -> Header:
+    """The 40 bytes of the header; MalformedError where the file is shorter."""
+    return Header(*_HEADER.unpack(reader.read(0, _HEADER.size).tobytes()))
+
+
+def _gather(reader: Reader, base: int, numbers: NDArray[np.int64], count: int, dtype: np.dtype) -> NDArray:  # type: ignore[type-arg]
+    """Items `numbers` (each 0 <= n < `count`) of the array of `dtype` at byte `base`."""
+    if count * dtype.itemsize <= _WHOLE:
+        return reader.read(base, count * dtype.itemsize).view(dtype)[numbers]
+    if not numbers.size:
+        return np.empty(0, dtype)
+    unique, inverse = np.unique(numbers, return_inverse=True)
+    items = np.empty(unique.size, dtype)
+    # Neighbours are read together: one read for each run without a larger gap.
+    starts = np.flatnonzero(np.diff(unique, prepend=np.int64(-_WHOLE)) > _BESIDE // dtype.itemsize)
+    for begin, end in zip(starts, [*starts[1:], unique.size], strict=True):
+        first, last = int(unique[begin]), int(unique[end - 1])
+        block = reader.read(base + first * dtype.itemsize, (last - first + 1) * dtype.itemsize).view(dtype)
+        items[begin:end] = block[unique[begin:end] - first]
+    return items[inverse]
+
+
+def _sample(last: int, limit: int) -> NDArray[np.int64]:
+    """Numbers out of 1 .. `last`: all, or blocks spread evenly, the first and the last among them."""
+    if last <= limit:
+        return np.arange(1, last + 1, dtype=np.int64)
+    blocks = max(limit // _BLOCK, 1)
+    width = min(_BLOCK, limit)
+    starts = np.linspace(1, last - width + 1, blocks).astype(np.int64)
+    return np.unique((starts[:, None] + np.arange(width)).ravel())
+
+
+def agreement(
+    reader: Reader, header: Header, geometry: Geometry, *, sample: int = SAMPLE, at_end: bool = False
+) -> Agreement:
+    """Holds up to `sample` entries of one file against their slots and chains, in bounded memory.
+
+    `at_end` takes the last entries of the file instead of a spread.
+    """
+    slots, capacity = geometry
+    last = min(header.index_count, capacity) - 1
+    if last < 1:
+        return Agreement(0, 0, 0)
+    numbers = np.arange(max(1, last - sample + 1), last + 1) if at_end else _sample(last, sample)
+    entries = _gather(reader, geometry.entries_offset, numbers, capacity, ENTRY_DTYPE)
+    hashes = entries["key_hash"].astype(np.int64)
+    previous = entries["prev_entry"].astype(np.int64)
+    slot = hashes % slots
+    newest = _gather(reader, INDEX_HEADER.size, slot, slots, np.dtype(">i4")).astype(np.int64)
+    # While a broker appends, a slot may lead beyond the index count that was read before it.
+    good = (hashes >= 0) & (newest >= numbers) & (newest < capacity) & (previous >= 0) & (previous <= numbers)
+    good &= entries["time_diff"] >= 0
+    for other in (newest, previous):
+        inside = good & (other > 0)
+        heads = _gather(reader, geometry.entries_offset, other[inside], capacity, ENTRY_DTYPE)["key_hash"]
+        good[inside] &= (heads >= 0) & (heads.astype(np.int64) % slots == slot[inside])
+    # Of two neighbours in one slot, with nothing left out between them, the later must lead to the earlier.
+    run = np.cumsum(np.diff(numbers, prepend=numbers[0]) != 1)
+    order = np.lexsort((numbers, slot, run))
+    earlier, later = order[:-1], order[1:]
+    linked = (slot[earlier] == slot[later]) & (run[earlier] == run[later])
+    good[later[linked]] &= previous[later[linked]] == numbers[earlier[linked]]
+    return Agreement(int(numbers.size), int(good.sum()), int(np.unique(slot[good]).size))
+
+
+def ends_agree(reader: Reader, header: Header, geometry: Geometry) -> int:
+    """How many of entries 1 and indexCount - 1 have the physical offset that the header gives them: 0 to 2."""
+    last = header.index_count - 1
+    if not 1 <= last < geometry.index_num:
+        return 0
+    entries = _gather(reader, geometry.entries_offset, np.array([1, last]), geometry.index_num, ENTRY_DTYPE)
+    return int(np.sum(entries["phy_offset"] == (header.begin_phy_offset, header.end_phy_offset)))

@@ -1,0 +1,272 @@
+"""One index file: put, select, time match and header, as 4.9.3's IndexFile does them.
+
+The file is mapped. Single operations read and write the mapping with `struct`; batches (`put_many`,
+`select_many`) take it as NumPy views, and give the same bytes and the same results.
+
+The header lives twice, as in 4.9.3: in memory, where every operation reads it, and in the first 40
+bytes, where each put and `flush` write it. Opening without `load` starts with a fresh one in memory.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rocket_spec.errors import InvalidError
+from rocket_spec.layout import INDEX_ENTRY
+
+from rocket_columnar.formats import COMPILED_FROM, hash_key, hash_keys, to_i32, to_i64
+from rocket_columnar.index.bulk_put import Puts, plain, put_batch
+from rocket_columnar.index.chain_select import WALK_BELOW, Chains, Hits, select_batch
+from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.index.mapped_index import (
+    BEGIN_PHY_OFFSET,
+    BEGIN_TIMESTAMP,
+    END_PHY_OFFSET,
+    END_TIMESTAMP,
+    ENTRY,
+    ENTRY_SIZE,
+    HASH_SLOT_COUNT,
+    INDEX_COUNT,
+    INT,
+    LONG,
+    Entry,
+    MappedIndex,
+)
+from rocket_columnar.index.mapping import RejectedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["Entry", "Hits", "IndexFile", "IndexHeader", "RejectedError"]
+
+_HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
+_INT_MAX = 0x7FFFFFFF
+_LONG_MAX = 0x7FFFFFFFFFFFFFFF
+
+
+class IndexFile(MappedIndex):
+    """An open index file; use it in a `with` block, or `close` it.
+
+    Source: `IndexFile` and `IndexHeader`, 4.9.3.
+    """
+
+    __slots__ = ()
+
+    def full(self) -> bool:
+        """Whether no further put is taken (IDX-FULL-1; `IndexFile.isWriteFull` 83-85)."""
+        return self._index_count >= self.geometry.index_num
+
+    def time_matched(self, begin: int, end: int) -> bool:
+        """Whether the window in ms touches the header's begin and end (IDX-TIME-1 .. IDX-TIME-3; 184-189)."""
+        first, last = self._begin_timestamp, self._end_timestamp
+        return (begin < first and end > last) or first <= begin <= last or first <= end <= last
+
+    # put
+
+    def put(self, key: str, phy_offset: int, store_timestamp: int) -> bool:
+        """Puts one entry for an index key (`topic#key`).
+
+        Returns:
+            False when the file is full, or when a position lies outside the mapping: then what was
+            written before stays.
+
+        Raises:
+            RejectedError: for zero slots.
+
+        Source: IDX-PUT-1 .. IDX-PUT-11; `IndexFile.putKey` 92-162.
+        """
+        return self._put(hash_key(key), phy_offset, store_timestamp)
+
+    def _put(self, key_hash: int, phy_offset: int, store_timestamp: int) -> bool:
+        count = self._index_count
+        if count >= self.geometry.index_num:
+            return False
+        slot = self.slot_position(key_hash)
+        try:
+            (previous,) = self._read_int(slot)
+            if previous <= 0 or previous > count:
+                previous = 0
+            begin = self._begin_timestamp
+            time_diff = 0 if begin <= 0 else _seconds(store_timestamp - begin)
+            self._write_entry(self.entry_position(count), key_hash, phy_offset, time_diff, previous)
+            INT.pack_into(self._mapping, slot, count)
+            if count <= 1:
+                self._begin_phy_offset = phy_offset
+                self._write_long(BEGIN_PHY_OFFSET, phy_offset)
+                self._begin_timestamp = store_timestamp
+                self._write_long(BEGIN_TIMESTAMP, store_timestamp)
+            if previous == 0:
+                self._hash_slot_count = to_i32(self._hash_slot_count + 1)
+                INT.pack_into(self._mapping, HASH_SLOT_COUNT, self._hash_slot_count)
+            self._index_count = count + 1
+            INT.pack_into(self._mapping, INDEX_COUNT, count + 1)
+            self._end_phy_offset = phy_offset
+            self._write_long(END_PHY_OFFSET, phy_offset)
+            self._end_timestamp = store_timestamp
+            self._write_long(END_TIMESTAMP, store_timestamp)
+        except struct.error:
+            return False
+        return True
+
+    def _write_entry(
+        self, position: int, key_hash: int, phy_offset: int, time_diff: int, previous: int
+    ) -> None:
+        """Writes the four fields, or as many as lie inside the mapping (IDX-PUT-9)."""
+        if position < 0:
+            raise struct.error
+        mapping = self._mapping
+        if position + ENTRY_SIZE <= self._size:
+            ENTRY.pack_into(mapping, position, key_hash, phy_offset, time_diff, previous)
+            return
+        INT.pack_into(mapping, position + _HASH, key_hash)
+        LONG.pack_into(mapping, position + _OFFSET, phy_offset)
+        INT.pack_into(mapping, position + _DIFF, time_diff)
+        INT.pack_into(mapping, position + _PREVIOUS, previous)
+
+    def put_many(
+        self,
+        keys: Sequence[str] | NDArray[np.int32],
+        phy_offsets: Sequence[int] | NDArray[np.int64],
+        store_timestamps: Sequence[int] | NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Puts many entries, in order; the same bytes and results as one `put` after the other.
+
+        Args:
+            keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
+            phy_offsets: bytes, one a key.
+            store_timestamps: ms since the epoch, one a key.
+
+        Raises:
+            RejectedError: for zero slots.
+            ValueError: when the three differ in length.
+        """
+        hashes = _hashes(keys)
+        offsets = np.asarray(phy_offsets, np.int64)
+        times = np.asarray(store_timestamps, np.int64)
+        if not len(hashes) == len(offsets) == len(times):
+            raise ValueError(f"{len(hashes)} keys, {len(offsets)} offsets, {len(times)} timestamps")
+        if plain(self.geometry):
+            puts = Puts(hashes, offsets, times)
+            header, accepted = put_batch(self._mapping, self.geometry, self.header(), puts)
+            self._take(header)
+            return np.arange(len(hashes)) < accepted
+        rows = zip(hashes.tolist(), offsets.tolist(), times.tolist(), strict=True)
+        return np.fromiter((self._put(*row) for row in rows), np.bool_, len(hashes))
+
+    # select
+
+    def select(self, key: str, max_num: int, begin: int, end: int, initial: Iterable[int] = ()) -> list[int]:
+        """Physical offsets of the entries with the key's hash, newest first, behind the `initial` ones.
+
+        Args:
+            key: index key (`topic#key`).
+            max_num: length of the list at which the walk stops, `initial` counted.
+            begin: first ms of the window, inclusive; entries are placed at begin_timestamp + 1000 * time_diff.
+            end: last ms of the window, inclusive.
+            initial: the list passed in.
+
+        Raises:
+            RejectedError: for zero slots.
+            InvalidError: for a chain that cycles without a further hit; 4.9.3 would never answer.
+
+        Source: IDX-SEL-1 .. IDX-SEL-10; `IndexFile.selectPhyOffset` 191-265.
+        """
+        offsets = list(initial)
+        self._select(hash_key(key), offsets, max_num, begin, end)
+        return offsets
+
+    def _select(  # noqa: C901 - one walk, read beside the Java
+        self, key_hash: int, offsets: list[int], max_num: int, begin: int, end: int
+    ) -> None:
+        slot = self.slot_position(key_hash)
+        mapping, entries, count = self._mapping, self._entries, self._index_count
+        header_begin, last = self._begin_timestamp, self._size - ENTRY_SIZE
+        try:
+            (entry,) = self._read_int(slot)
+        except struct.error:
+            return
+        if entry <= 0 or entry > count or count <= 1:
+            return
+        mark, steps, limit = entry, 0, 1
+        while len(offsets) < max_num:
+            position = entries + ENTRY_SIZE * entry
+            if position > last:
+                position = to_i32(position)
+            if not 0 <= position <= last:
+                return
+            hash_read, phy_offset, time_diff, previous = ENTRY.unpack_from(mapping, position)
+            if time_diff < 0:
+                return
+            time = header_begin + 1000 * time_diff
+            if time > _LONG_MAX:
+                time = to_i64(time)
+            if hash_read == key_hash and begin <= time <= end:
+                offsets.append(phy_offset)
+                mark, steps, limit = entry, 0, 1
+            if previous <= 0 or previous > count or previous == entry or time < begin:
+                return
+            entry = previous
+            steps += 1
+            if entry == mark and len(offsets) < max_num:  # Brent: back at the mark without a hit since
+                raise self._endless(entry, position)
+            if steps == limit:
+                mark, steps, limit = entry, 0, limit * 2
+
+    def _endless(self, entry: int, position: int) -> InvalidError:
+        return InvalidError(
+            file=str(self.path),
+            offset=position,
+            found=f"a chain that leads back to entry {entry:,}",
+            expected="a chain that ends; a broker would never answer",
+            clause="IDX-SEL-6",
+        )
+
+    def select_many(
+        self,
+        keys: Sequence[str] | NDArray[np.int32],
+        max_num: int | NDArray[np.int64],
+        begin: int,
+        end: int,
+        *,
+        threads: int = 1,
+    ) -> Hits:
+        """As `select` for each key; see there.
+
+        Args:
+            keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
+            max_num: hits a key at most; an array gives each key its own.
+            begin: first ms of the window, inclusive.
+            end: last ms of the window, inclusive.
+            threads: among which a large batch is divided.
+        """
+        hashes = _hashes(keys)
+        rooms = np.atleast_1d(np.asarray(max_num, np.int64))
+        safe = abs(self._begin_timestamp) < 1 << 62  # no time of an entry wraps
+        if len(hashes) >= WALK_BELOW and self._slots and self._size and safe:
+            chains = Chains(self._mapping, self._slots, self._entries, self.header())
+            compiled = len(hashes) >= COMPILED_FROM
+            hits = select_batch(chains, hashes, rooms, (begin, end), compiled=compiled, threads=threads)
+            if isinstance(hits, Hits):
+                return hits
+            raise self._endless(hits, 0)
+        found: list[int] = []
+        bounds = np.zeros(len(hashes) + 1, np.int64)
+        for number, (key_hash, room) in enumerate(
+            zip(hashes.tolist(), np.broadcast_to(rooms, hashes.shape).tolist(), strict=True), 1
+        ):
+            self._select(key_hash, found, len(found) + room, begin, end)
+            bounds[number] = len(found)
+        return Hits(bounds, np.array(found, np.int64))
+
+
+def _seconds(difference: int) -> int:
+    """Whole seconds of a difference in ms, as put stores them (IDX-PUT-2, IDX-PUT-4)."""
+    return min(max(to_i64(difference), 0) // 1000, _INT_MAX)
+
+
+def _hashes(keys: Sequence[str] | NDArray[np.int32]) -> NDArray[np.int32]:
+    return keys if isinstance(keys, np.ndarray) else hash_keys(keys)

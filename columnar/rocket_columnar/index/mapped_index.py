@@ -1,0 +1,260 @@
+"""An index file in memory: opening, the header and its two places, single slots and entries."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
+
+from rocket_columnar.formats import to_i32
+from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.index.mapping import Mapping, RejectedError, map_file, map_for_reading
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+__all__ = [
+    "BEGIN_PHY_OFFSET",
+    "BEGIN_TIMESTAMP",
+    "END_PHY_OFFSET",
+    "END_TIMESTAMP",
+    "ENTRY",
+    "ENTRY_SIZE",
+    "HASH_SLOT_COUNT",
+    "INDEX_COUNT",
+    "INT",
+    "LONG",
+    "Entry",
+    "MappedIndex",
+]
+
+INT: Final = struct.Struct(">i")
+LONG: Final = struct.Struct(">q")
+ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)
+ENTRY_SIZE: Final = INDEX_ENTRY.size
+_HEADER_SIZE, _SLOT_SIZE = INDEX_HEADER.size, INDEX_SLOT.size
+(
+    BEGIN_TIMESTAMP,
+    END_TIMESTAMP,
+    BEGIN_PHY_OFFSET,
+    END_PHY_OFFSET,
+    HASH_SLOT_COUNT,
+    INDEX_COUNT,
+) = (field.offset or 0 for field in INDEX_HEADER.fields)
+
+
+class Entry(NamedTuple):
+    """An entry's four fields (IDX-ENT-1): offset in bytes, time diff in seconds."""
+
+    key_hash: int
+    phy_offset: int
+    time_diff: int
+    prev_entry: int
+
+
+class MappedIndex:
+    """An open index file without its operations.
+
+    Source: `IndexFile` and `IndexHeader`, 4.9.3.
+    """
+
+    __slots__ = (
+        "_begin_phy_offset",
+        "_begin_timestamp",
+        "_end_phy_offset",
+        "_end_timestamp",
+        "_entries",
+        "_hash_slot_count",
+        "_index_count",
+        "_mapping",
+        "_size",
+        "_slots",
+        "geometry",
+        "path",
+    )
+
+    def __init__(
+        self,
+        path: Path,
+        hash_slot_num: int,
+        index_num: int,
+        *,
+        end_phy_offset: int = 0,
+        end_timestamp: int = 0,
+        read_only: bool = False,
+    ) -> None:
+        """Opens the file to read and write, making or extending it, with a fresh header in memory.
+
+        Args:
+            path: the file; its name must be a Java long.
+            hash_slot_num: number of slots.
+            index_num: number of entries, the unused entry 0 counted.
+            end_phy_offset: seed of both physical offsets where > 0, in bytes.
+            end_timestamp: seed of both timestamps where > 0, in ms since the epoch.
+            read_only: the file must exist and stays as it is: nothing can be put or flushed, and where
+                it is shorter than the geometry asks for, zeros follow.
+
+        Raises:
+            RejectedError: where 4.9.3's constructor throws.
+            OSError: when a file to read cannot be opened.
+
+        Source: IDX-FILE-1 .. IDX-FILE-5; `IndexFile` 42-64.
+        """
+        self.path = path
+        self.geometry = Geometry(hash_slot_num, index_num)
+        self._slots = abs(hash_slot_num)  # Java's remainder has the sign of the hash, never negative
+        self._entries = to_i32(_HEADER_SIZE + _SLOT_SIZE * hash_slot_num)
+        self._size = to_i32(self._entries + ENTRY_SIZE * index_num)
+        self._take(IndexHeader())
+        self._mapping: Mapping = (map_for_reading if read_only else map_file)(path, self._size)
+        try:
+            if end_phy_offset > 0:
+                self._begin_phy_offset = end_phy_offset
+                self._write_long(BEGIN_PHY_OFFSET, end_phy_offset)
+                self._end_phy_offset = end_phy_offset
+                self._write_long(END_PHY_OFFSET, end_phy_offset)
+            if end_timestamp > 0:
+                self._begin_timestamp = end_timestamp
+                self._write_long(BEGIN_TIMESTAMP, end_timestamp)
+                self._end_timestamp = end_timestamp
+                self._write_long(END_TIMESTAMP, end_timestamp)
+        except struct.error as error:
+            self.close()
+            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
+
+    @classmethod
+    def open_for_reading(cls, path: Path, geometry: Geometry) -> Self:
+        """Opens an existing file without writing to it, and loads its header.
+
+        A file shorter than the geometry asks for is read as if zeros followed, as after a broker's load.
+
+        Raises:
+            OSError: when it cannot be opened.
+            RejectedError: for a geometry in which no header fits.
+
+        Source: IDX-LOAD-1, IDX-FILE-1.
+        """
+        file = cls(path, *geometry, read_only=True)
+        try:
+            file.load()
+        except RejectedError:
+            file.close()
+            raise
+        return file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Releases the file. Nothing is flushed: 4.9.3 has no close."""
+        if not isinstance(self._mapping, bytearray):
+            self._mapping.close()
+
+    def release(self) -> None:
+        """Lets go of the pages that were read or written; the system keeps them, and gives them again when needed."""
+        if not isinstance(self._mapping, bytearray) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
+            self._mapping.madvise(mmap.MADV_DONTNEED)
+
+    # header
+
+    def header(self) -> IndexHeader:
+        """The header as it stands in memory."""
+        return IndexHeader(
+            self._begin_timestamp,
+            self._end_timestamp,
+            self._begin_phy_offset,
+            self._end_phy_offset,
+            self._hash_slot_count,
+            self._index_count,
+        )
+
+    def _take(self, header: IndexHeader) -> None:
+        self._begin_timestamp = header.begin_timestamp
+        self._end_timestamp = header.end_timestamp
+        self._begin_phy_offset = header.begin_phy_offset
+        self._end_phy_offset = header.end_phy_offset
+        self._hash_slot_count = header.hash_slot_count
+        self._index_count = header.index_count
+
+    def load(self) -> None:
+        """Reads the six fields from the file; an `index_count` <= 0 becomes 1.
+
+        Raises:
+            RejectedError: when the mapping is shorter than the header; fields before that are taken.
+
+        Source: IDX-LOAD-1, IDX-LOAD-2; `IndexHeader.load` 41-53.
+        """
+        mapping = self._mapping
+        try:
+            (self._begin_timestamp,) = LONG.unpack_from(mapping, BEGIN_TIMESTAMP)
+            (self._end_timestamp,) = LONG.unpack_from(mapping, END_TIMESTAMP)
+            (self._begin_phy_offset,) = LONG.unpack_from(mapping, BEGIN_PHY_OFFSET)
+            (self._end_phy_offset,) = LONG.unpack_from(mapping, END_PHY_OFFSET)
+            (self._hash_slot_count,) = INT.unpack_from(mapping, HASH_SLOT_COUNT)
+            (self._index_count,) = INT.unpack_from(mapping, INDEX_COUNT)
+        except struct.error as error:
+            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
+        if self._index_count <= 0:
+            self._index_count = 1
+
+    def flush(self) -> None:
+        """Writes the header in memory to the file.
+
+        Raises:
+            RejectedError: when the mapping is shorter than the header; fields before that are written.
+
+        Source: IDX-FLUSH-1; `IndexHeader.updateByteBuffer` 55-62.
+        """
+        try:
+            self._write_long(BEGIN_TIMESTAMP, self._begin_timestamp)
+            self._write_long(END_TIMESTAMP, self._end_timestamp)
+            self._write_long(BEGIN_PHY_OFFSET, self._begin_phy_offset)
+            self._write_long(END_PHY_OFFSET, self._end_phy_offset)
+            INT.pack_into(self._mapping, HASH_SLOT_COUNT, self._hash_slot_count)
+            INT.pack_into(self._mapping, INDEX_COUNT, self._index_count)
+        except struct.error as error:
+            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
+
+    def _write_long(self, offset: int, value: int) -> None:
+        LONG.pack_into(self._mapping, offset, value)
+
+    # single structures
+
+    def slot_position(self, key_hash: int) -> int:
+        """Byte position of the hash's slot, wrapped as a Java int (IDX-HASH-3); RejectedError for zero slots."""
+        if self._slots == 0:
+            raise RejectedError("a hash has no remainder modulo zero slots")
+        return to_i32(_HEADER_SIZE + _SLOT_SIZE * (key_hash % self._slots))
+
+    def slot(self, key_hash: int) -> int | None:
+        """What the hash's slot holds (IDX-SLOT-1), or None where it lies outside the mapping."""
+        try:
+            return self._read_int(self.slot_position(key_hash))[0]
+        except struct.error:
+            return None
+
+    def entry_position(self, number: int) -> int:
+        """Byte position of an entry, wrapped as a Java int (IDX-ENT-1)."""
+        return to_i32(self._entries + ENTRY_SIZE * number)
+
+    def entry(self, number: int) -> Entry | None:
+        """An entry by its number, or None where it lies outside the mapping."""
+        position = self.entry_position(number)
+        if not 0 <= position <= self._size - ENTRY_SIZE:
+            return None
+        return Entry._make(ENTRY.unpack_from(self._mapping, position))
+
+    def _read_int(self, position: int) -> tuple[int]:
+        """The int at a position, as `unpack` gives it; struct counts a negative one from the end, Java throws."""
+        if position < 0:
+            raise struct.error
+        value: tuple[int] = INT.unpack_from(self._mapping, position)
+        return value

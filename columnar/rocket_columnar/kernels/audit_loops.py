@@ -1,0 +1,216 @@
+"""Compiled loops over index entries and queue units as they lie in their files; imported only where a store is large.
+
+Those that hold them against records take what is sound, in the order of the log, and give up at anything else: that is
+looked at once more, with time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.layout import INDEX_ENTRY, PRE_BLANK_SIZE, QUEUE_UNIT
+
+from rocket_columnar.kernels.compilation import inlined, jit, long, prefetch, slot_of
+from rocket_columnar.kernels.raw_bytes import address, i32, i64
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["entries_are_sound", "survey_entries", "survey_units", "units_are_sound"]
+
+_SIZE: Final = INDEX_ENTRY.size
+_DIFF: Final = INDEX_ENTRY.offset_of("time_diff")
+_PREVIOUS: Final = INDEX_ENTRY.offset_of("prev_entry")
+_OFFSET: Final = INDEX_ENTRY.offset_of("phy_offset")
+_AHEAD: Final = 32
+_UNIT: Final = QUEUE_UNIT.size
+_UNIT_SIZE: Final = QUEUE_UNIT.offset_of("size")
+_UNIT_TAGS: Final = QUEUE_UNIT.offset_of("tags_code")
+_CELL: Final = 6  # log2 of the bytes that hold the beginning of one record at most
+
+
+@inlined
+def _slot(base: int, entry: int, heads: NDArray[np.int32], inverse: float) -> Any:
+    return slot_of(max(i32(base + _SIZE * entry), 0), len(heads), inverse)
+
+
+@jit
+def survey_entries(
+    raw: NDArray[np.uint8],
+    first: int,
+    count: int,
+    block: int,
+    heads: NDArray[np.int32],
+    differs: NDArray[np.bool_],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Puts entries from number `first` on once more, as `Replay.put`, and finds where those before `count` point to.
+
+    Args:
+        raw: the entries.
+        first: number of the first.
+        count: one more than the newest that counts.
+        block: how many make a block.
+        heads: of each slot the newest entry so far.
+        differs: of each slot whether a prev field of its entries is another than the newest entry before.
+        low: of each block the least physical offset so far.
+        high: of each block the greatest one so far.
+
+    Returns:
+        How many of those that count have no other before them, and how many have a negative time diff.
+    """
+    base = address(raw)
+    inverse = 1.0 / len(heads)
+    size = len(raw) // _SIZE
+    ahead = np.empty(_AHEAD, np.uint64)  # the slots of the entries to come, which are being fetched meanwhile
+    for i in range(min(_AHEAD, size)):
+        ahead[i] = _slot(base, i, heads, inverse)
+        prefetch(heads, ahead[i])
+    used, negative = long(0), long(0)
+    i = long(0)
+    while i < size:
+        part = (first + i) // block
+        end = min(block * (part + 1) - first, size)
+        counted = min(end, count - first)
+        least, greatest = (low[part], high[part]) if counted > i else (long(0), long(0))
+        while i < end:
+            at = base + _SIZE * i
+            turn = np.uint64(i) % np.uint64(_AHEAD)
+            slot = ahead[turn]
+            if i + _AHEAD < size:
+                ahead[turn] = _slot(base, i + _AHEAD, heads, inverse)
+                prefetch(heads, ahead[turn])
+            previous = i32(at + _PREVIOUS)
+            if i32(at) >= 0:
+                if heads[slot] != previous:
+                    differs[slot] = True
+                heads[slot] = first + i
+            if i < counted:
+                offset = i64(at + _OFFSET)
+                least, greatest = min(least, offset), max(greatest, offset)
+                used += previous == 0
+                negative += i32(at + _DIFF) < 0
+            i += 1
+        if part < len(low):
+            low[part], high[part] = least, greatest
+    return used, negative
+
+
+@jit
+def entries_are_sound(
+    raw: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    low: int,
+    last: int,
+    known: NDArray[np.int64],
+    times: NDArray[np.int64],
+    key_count: NDArray[np.int32],
+    key_hash: NDArray[np.int32],
+    seen: NDArray[np.uint8],
+) -> bool:
+    """Whether all entries that point into [low, last] are sound and in the order of the log; marks their keys in `seen`.
+
+    Arguments as of `match_entries`, but for `known`, where the records begin, and `key_count`, how many keys each has.
+    """
+    base = address(raw)
+    place, key, stop, seconds = long(-1), long(0), long(0), long(0)
+    for piece in range(len(firsts)):
+        begin, number = begins[piece], firsts[piece] - bounds[piece]
+        for i in range(bounds[piece], bounds[piece + 1]):
+            at = base + _SIZE * i
+            offset = i64(at + _OFFSET)
+            if offset < low or offset > last:
+                continue
+            if place < 0 or known[place] != offset:
+                key = stop
+                place += 1
+                while place < len(known) and known[place] < offset:
+                    key += key_count[place]
+                    place += 1
+                if place == len(known) or known[place] != offset:
+                    return False
+                stop = key + key_count[place]
+                seconds = long(0)
+                if begin > 0 and times[place] > begin:
+                    seconds = min((times[place] - begin) // 1000, 0x7FFFFFFF)
+            if key >= stop or key_hash[key] != i32(at):
+                return False
+            seen[key] = 1
+            key += 1
+            diff = i32(at + _DIFF)
+            if diff < 0 or (diff != seconds and number + i > 1):
+                return False
+    return True
+
+
+@jit
+def units_are_sound(
+    raw: NDArray[np.uint8],
+    bounds: NDArray[np.int64],
+    topics: NDArray[np.int64],
+    queues: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    low: int,
+    last: int,
+    known: NDArray[np.int64],
+    of_topic: NDArray[np.int32],
+    of_queue: NDArray[np.int32],
+    of_size: NDArray[np.int32],
+    of_offset: NDArray[np.int64],
+    of_tags: NDArray[np.int64],
+    queued: NDArray[np.uint8],
+) -> bool:
+    """Whether all units that point into [low, last] are sound; marks their records in `queued`.
+
+    Arguments as of `match_units`.
+    """
+    if not len(known):
+        return False
+    base = address(raw)
+    cells = np.full(((known[-1] - low) >> _CELL) + 1, -1, np.int32)
+    for i in range(len(known)):
+        cells[(known[i] - low) >> _CELL] = i
+    for piece in range(len(topics)):
+        topic, queue, logical = topics[piece], queues[piece], firsts[piece] - bounds[piece]
+        for i in range(bounds[piece], bounds[piece + 1]):
+            at = base + _UNIT * i
+            offset, size, tags = i64(at), i32(at + _UNIT_SIZE), i64(at + _UNIT_TAGS)
+            if offset < low or offset > last or size <= 0:
+                continue
+            if offset == 0 and size == PRE_BLANK_SIZE and tags == 0:
+                continue
+            cell = (offset - low) >> _CELL
+            place = long(cells[cell]) if cell < len(cells) else long(-1)
+            if (
+                place < 0
+                or known[place] != offset
+                or of_topic[place] != topic
+                or of_queue[place] != queue
+                or of_offset[place] != logical + i
+                or of_size[place] != size
+                or of_tags[place] != tags
+            ):
+                return False
+            queued[place] = 1
+    return True
+
+
+@jit
+def survey_units(raw: NDArray[np.uint8], block: int, low: NDArray[np.int64], high: NDArray[np.int64]) -> bool:
+    """Finds where units point to, block by block; False at one that is no plain unit."""
+    base = address(raw)
+    size = len(raw) // _UNIT
+    for part in range(len(low)):
+        least, greatest, strange = i64(base + _UNIT * block * part), long(0), False
+        for i in range(block * part, min(block * (part + 1), size)):
+            offset, length = i64(base + _UNIT * i), i32(base + _UNIT * i + _UNIT_SIZE)
+            least, greatest = min(least, offset), max(greatest, offset)
+            strange |= length <= 0 or length == PRE_BLANK_SIZE
+        if strange or least < 0:
+            return False
+        low[part], high[part] = least, greatest
+    return True

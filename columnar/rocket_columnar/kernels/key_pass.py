@@ -1,0 +1,336 @@
+"""Compiled loops that look up many keys in an index file by passing over it once; imported only for large batches.
+
+Entries and keys are parted by slot, so that the chains of one part fit into the cache. In a part, each entry must lead
+to the entry before it in its slot, and the slot to the last: then a chain is the slot's entries backwards, and those of
+one hash are found without the others. Keys of slots where that does not hold are left to the walk.
+
+What is parted by slot holds, in place of a hash, its code: the quotient by the number of slots, and below it the place of
+the slot in its part, so that slot and finer divisions are the low bits of it. In a part it stands for one hash.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocket_columnar.kernels.compilation import jit, long, signed, slot_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "advance_cursors",
+    "count_entries",
+    "count_keys",
+    "fill_hits",
+    "join_parts",
+    "part_entries",
+    "part_keys",
+    "place_hits",
+]
+
+
+@jit
+def _read(word: Any) -> Any:
+    """A word of the file as a wide number."""
+    return long(signed(word))
+
+
+@jit
+def _number(key: Any) -> Any:
+    """The number of a key of `part_keys`."""
+    return long(key & np.uint64(0xFFFFFFFF))
+
+
+@jit
+def _part_and_code(key_hash: Any, slots: int, inverse: float, shift: int) -> Any:
+    """The part of a hash, a part being `1 << shift` slots, and its code."""
+    slot = slot_of(key_hash, slots, inverse)
+    quotient = np.uint64(long((key_hash - long(slot)) * inverse + 0.5))
+    mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
+    return slot >> np.uint64(shift), quotient << np.uint64(shift) | slot & mask
+
+
+@jit
+def count_entries(
+    entries: NDArray[np.uint32], slots: int, shift: int, counts: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Adds to `counts` how many entries belong to each part.
+
+    Returns:
+        The least and the largest time diff; the least is -1 where it, or a hash, is negative.
+    """
+    inverse = 1.0 / slots
+    least, most = long(0x7FFFFFFF), long(0)
+    for i in range(len(entries) // 5):
+        at = np.uint64(5 * i)
+        key_hash = _read(entries[at])
+        time_diff = _read(entries[at + np.uint64(3)])
+        if key_hash < 0 or time_diff < 0:
+            return -1, most
+        least, most = min(least, time_diff), max(most, time_diff)
+        counts[slot_of(key_hash, slots, inverse) >> np.uint64(shift)] += 1
+    return least, most
+
+
+@jit
+def part_entries(
+    entries: NDArray[np.uint32],
+    first: int,
+    slots: int,
+    shift: int,
+    places: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+) -> None:
+    """Copies entries, the first of which is number `first`, into `rows`, those of a part behind one another.
+
+    `places` tells for each part where its next row lies. A row is the code, both words of the physical offset as
+    they lie in the file, the number of the entry, and that of the entry before it.
+    """
+    inverse = 1.0 / slots
+    for i in range(len(entries) // 5):
+        at = np.uint64(5 * i)
+        part, code = _part_and_code(_read(entries[at]), slots, inverse, shift)
+        to = np.uint64(5 * places[part])
+        places[part] += 1
+        rows[to] = np.uint32(code)
+        rows[to + np.uint64(1)] = entries[at + np.uint64(1)]
+        rows[to + np.uint64(2)] = entries[at + np.uint64(2)]
+        rows[to + np.uint64(3)] = np.uint32(first + i)
+        rows[to + np.uint64(4)] = np.uint32(signed(entries[at + np.uint64(4)]))
+
+
+@jit
+def count_keys(hashes: NDArray[np.int32], slots: int, shift: int, counts: NDArray[np.int64]) -> bool:
+    """Adds to `counts` how many hashes belong to each part; false where one is negative."""
+    inverse = 1.0 / slots
+    for i in range(len(hashes)):
+        if hashes[i] < 0:
+            return False
+        counts[slot_of(long(hashes[i]), slots, inverse) >> np.uint64(shift)] += 1
+    return True
+
+
+@jit
+def part_keys(
+    hashes: NDArray[np.int32],
+    first: int,
+    slots: int,
+    shift: int,
+    places: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+) -> None:
+    """Writes code << 32 | number of each key, the first of which is number `first`, as `part_entries` does."""
+    inverse = 1.0 / slots
+    for i in range(len(hashes)):
+        part, code = _part_and_code(long(hashes[i]), slots, inverse, shift)
+        keys[np.uint64(places[part])] = code << np.uint64(32) | np.uint64(first + i)
+        places[part] += 1
+
+
+@jit
+def _link(
+    rows: NDArray[np.uint32],
+    span: tuple[int, int],
+    heads: NDArray[np.uint32],
+    index_count: int,
+    last: NDArray[np.int32],
+    newest: NDArray[np.int32],
+) -> None:
+    """Makes chains of the rows of a part: of those that agree in the low bits of their code.
+
+    `newest` gets where the newest row of these bits lies in the part, counted in words, or -1; a row, where the next
+    one lies in place of the number of the entry before it. `last` gets -1 for each slot whose entries and head are not
+    what puts make.
+    """
+    slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
+    last[:] = 0
+    newest[:] = -1
+    for i in range(span[1] - span[0]):
+        at = np.uint64(5 * (span[0] + i))
+        code = np.uint64(rows[at])
+        known = last[code & slot_mask]
+        whole = known >= 0 and np.int32(rows[at + np.uint64(4)]) == known
+        last[code & slot_mask] = np.int32(rows[at + np.uint64(3)]) if whole else -1
+        rows[at + np.uint64(4)] = np.uint32(newest[code & mask])
+        newest[code & mask] = np.int32(5 * i)
+    for slot in range(len(heads)):
+        head = np.int32(signed(heads[slot]))
+        if head != last[slot] and (last[slot] != 0 or 0 < head <= index_count):
+            last[slot] = -1
+
+
+@jit
+def _answer(
+    rows: NDArray[np.uint32],
+    base: int,
+    last: NDArray[np.int32],
+    newest: NDArray[np.int32],
+    keys: NDArray[np.uint64],
+    span: tuple[int, int],
+    rooms: NDArray[np.int64],
+    tape: NDArray[np.int64],
+    used: int,
+    left: NDArray[np.int64],
+    odd: int,
+) -> tuple[int, int, int]:
+    """Finds the hits of keys of a part; the key for which the tape is too short, and new `used` and `odd`."""
+    slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
+    many_rooms = len(rooms) > 1
+    for i in range(span[0], span[1]):
+        key = keys[np.uint64(i)]
+        code = key >> np.uint64(32)
+        number = np.uint64(_number(key))
+        start = used
+        if last[code & slot_mask] < 0:
+            left[odd] = number
+            odd += 1
+        else:
+            room = rooms[number] if many_rooms else rooms[0]
+            place = newest[code & mask]
+            while place >= 0 and used - start < room:
+                at = np.uint64(base + place)
+                if rows[at] == np.uint32(code):
+                    if used == len(tape):
+                        return i, start, odd
+                    low = np.uint32(signed(rows[at + np.uint64(2)]))
+                    tape[np.uint64(used)] = _read(rows[at + np.uint64(1)]) << 32 | long(low)
+                    used += 1
+                place = np.int32(rows[at + np.uint64(4)])
+        keys[np.uint64(i)] = np.uint64(used - start) << np.uint64(32) | number
+    return span[1], used, odd
+
+
+@jit
+def join_parts(
+    rows: NDArray[np.uint32],
+    row_bounds: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    key_bounds: NDArray[np.int64],
+    heads: NDArray[np.uint32],
+    shift: int,
+    bits: int,
+    index_count: int,
+    rooms: NDArray[np.int64],
+    parts: tuple[int, int],
+    begins: NDArray[np.int64],
+    tape: NDArray[np.int64],
+    left: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], int]:
+    """Finds the hits of the keys of some parts (IDX-SEL-1 .. IDX-SEL-3, IDX-SEL-6).
+
+    Args:
+        rows: as `part_entries` leaves them; the number of the entry before is overwritten.
+        row_bounds: where the rows of each part begin.
+        keys: as `part_keys` leaves them; the code is overwritten by the number of hits.
+        key_bounds: where the keys of each part begin.
+        heads: the slots, as words of the file.
+        shift: a part is `1 << shift` slots.
+        bits: of a code that entries of a part are found by, no fewer than `shift`.
+        index_count: of the header.
+        rooms: hits a key at most, one for all or one for each.
+        parts: the first, and the one behind the last.
+        begins: gets where the hits of each part begin on the tape.
+        tape: room for the physical offsets of the hits, key after key as in `keys`.
+        left: gets the numbers of the keys that are left to the walk and have no hits here; room for all.
+
+    Returns:
+        The hits, on another tape where this one was too short; and how many keys are left.
+    """
+    last, newest = np.empty(1 << shift, np.int32), np.empty(1 << bits, np.int32)
+    used, odd = 0, 0
+    for part in range(parts[0], parts[1]):
+        some = heads[part << shift : (part + 1) << shift]
+        _link(rows, (row_bounds[part], row_bounds[part + 1]), some, index_count, last, newest)
+        begins[part] = used
+        key, stop = key_bounds[part], key_bounds[part + 1]
+        while True:
+            base = 5 * row_bounds[part]
+            key, used, odd = _answer(
+                rows, base, last, newest, keys, (key, stop), rooms, tape, used, left, odd
+            )
+            if key == stop:
+                break
+            tape = np.concatenate((tape, np.empty(len(tape) + 64, np.int64)))
+    return tape[:used], odd
+
+
+@jit
+def advance_cursors(
+    keys: NDArray[np.uint64], key_bounds: NDArray[np.int64], end: int, cursors: NDArray[np.int64]
+) -> int:
+    """Moves the cursors - of each part a key, and where its hits begin - to number `end`; how many hits that passes."""
+    total = 0
+    for part in range(len(cursors)):
+        at, hits = cursors[part, 0], 0
+        while at < key_bounds[part + 1] and _number(keys[at]) < end:
+            hits += long(keys[at] >> np.uint64(32))
+            at += 1
+        cursors[part, 0] = at
+        cursors[part, 1] += hits
+        total += hits
+    return total
+
+
+@jit
+def place_hits(
+    keys: NDArray[np.uint64],
+    key_bounds: NDArray[np.int64],
+    cursors: NDArray[np.int64],
+    block: tuple[int, int],
+    total: int,
+    places: NDArray[np.int64],
+) -> int:
+    """Writes to `places` where the first hit of each key of a block of numbers goes, that of the first to `total`.
+
+    Args:
+        keys: as `join` leaves them.
+        key_bounds: where the keys of each part begin.
+        cursors: as `advance` leaves them at the first number of the block.
+        block: the first number, and the one behind the last.
+        total: hits of the keys before.
+        places: of all keys.
+
+    Returns:
+        How many hits there are with those of the block.
+    """
+    for part in range(len(cursors)):
+        for i in range(cursors[part, 0], key_bounds[part + 1]):
+            number = _number(keys[i])
+            if number >= block[1]:
+                break
+            places[np.uint64(number)] = long(keys[i] >> np.uint64(32))
+    for number in range(block[0], block[1]):
+        hits = places[number]
+        places[number] = total
+        total += hits
+    return total
+
+
+@jit
+def fill_hits(
+    keys: NDArray[np.uint64],
+    key_bounds: NDArray[np.int64],
+    cursors: NDArray[np.int64],
+    parts: tuple[int, int],
+    end: int,
+    tape: NDArray[np.int64],
+    places: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> None:
+    """Moves the hits of the keys of some parts, up to number `end`, from the tape to their places; these move on."""
+    for part in range(parts[0], parts[1]):
+        at, used = cursors[part, 0], cursors[part, 1]
+        while at < key_bounds[part + 1]:
+            number = _number(keys[at])
+            if number >= end:
+                break
+            to = places[np.uint64(number)]
+            for _ in range(long(keys[at] >> np.uint64(32))):
+                found[np.uint64(to)] = tape[np.uint64(used)]
+                to += 1
+                used += 1
+            places[np.uint64(number)] = to
+            at += 1
+        cursors[part, 0], cursors[part, 1] = at, used

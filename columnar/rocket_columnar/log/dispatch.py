@@ -1,0 +1,39 @@
+"""The commit log file by file as dispatch requests, for a rebuild and for what a start does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocket_columnar.log.gaps import Gap
+from rocket_columnar.log.request_walk import LogStretch
+from rocket_columnar.store import is_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rocket_columnar.log.request_columns import Requests, TopicNames
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["read_requests"]
+
+
+def read_requests(
+    file: StoreFile,
+    names: TopicNames,
+    on_gap: Callable[[Gap], None],
+    *,
+    check_crc: bool = False,
+    compiled: bool | None = None,
+) -> Iterator[Requests]:
+    """The requests of one commit-log file; `on_gap` gets each range in which no record verifies.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    large = is_large([file]) if compiled is None else compiled
+    with file.open() as reader:
+        if not reader.size:
+            on_gap(Gap(reader.name, file.base_offset, file.base_offset, "an empty file", "a commit log"))
+            return
+        stretch = LogStretch(reader, file.base_offset, names, check_crc=check_crc, compiled=large)
+        yield from stretch.run(0, reader.size, exact=True, on_gap=on_gap)

@@ -1,0 +1,155 @@
+"""The frames of one log file by place: whether a record verifies there, and where the next one does."""
+
+from __future__ import annotations
+
+import struct
+from mmap import mmap
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+
+from rocket_columnar.formats import HEAD_SIZE, Bad, Record, body_end, check_frame_head, parse_record
+
+if TYPE_CHECKING:
+    from rocket_columnar.formats import Buffer
+    from rocket_columnar.store import Reader
+
+__all__ = ["LARGE", "NARROW", "Walk"]
+
+LARGE: Final = 1 << 18
+"""Bytes of a record from which on its body is not read unless it is asked for."""
+
+NARROW: Final = 1 << 16
+"""Window of a walk that looks at a record here and there."""
+
+_WINDOW: Final = 4 << 20
+_NEARBY: Final = 64 << 20
+_PAGE: Final = 4 << 10
+_TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and properties with their lengths
+_BEFORE: Final = 7  # bytes of a frame that may lie before the last byte of its magic, and be zeros of a hole
+_BLANK: Final = BLANK.size
+_PAIR: Final = struct.Struct(">ii")
+_MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGIC))
+
+
+class Walk:
+    """A window that moves over one file, and the frames in it.
+
+    Args:
+        reader: of the file.
+        base_offset: physical offset of its first byte.
+        bodies: whether bodies are wanted; if not, those of large records are not read.
+        window: bytes that are read at once, fewer at first.
+    """
+
+    def __init__(
+        self, reader: Reader, base_offset: int, *, bodies: bool = True, window: int = _WINDOW
+    ) -> None:
+        self.reader = reader
+        self.base_offset = base_offset
+        self.window: Buffer = b""
+        self.begin = 0
+        self._bodies = bodies
+        self._thin: mmap | None = None
+        self._most, self._next = window, min(window, NARROW)
+
+    def load(self, position: int, length: int) -> int:
+        """Makes the window hold `length` bytes from `position`; their place in it."""
+        thin = self.window is self._thin
+        if thin or position < self.begin or position + length > self.begin + len(self.window):
+            size = min(max(length, self._next), self.reader.size - position)
+            self._next = min(2 * self._next, self._most)
+            self.window = self.reader.read(position, size).tobytes()
+            self.begin = position
+        return position - self.begin
+
+    def is_blank(self, position: int) -> bool:
+        """Whether a blank lies here that fills the file to its end (LOG-BLANK-1)."""
+        if position + _BLANK > self.reader.size:
+            return False
+        at = self.load(position, _BLANK)
+        total_size, magic = _PAIR.unpack_from(self.window, at)
+        return bool(magic == BLANK_MAGIC and total_size == self.reader.size - position)
+
+    def record(self, position: int) -> Record | Bad:
+        """The record at `position`, whose bytes are then in the window, or why there is none."""
+        room = self.reader.size - position
+        if room < RECORD_FIXED_V4:
+            return Bad(f"{room} bytes", f"a record of at least {RECORD_FIXED_V4}, or a blank")
+        at = self.load(position, RECORD_FIXED_V4)
+        bad = check_frame_head(self.window, at, room, self.base_offset + position)
+        if bad is not None:
+            return bad
+        total_size, _ = _PAIR.unpack_from(self.window, at)
+        if total_size >= LARGE and not self._bodies and self._load_thin(position, total_size):
+            return parse_record(self.window, 0)
+        at = self.load(position, total_size)
+        return parse_record(self.window, at)
+
+    def _load_thin(self, position: int, total_size: int) -> bool:
+        """Makes the window hold a record without its body, unless so much lies behind it that it is none."""
+        head = self.reader.read(position, HEAD_SIZE)
+        end = body_end(head.tobytes())
+        if not 0 <= total_size - end <= _TAIL:
+            return False
+        if self._thin is None or len(self._thin) < total_size:
+            self._thin = mmap(-1, total_size)
+        room = np.frombuffer(self._thin, np.uint8)
+        room[:HEAD_SIZE] = head
+        self.reader.read_into(position + end, room[end:total_size])
+        self.window, self.begin = self._thin, position
+        self._next = _PAGE  # behind a large body another one may begin, of which little is wanted
+        return True
+
+    def frame_before(self, position: int) -> int:
+        """A place before `position` from which records follow on one another up to it; 0 if none is found nearby.
+
+        A record there that another one does not follow may be bytes of a body that look like one.
+        """
+        nearby = NARROW
+        while nearby < min(position, _NEARBY):
+            first = at = self.next_frame(position - nearby, position)
+            count = 0
+            while at < position and isinstance(record := self.record(at), Record):
+                at += record.fixed[0]
+                count += 1
+            if count and at < position:
+                return 0
+            if count > 1 or (count and (self.is_blank(at) or isinstance(self.record(at), Record))):
+                return first
+            nearby *= 4
+        return 0
+
+    def next_frame(self, position: int, stop: int | None = None) -> int:
+        """The next place from `position` on at which a record verifies or a blank ends the file, else its size.
+
+        Holes are passed over. What begins at `stop` or behind it is not looked for.
+        """
+        size = self.reader.size
+        limit = size if stop is None else stop
+        # Where data and holes lie is asked for only behind what is near: it takes long.
+        near = min(position + NARROW, limit)
+        found, position = self._frame_in(position, near)
+        if found or position >= limit:
+            return position if found else size
+        for begin, end in self.reader.extents(position):
+            found, position = self._frame_in(max(position, begin - _BEFORE), min(end, limit))
+            if found:
+                return position
+        return size
+
+    def _frame_in(self, position: int, end: int) -> tuple[bool, int]:
+        """Whether a record or such a blank begins between two places, or in the same window; its place, or how far was looked."""
+        while position + _BLANK <= self.reader.size and position < end:
+            at = self.load(position, _BLANK)
+            hits = [hit for magic in _MAGICS if (hit := self.window.find(magic, at + 4)) >= 0]
+            if not hits:
+                # A magic may lie across the window's end.
+                position = max(position + 1, self.begin + len(self.window) - _BEFORE)
+                continue
+            candidate = self.begin + min(hits) - 4
+            if self.is_blank(candidate) or isinstance(self.record(candidate), Record):
+                return True, candidate
+            position = candidate + 1
+        return False, position

@@ -1,0 +1,95 @@
+"""Which queues a record is copied to by multi-dispatch: units there may point to another topic's record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from rocket_spec.layout import RECORD_FIXED_V4
+
+from rocket_columnar.formats import Bad, clean_utf8, parse_long, parse_properties, parse_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rocket_columnar.log.request_columns import Requests
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["Copy", "batch_copies", "goes_to", "has_light_queues"]
+
+_QUEUES: Final = b"INNER_MULTI_DISPATCH"
+_OFFSETS: Final = b"INNER_MULTI_QUEUE_OFFSET"
+_LIGHT: Final = "%LMQ%"
+
+
+class Copy(NamedTuple):
+    """A queue, and the logical offset that a record has there."""
+
+    topic: str
+    queue_id: int
+    logical_offset: int
+
+
+def batch_copies(file: StoreFile, batch: Requests, *, light: bool) -> Iterator[tuple[int, list[Copy]]]:
+    """Of each record of a batch that is copied its place and its copies, in the order of their puts.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    places = np.flatnonzero(batch.copied & batch.queued).tolist()
+    if not places:
+        return
+    with file.open() as reader:
+        for place in places:
+            at, size = int(batch.phy_offset[place]) - file.base_offset, int(batch.size[place])
+            yield place, _copies(reader.read(at, size).tobytes(), light=light)
+
+
+def _copies(data: bytes, *, light: bool) -> list[Copy]:
+    """The copies that a whole record names, none where its two lists differ in length.
+
+    Source: `ConsumeQueue.multiDispatchLmqQueue` 432-453.
+    """
+    record = parse_record(data, 0)
+    if isinstance(record, Bad):
+        return []
+    pairs = parse_properties(data[record.properties : record.properties + record.properties_length])
+    queues, offsets = (pairs.get(name, b"").decode() for name in (_QUEUES, _OFFSETS))
+    if not queues.strip() or not offsets.strip():
+        return []
+    names, numbers = _split(queues), [parse_long(part) for part in _split(offsets)]
+    if len(names) != len(numbers):
+        return []
+    queue_id = record.fixed[3]
+    return [
+        Copy(name, 0 if light and name.startswith(_LIGHT) else queue_id, number)
+        for name, number in zip(names, numbers, strict=True)
+        if number is not None and None not in numbers
+    ]
+
+
+def _split(text: str) -> list[str]:
+    """Java's `split(",")`: empty parts at the end are dropped."""
+    parts = text.split(",")
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def goes_to(data: bytes, topic: str, queue_id: int, *, light: bool) -> bool:
+    """Whether bytes are a record that goes into a queue, as its own or as a copy."""
+    if len(data) < RECORD_FIXED_V4 or int.from_bytes(data[:4]) != len(data):
+        return False
+    record = parse_record(data, 0)
+    if isinstance(record, Bad):
+        return False
+    own = clean_utf8(data[record.topic : record.topic + record.topic_length]).decode()
+    queues = {copy[:2] for copy in _copies(data, light=light)}
+    return (topic, queue_id) in {(own, record.fixed[3]), *queues}
+
+
+def has_light_queues(files: Sequence[StoreFile]) -> bool:
+    """Whether the broker had `enableLmq`, which gives light queues the number 0, for all that its files tell."""
+    return not any(
+        file.kind == "queue" and file.queue_id and (file.topic or "").startswith(_LIGHT) for file in files
+    )

@@ -1,0 +1,110 @@
+"""Dispatch requests of commit-log records, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rocket_columnar.formats import index_key, string_hash
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+__all__ = ["COMMIT", "NOT", "PREPARED", "ROLLBACK", "Requests", "TopicNames", "index_keys", "topic_code"]
+
+NOT: Final = 0
+
+
+PREPARED: Final = 4
+
+
+COMMIT: Final = 8
+
+
+ROLLBACK: Final = 12
+"""Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5)."""
+
+
+@dataclass(slots=True)
+class TopicNames:
+    """Topics by number, shared by all batches of a log."""
+
+    names: list[str] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, name: str) -> int:
+        """The number of a topic, a new one where it has none."""
+        if name not in self.numbers:
+            self.numbers[name] = len(self.names)
+            self.names.append(name)
+        return self.numbers[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Records of one batch, in the order of the log; all arrays but `key_hash` have one length.
+
+    Attributes:
+        phy_offset: bytes.
+        size: bytes.
+        topic: numbers of the shared `TopicNames`.
+        queue_id: queue numbers.
+        queue_offset: logical offsets.
+        tags_code: what a healthy dispatch gives.
+        dispatched: false where a dispatch ends in an exception: nothing is queued or indexed.
+        store_timestamp: ms since the epoch.
+        transaction: NOT, PREPARED, COMMIT or ROLLBACK.
+        crc_ok: whether the body has its checksum; all true where that was not asked for.
+        copied: whether the record names queues for multi-dispatch.
+        key_count: entries that each record gets in the index.
+        key_hash: hashes of these keys, record after record, in the order of their puts.
+    """
+
+    phy_offset: NDArray[np.int64]
+    size: NDArray[np.int32]
+    topic: NDArray[np.int32]
+    queue_id: NDArray[np.int32]
+    queue_offset: NDArray[np.int64]
+    tags_code: NDArray[np.int64]
+    dispatched: NDArray[np.bool_]
+    store_timestamp: NDArray[np.int64]
+    transaction: NDArray[np.int8]
+    crc_ok: NDArray[np.bool_]
+    copied: NDArray[np.bool_]
+    key_count: NDArray[np.int32]
+    key_hash: NDArray[np.int32]
+
+    @property
+    def queued(self) -> NDArray[np.bool_]:
+        """Which records go into consume queues (LOG-DSP-7)."""
+        queued: NDArray[np.bool_] = (self.transaction == NOT) | (self.transaction == COMMIT)
+        return queued & self.dispatched
+
+    @staticmethod
+    def joined(parts: list[Requests]) -> Requests:
+        """Batches as one."""
+        names = list(Requests.__slots__)
+        if not parts:
+            kinds = ("i8", "i4", "i4", "i4", "i8", "i8", "?", "i8", "i1", "?", "?", "i4", "i4")
+            return Requests(*(np.empty(0, kind) for kind in kinds))
+        if len(parts) == 1:
+            return parts[0]
+        return Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def index_keys(topic: str, pairs: dict[bytes, bytes]) -> list[str]:
+    """The index keys of a record, in the order of their puts (IDX-SVC-1, IDX-SVC-2)."""
+    keys = []
+    unique = pairs.get(b"UNIQ_KEY")
+    if unique is not None:
+        keys.append(index_key(topic, unique.decode()))
+    parts = pairs.get(b"KEYS", b"").split(b" ")
+    return keys + [index_key(topic, part.decode()) for part in parts if part]
+
+
+def topic_code(topic: str) -> int:
+    """`String.hashCode` of what precedes a topic's keys in the index, as an unsigned number."""
+    return string_hash(index_key(topic, "")) & 0xFFFFFFFF

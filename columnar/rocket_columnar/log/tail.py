@@ -1,0 +1,85 @@
+"""The end of the log: only what lies before it is read, so that it is known at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_columnar.formats import Record
+from rocket_columnar.log.frame_walk import NARROW, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["Tail", "log_tail"]
+
+_BACK: Final = 1 << 18
+
+
+class Tail(NamedTuple):
+    """The files of a log and its end.
+
+    Attributes:
+        files: those that are there.
+        sizes: their lengths in bytes.
+        filled: of each file the bytes up to where it may hold data; holes at its end are left out.
+        end: physical offset behind the last record; where the log begins without one.
+        newest: store timestamp of the newest record near the end, ms; None without one.
+    """
+
+    files: tuple[StoreFile, ...]
+    sizes: tuple[int, ...]
+    filled: tuple[int, ...]
+    end: int
+    newest: int | None
+
+
+def log_tail(files: Sequence[StoreFile]) -> Tail:
+    """Finds the end of a log; a file that is gone meanwhile is left out.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    there, sizes, filled = [], [], []
+    for file in files:
+        try:
+            with file.open() as reader:
+                there.append(file)
+                sizes.append(reader.size)
+                filled.append(max((end for _, end in reader.extents()), default=0))
+        except FileNotFoundError:  # expired meanwhile
+            continue
+    for file in reversed(there):
+        found = _end(file)
+        if found is not None:
+            return Tail(tuple(there), tuple(sizes), tuple(filled), *found)
+    begin = there[0].base_offset if there else 0
+    return Tail(tuple(there), tuple(sizes), tuple(filled), begin, None)
+
+
+def _end(file: StoreFile) -> tuple[int, int] | None:
+    """Physical offset behind the last record of a file and the newest store timestamp near it, or None."""
+    with file.open() as reader:
+        last = reader.last_nonzero(0, reader.size)
+        if last is None:
+            return None
+        walk = Walk(reader, file.base_offset, window=NARROW)
+        back = _BACK
+        while True:
+            position = walk.next_frame(max(last - back, 0)) if back < last else 0
+            end, newest = 0, 0
+            while position <= last:
+                record = walk.record(position)
+                if isinstance(record, Record):
+                    position += record.fixed[0]
+                    end, newest = position, max(newest, record.fixed[10])
+                elif walk.is_blank(position):
+                    break
+                else:
+                    position = walk.next_frame(position + 1)
+            if end:
+                return file.base_offset + end, newest
+            if back >= last:
+                return None
+            back *= 8

@@ -1,0 +1,96 @@
+"""Messages beyond what a broker answers: every one with a key, by the ids of a message, or without the index at all.
+
+A record is taken only where the commit log holds it, with the topic and the key that were asked for; each once, in
+ascending order of offset. Windows go by the record's own store timestamp, to the ms.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from rocket_columnar.formats import hash_key, index_key
+from rocket_columnar.query.chain_walk import settled, walk
+from rocket_columnar.query.explain_records import find_key
+from rocket_columnar.query.log_records import keys_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rocket_columnar.formats import OffsetId
+    from rocket_columnar.index import IndexFile
+    from rocket_columnar.query.log_records import Row
+    from rocket_columnar.query.open_files import OpenFiles
+
+__all__ = ["find_all", "find_by_offset_id", "find_by_unique_key", "scan", "topics_of"]
+
+_LONG: Final = (-(1 << 63), (1 << 63) - 1)
+
+
+def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
+    """Every message that some index file leads to under a key.
+
+    All files are walked, to the real ends of their chains; damage ends a chain, and no walk goes on for ever.
+
+    Args:
+        store: an open store.
+        topic: its topic.
+        key: a key or unique key.
+        window: first and last ms of the store timestamp, both inclusive.
+
+    Raises:
+        OSError: when a file cannot be read.
+    """
+    key_hash = hash_key(index_key(topic, key))
+    offsets: set[int] = set()
+    for _, index in store.indexes.files:
+        offsets |= settled(index, key_hash, partial(_hits, index, key_hash))
+    rows = (store.log.row(offset) for offset in sorted(offsets))
+    return [row for row in rows if row["topic"] == topic and key in keys_of(row) and _inside(row, window)]
+
+
+def _hits(index: IndexFile, key_hash: int) -> set[int]:
+    """Physical offsets of all entries with a hash."""
+    steps = walk(index, key_hash, *_LONG, past_stop=True)
+    return {step.phy_offset for step in steps if step.key_hash == key_hash}
+
+
+def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
+    """Every message that the commit log holds under a key, the index left aside; of any topic where none is named.
+
+    Arguments and errors as `find_all`; damaged ranges of the log are passed over.
+    """
+    wanted = ("key",) if topic is not None else ("key", "other topic")
+    found = (one.phy_offset for one in find_key(store.log, topic or "", key) if one.how in wanted)
+    return [row for row in map(store.log.row, found) if _inside(row, window)]
+
+
+def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str]) -> list[Row]:
+    """Every message of these topics that a client gave this unique key; a resend has that of its first try.
+
+    Source: `MQAdminImpl.queryMessageByUniqKey`, which keeps the one that was stored first.
+    """
+    return [
+        row for topic in topics for row in find_all(store, topic, unique_key) if row["uniq_key"] == unique_key
+    ]
+
+
+def find_by_offset_id(store: OpenFiles, offset_id: OffsetId) -> list[Row]:
+    """The record at the offset of an id, where one lies there, as a list of one; no index is asked.
+
+    Source: `QueryMessageProcessor.viewMessageById` 127-160.
+    """
+    row = store.log.row(offset_id.phy_offset)
+    return [] if row["topic"] is None else [row]
+
+
+def topics_of(store: OpenFiles) -> list[str]:
+    """The topics that have a consume queue in the store."""
+    try:
+        return sorted(path.name for path in (store.path / "consumequeue").iterdir() if path.is_dir())
+    except FileNotFoundError:
+        return []
+
+
+def _inside(row: Row, window: tuple[int, int]) -> bool:
+    return bool(window[0] <= row["store_timestamp"] <= window[1])

@@ -1,0 +1,151 @@
+"""The index files of a store as a broker's start would load them, opened to read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocket_spec.errors import FormatError, MalformedError, UsageError
+
+from rocket_columnar.formats import parse_long
+from rocket_columnar.index import GeometryGuess, IndexFile, resolve
+from rocket_columnar.store import StoreFile, is_gone, shown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import ExitStack
+
+    from rocket_spec.layout import Geometry
+
+__all__ = ["IndexSet", "open_indexes", "require_store"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSet:
+    """The open index files of a store.
+
+    Attributes:
+        files: name and file, oldest name first; the last is the one that a broker appends to.
+        skipped: names that are left out, each with the reason.
+        geometry: of all files, and how it was told; None without files.
+        damaged: names of files that answer all the same as far as they go, each with what is wrong.
+    """
+
+    files: tuple[tuple[str, IndexFile], ...]
+    skipped: tuple[tuple[str, str], ...]
+    geometry: GeometryGuess | None
+    damaged: tuple[tuple[str, str], ...] = ()
+
+
+def require_store(path: Path) -> Path:
+    """`path`, where it is the directory of a store.
+
+    Raises:
+        UsageError: it is something else.
+        OSError: it is missing, or cannot be read.
+    """
+    if not stat.S_ISDIR(path.stat().st_mode):
+        raise UsageError(f"{path}: a file; a query takes the store's directory")
+    if any((path / name).is_dir() for name in ("index", "commitlog")):
+        return path
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would follow links, and change the name)
+    if whole.name in ("index", "commitlog"):
+        raise UsageError(
+            f"{path}: the {whole.name} folder of a store; a query takes the store, {path.parent}"
+        )
+    raise UsageError(f"{path}: not a store: it has neither index nor commitlog")
+
+
+def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexSet:
+    """Opens the index files of a store; `stack` closes them.
+
+    A name that is no Java long is skipped, and loading ends at one that cannot be opened as a file. A file
+    without bytes counts as one of zeros: a broker would extend it. What is cut short or damaged answers as far
+    as it goes, with the geometry of the others; what cannot be read is skipped.
+
+    Raises:
+        UsageError, MalformedError: the geometry cannot be told, or does not fit, and no file has a sound one.
+        OSError: the folder cannot be read.
+
+    Source: IDX-FILE-4; `IndexService.load` 58-92.
+    """
+    found, skipped = _names(root / "index")
+    readable: list[StoreFile] = []
+    for file in found:
+        try:
+            with file.open():
+                readable.append(file)
+        except OSError as error:
+            if is_gone(file):  # expired since it was listed
+                continue
+            reason = error.strerror or str(error)
+            skipped.append((file.name, f"it cannot be read: {reason.lower()}"))
+    filled = [file for file in readable if file.path.stat().st_size]
+    guess, damaged = _geometry(filled, given) if filled else (None, [])
+    if guess is None:
+        skipped += [(file.name, "it is empty") for file in readable]
+        return IndexSet((), tuple(skipped), None)
+    files = [
+        (file.name, stack.enter_context(IndexFile.open_for_reading(file.path, guess.geometry)))
+        for file in readable
+    ]
+    return IndexSet(tuple(files), tuple(skipped), guess, tuple(damaged))
+
+
+def _geometry(
+    files: Sequence[StoreFile], given: Geometry | None
+) -> tuple[GeometryGuess, list[tuple[str, str]]]:
+    """The geometry of all, or of those that are sound; and what is wrong with the others."""
+    try:
+        return resolve(files, given), []
+    except (FormatError, UsageError) as error:
+        whole = error
+    counts = Counter(file.path.stat().st_size for file in files)
+    usual = max(counts, key=lambda size: (counts[size], size)) if given is None else given.file_size
+    sound: list[StoreFile] = []
+    damaged: list[tuple[str, str]] = []
+    for file in files:
+        size = file.path.stat().st_size
+        if size != usual:
+            how = "cut short" if size < usual else "too long"
+            damaged.append((file.name, f"{how}: found {size:,} bytes, expected {usual:,}"))
+            continue
+        try:
+            resolve([file], given)
+        except MalformedError as error:
+            damaged.append((file.name, f"found {error.found}, expected {error.expected}"))
+            continue
+        except UsageError:  # one alone need not tell its geometry
+            pass
+        sound.append(file)
+    if not sound or not damaged:
+        raise whole
+    return resolve(sound, given), damaged
+
+
+def _names(folder: Path) -> tuple[list[StoreFile], list[tuple[str, str]]]:
+    """The files to load, in the order of their names as Java compares them, and what is left out."""
+    files: list[StoreFile] = []
+    skipped: list[tuple[str, str]] = []
+    try:
+        names = sorted(os.listdir(folder), key=lambda name: name.encode("utf-16-be", "surrogatepass"))  # noqa: PTH208
+    except (FileNotFoundError, NotADirectoryError):
+        return files, skipped
+    for number, name in enumerate(names):
+        shown = f"index/{shown_name(name)}"
+        if parse_long(name) is None:
+            skipped.append((shown, "its name is no number"))
+        elif (folder / name).is_dir():
+            skipped.append((shown, "a directory, at which a broker stops loading"))
+            skipped += [
+                (f"index/{shown_name(later)}", "not loaded: it comes after a directory")
+                for later in names[number + 1 :]
+            ]
+            break
+        else:
+            files.append(StoreFile("index", folder / name, shown))
+    return files, skipped

@@ -1,0 +1,51 @@
+"""The index files and the commit log of a store, open to be searched."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from rocket_columnar.query.index_files import IndexSet, open_indexes, require_store
+from rocket_columnar.query.log_records import CommitLog
+from rocket_columnar.store import while_listed
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rocket_spec.layout import Geometry
+
+__all__ = ["OpenFiles"]
+
+
+class OpenFiles:
+    """The index files and the commit log of a store, open to be searched; use it in a `with` block.
+
+    Args:
+        path: the store's directory.
+        geometry: of the index files; told by their content where not given.
+
+    Raises:
+        UsageError: no store, or a geometry that cannot be told.
+        MalformedError: an index file that no geometry makes.
+        OSError: a file is missing or cannot be read.
+    """
+
+    def __init__(self, path: Path | str, geometry: Geometry | None = None) -> None:
+        self.path = require_store(Path(path))
+        self.indexes, self.log, self._stack = while_listed(partial(self._open, geometry))
+
+    def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:
+        with ExitStack() as stack:
+            indexes = open_indexes(self.path, geometry, stack)
+            log = CommitLog(self.path, stack)
+            return indexes, log, stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()

@@ -1,0 +1,97 @@
+"""Of rebuilt files, those that the store lacks or holds otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_columnar.index import read_headers
+from rocket_columnar.store import StoreFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["Twin", "drop_unchanged", "index_begins", "settled_names", "twin_of"]
+
+_CHUNK: Final = 1 << 22
+
+
+class Twin(NamedTuple):
+    """The store's own index file that a rebuilt one stands for: its name, and whether it has the same bytes."""
+
+    name: str
+    same: bool
+
+
+def _equal(path: Path, other: StoreFile) -> bool:
+    size = path.stat().st_size
+    if size != other.size():
+        return False
+    with path.open("rb") as first, other.open() as second:
+        return all(
+            first.read(_CHUNK) == second.read(start, min(_CHUNK, size - start)).data
+            for start in range(0, size, _CHUNK)
+        )
+
+
+def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
+    """Removes from `staging` what the store has already, byte for byte; index files in whatever name.
+
+    A rebuilt index file that stands for one of the store takes its name, so that it can replace it.
+    """
+    own = {file.name: file for file in files}
+    for path in sorted(path for path in staging.rglob("*") if path.is_file()):
+        name = path.relative_to(staging).as_posix()
+        if not name.startswith("index/") and name in own and _equal(path, own[name]):
+            path.unlink()
+    begins = index_begins(files)
+    paths = sorted((staging / "index").glob("*"))
+    names = settled_names([path.name for path in paths], [twin_of(path, begins) for path in paths])
+    apart = [path.rename(path.with_name(f".{path.name}")) for path in paths]
+    for path, settled in zip(apart, names, strict=True):
+        if settled is None:
+            path.unlink()
+        else:
+            path.rename(path.with_name(settled))
+    for directory in sorted((path for path in staging.rglob("*") if path.is_dir()), reverse=True):
+        if not any(directory.iterdir()):
+            directory.rmdir()
+
+
+def index_begins(files: Sequence[StoreFile]) -> dict[tuple[int, int], StoreFile]:
+    """The store's index files by what tells them apart: offset and store timestamp of their first put."""
+    headers = read_headers(file for file in files if file.kind == "index")
+    return {(header.begin_phy_offset, header.begin_timestamp): file for file, header in headers}
+
+
+def twin_of(path: Path, begins: Mapping[tuple[int, int], StoreFile]) -> Twin | None:
+    """The file among those that `index_begins` gives that the rebuilt one at `path` stands for."""
+    for _, header in read_headers([StoreFile("index", path, path.name)]):
+        same = begins.get((header.begin_phy_offset, header.begin_timestamp))
+        if same is not None:
+            return Twin(same.path.name, _equal(path, same))
+    return None
+
+
+def settled_names(names: Sequence[str], twins: Sequence[Twin | None]) -> list[str | None]:
+    """What rebuilt index files of these names are called in the end; None for those that are left out.
+
+    A file that stands for one of the store takes its name. One that the store lacks is called so that it sorts
+    between those before and behind it: a broker reads its files in the order of their names, and those of the store
+    may have been made long after their records, by a recovery.
+    """
+    settled: list[str | None] = []
+    last, used = "", set[str]()
+    for number, (name, twin) in enumerate(zip(names, twins, strict=True)):
+        if twin is not None and twin.name not in used:
+            used.add(twin.name)
+            last = max(last, twin.name)
+            settled.append(None if twin.same else twin.name)
+            continue
+        free = name
+        behind = next(((place, one.name) for place, one in enumerate(twins) if place > number and one), None)
+        if behind is not None and name >= behind[1]:
+            free = f"{int(behind[1]) - (behind[0] - number):017}"
+        last = free if free > last else f"{int(last) + 1:017}"
+        settled.append(last)
+    return settled

@@ -1,0 +1,131 @@
+"""Keys that only index files hold which a start deletes, of records that it does not dispatch again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rocket_columnar.audit import Blocks, RangeResult, entries_of, read_frames, survey_index
+from rocket_columnar.formats import Record, clean_utf8, hash_key, index_key, parse_properties
+from rocket_columnar.log import NARROW, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.audit import Frames, Plan
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["LostKey", "LostKeys", "lost_keys"]
+
+
+class LostKey(NamedTuple):
+    """One key that no index file would hold any more.
+
+    Attributes:
+        topic: of the record.
+        key: its text; None where the record does not tell any more.
+        phy_offset: of the record, bytes.
+        key_hash: of topic and key.
+    """
+
+    topic: str
+    key: str | None
+    phy_offset: int
+    key_hash: int
+
+
+@dataclass(frozen=True, slots=True)
+class LostKeys:
+    """Keys that no index file would hold any more; iterating reads their texts from the log.
+
+    Attributes:
+        phy_offset: of each key its record, bytes, ascending.
+        key_hash: of each key.
+        logs: the commit-log files.
+    """
+
+    phy_offset: NDArray[np.int64]
+    key_hash: NDArray[np.int32]
+    logs: tuple[StoreFile, ...] = ()
+
+    @classmethod
+    def none(cls) -> LostKeys:
+        """No keys."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int32))
+
+    def __len__(self) -> int:
+        return self.phy_offset.size
+
+    @property
+    def records(self) -> int:
+        """How many records they belong to."""
+        return int(np.unique(self.phy_offset).size)
+
+    def __iter__(self) -> Iterator[LostKey]:
+        texts: dict[int, list[str]] = {}
+        topic, at = "", -1
+        for offset, key_hash in zip(self.phy_offset.tolist(), self.key_hash.tolist(), strict=True):
+            if offset != at:
+                at, texts = offset, {}
+                topic, keys = _keys_of(self.logs, offset)
+                for key in keys:
+                    texts.setdefault(hash_key(index_key(topic, key)), []).append(key)
+            held = texts.get(key_hash)
+            text = None if not held else held.pop(0) if len(held) > 1 else held[0]
+            yield LostKey(topic, text, offset, key_hash)
+
+
+def _keys_of(logs: Iterable[StoreFile], phy_offset: int) -> tuple[str, list[str]]:
+    """Topic and keys of a record."""
+    file = max((file for file in logs if file.base_offset <= phy_offset), key=lambda one: one.base_offset)
+    with file.open() as reader:
+        walk = Walk(reader, file.base_offset, window=NARROW)
+        record = walk.record(phy_offset - file.base_offset)
+        if not isinstance(record, Record):
+            return "", []
+        topic = clean_utf8(walk.window[record.topic : record.topic + record.topic_length]).decode()
+        end = record.properties + record.properties_length
+        pairs = parse_properties(walk.window[record.properties : end])
+    unique, words = pairs.get(b"UNIQ_KEY"), pairs.get(b"KEYS", b"").split(b" ")
+    return topic, [word.decode() for word in ([unique] if unique else []) + words if word]
+
+
+def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int) -> LostKeys:
+    """Keys of records before `begin`, where dispatch begins again, that only `deleted` files hold, range by range."""
+    if plan.geometry is None:
+        return LostKeys.none()
+    surveys = [
+        survey_index(file, plan.geometry, live=False, last=False, compiled=plan.large)
+        for file in plan.content_indexes
+    ]
+    gone = Blocks.of([survey for survey in surveys if survey.file in deleted])
+    kept = Blocks.of([survey for survey in surveys if survey.file not in deleted])
+    offsets, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    start: int | None = None
+    for part in plan.ranges:
+        if part.begin >= begin:
+            break
+        result = RangeResult(part, part.begin, part.end)
+        frames = read_frames(plan, part, None if part.exact else start, result)
+        start = result.next
+        held, safe = (entries_of(plan, blocks, frames, result) != 0 for blocks in (gone, kept))
+        lost = _lost_in(frames, held, safe, begin)
+        offsets.append(np.repeat(frames.all.phy_offset, frames.all.key_count)[lost])
+        hashes.append(frames.all.key_hash[lost])
+    return LostKeys(np.concatenate(offsets), np.concatenate(hashes), plan.logs)
+
+
+def _lost_in(
+    frames: Frames, held: NDArray[np.bool_], safe: NDArray[np.bool_], begin: int
+) -> NDArray[np.bool_]:
+    """Which keys of a range only files hold that go; a message may have one key twice."""
+    owner = np.repeat(np.arange(frames.all.phy_offset.size), frames.all.key_count)
+    codes = (owner << 31) | frames.all.key_hash
+    lost: NDArray[np.bool_] = held & ~safe & (frames.all.phy_offset[owner] < begin)
+    lost &= ~np.isin(codes, codes[safe])
+    return lost

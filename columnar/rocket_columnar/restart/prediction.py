@@ -1,0 +1,98 @@
+"""What a start of a 4.9.3 broker on a store would delete, from where it would dispatch again, and what is lost for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rocket_columnar.audit import make_plan
+from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
+from rocket_columnar.restart.lost_keys import LostKey, LostKeys, lost_keys
+from rocket_columnar.restart.queues import LostUnits, QueueStart, queue_starts
+from rocket_columnar.restart.recovery import (
+    Deletion,
+    deleted_indexes,
+    deleted_logs,
+    recovery_start,
+    refusal,
+    times_of,
+    walked_end,
+)
+from rocket_columnar.store import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from rocket_spec.layout import Geometry
+
+__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "restart"]
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What a start would do.
+
+    Attributes:
+        clean: whether the store has no abort file: then only what lies behind the queues is dispatched.
+        refused: why 4.9.3 would not start on these files at all, or None.
+        walk_from: physical offset from which a start walks the log.
+        log_end: physical offset at which its walk ends, and so the log.
+        dispatch_from: physical offset from which records are dispatched (again).
+        deletions: files that are deleted or cut off.
+        lost_units: units that no queue would hold any more.
+        lost: keys that no index file would hold any more.
+    """
+
+    clean: bool
+    refused: str | None
+    walk_from: int
+    log_end: int
+    dispatch_from: int
+    deletions: tuple[Deletion, ...]
+    lost_units: tuple[LostUnits, ...]
+    lost: LostKeys
+
+
+def restart(store: Path | str, *, index_safe: bool = False, geometry: Geometry | None = None) -> Restart:
+    """What a start would do to a store's files; nothing is written.
+
+    Args:
+        store: the directory of a store.
+        index_safe: as with the broker's setting messageIndexSafe.
+        geometry: of the index files; else it is inferred.
+
+    Raises:
+        UsageError: no store, or a geometry that does not fit or cannot be told.
+        OSError: the store cannot be read.
+    """
+    plan = make_plan(store, geometry=geometry)
+    clean = not plan.live
+    times = times_of(plan.checkpoints)
+    walk_from = recovery_start(plan.logs, times, clean=clean, index_safe=index_safe)
+    refused = refusal(plan) or ext_refusal(plan)
+    if refused is not None:
+        return Restart(clean, refused, walk_from, plan.end, walk_from, (), (), LostKeys.none())
+    end = walked_end(plan, walk_from)
+    queues = queue_starts(plan.queues, end, has_log=bool(plan.logs))
+    indexes = deleted_indexes(plan.indexes, times[2], clean=clean)
+    behind = max([plan.begin, *(queue.max_phy_offset for queue in queues)])
+    dispatch_from = behind if clean else walk_from
+    lost = LostKeys.none()
+    if indexes or not plan.logs:
+        lost = lost_keys(plan, {one.file for one in indexes}, dispatch_from)
+    deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
+    units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
+    if any(queue.endless for queue in queues):
+        refused = "consume-queue files of one unit: cutting them off never ends"
+    return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost)
+
+
+def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:
+    for queue in queues:
+        for end, reason in queue.cuts[-1:]:
+            last = queue.files[-1] if queue.files else None
+            if last is not None and end < last.base_offset + (size_of(last) or 0):
+                yield Deletion("truncate", last.name, end - last.base_offset, reason)
+        for file, reason in sorted(queue.deleted, key=lambda one: one[0].base_offset):
+            yield Deletion("delete", file.name, None, reason)

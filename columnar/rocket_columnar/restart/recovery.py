@@ -1,0 +1,187 @@
+"""What a start of 4.9.3 does to a store's files, read off its files beforehand.
+
+Read beside `DefaultMessageStore.load` 192-228, `IndexService.load` 57-90, `CommitLog.recoverNormally` 206-272 and
+`recoverAbnormally` 465-549.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+from zlib import crc32
+
+import numpy as np
+from rocket_spec.layout import MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
+
+from rocket_columnar.audit import read_checkpoint
+from rocket_columnar.formats import Record, parse_record
+from rocket_columnar.log import LogStretch, TopicNames
+from rocket_columnar.store import read_at, size_of, usual_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocket_columnar.audit import Plan
+    from rocket_columnar.index import IndexHeader
+    from rocket_columnar.log import Gap
+    from rocket_columnar.store import StoreFile
+
+__all__ = [
+    "Deletion",
+    "deleted_indexes",
+    "deleted_logs",
+    "recovery_start",
+    "refusal",
+    "times_of",
+    "walked_end",
+]
+
+_MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
+_NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
+_BORN_V6: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A file that a start deletes or changes.
+
+    Attributes:
+        action: "delete" or "truncate".
+        file: its name relative to the store.
+        offset: byte from which its content is dropped; None for a whole file.
+        reason: why.
+    """
+
+    action: Literal["delete", "truncate"]
+    file: str
+    offset: int | None
+    reason: str
+
+
+def times_of(checkpoints: Sequence[StoreFile]) -> tuple[int, int, int]:
+    """The checkpoint's times in ms, zeros without one."""
+    return read_checkpoint(checkpoints[0]) if checkpoints else (0, 0, 0)
+
+
+def deleted_indexes(
+    headers: Sequence[tuple[StoreFile, IndexHeader]], index_time: int, *, clean: bool
+) -> list[Deletion]:
+    """Index files that are destroyed at a load after a crash (`IndexService.load` 68-74)."""
+    if clean:
+        return []
+    return [
+        Deletion(
+            "delete",
+            file.name,
+            None,
+            f"its end timestamp {header.end_timestamp:,} is later than the checkpoint's index time {index_time:,}",
+        )
+        for file, header in headers
+        if header.end_timestamp > index_time
+    ]
+
+
+def recovery_start(
+    logs: Sequence[StoreFile], times: tuple[int, int, int], *, clean: bool, index_safe: bool
+) -> int:
+    """Physical offset from which a start walks the log; after a crash it dispatches again from there."""
+    if not logs:
+        return 0
+    if clean:
+        return logs[max(len(logs) - _NORMAL_FILES, 0)].base_offset
+    physic, logics, index = times
+    bound = max(min(physic, logics) - _MARGIN, 0)
+    if index_safe:
+        bound = min(bound, index)
+    for file in reversed(logs):
+        head = read_at(file, 0, 76)
+        if len(head) < 76 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
+            continue
+        at = RECORD.offset_of("sys_flag")
+        born = 20 if int.from_bytes(head[at : at + 4]) & _BORN_V6 else 8
+        (stored,) = struct.unpack_from(">q", head, 48 + born)
+        if stored != 0 and stored <= bound:
+            return file.base_offset
+    return logs[0].base_offset
+
+
+def refusal(plan: Plan) -> str | None:
+    """The first file that ends the load: a broker refuses to start (`MappedFileQueue.load` 163-166)."""
+    for kind, files in (("commit-log", plan.logs), ("consume-queue", plan.queues)):
+        sizes = [(file, size_of(file) or 0) for file in files]
+        usual = usual_size([size for _, size in sizes]) if sizes else 0
+        for file, size in sizes:
+            if size != usual:
+                return f"{file.name}: a {kind} file of {size:,} bytes among others of {usual:,}"
+    return None
+
+
+def walked_end(plan: Plan, begin: int) -> int:
+    """Where the walk from `begin`, where a file begins, meets the first bytes that are no sound record or blank.
+
+    4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset.
+    """
+    end = begin
+    for file in plan.logs:
+        if file.base_offset < begin:
+            continue
+        end = file.base_offset + _walked(plan, file)
+        if not _rolls(file, end - file.base_offset):
+            return end
+    return end
+
+
+def _walked(plan: Plan, file: StoreFile) -> int:
+    """How far the walk comes in one file."""
+    position = 0
+    with file.open() as reader:
+        while position < reader.size:
+            gaps: list[Gap] = []
+            stretch = LogStretch(reader, file.base_offset, TopicNames(), check_crc=True, compiled=plan.large)
+            for batch in stretch.run(position, reader.size, exact=True, on_gap=gaps.append):
+                places = batch.phy_offset - file.base_offset
+                ends = places + batch.size
+                sound = batch.crc_ok & (places == np.append(position, ends[:-1]))
+                count = int(np.argmin(sound)) if not sound.all() else places.size
+                position = int(ends[count - 1]) if count else position
+                if count < places.size:
+                    break
+            size = _misplaced(file, position, reader.size)
+            if not size:
+                return position
+            position += size
+    return position
+
+
+def _misplaced(file: StoreFile, at: int, size: int) -> int:
+    """Length of a record that is sound but for its own offset; 0 where none lies there."""
+    head = read_at(file, at, RECORD_FIXED_V4)
+    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
+        return 0
+    length = int.from_bytes(head[:4], signed=True)
+    if not RECORD_FIXED_V4 <= length <= size - at:
+        return 0
+    window = read_at(file, at, length)
+    record = parse_record(window, 0)
+    if not isinstance(record, Record) or record.fixed[6] == file.base_offset + at:
+        return 0
+    body = window[record.body : record.topic - 1]
+    return length if not body or crc32(body) & 0x7FFFFFFF == record.fixed[2] else 0
+
+
+def _rolls(file: StoreFile, at: int) -> bool:
+    """Whether a blank leads on to the next file."""
+    return read_at(file, at + 4, 4) == bytes.fromhex("cbd43194")
+
+
+def deleted_logs(plan: Plan, end: int) -> list[Deletion]:
+    """Log files behind the end that the walk finds (`MappedFileQueue.truncateDirtyFiles` 127-145)."""
+    deletions = []
+    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
+        if file.base_offset > end:
+            deletions.append(Deletion("delete", file.name, None, f"it begins behind the log's end, {end:,}"))
+        elif file.base_offset <= end < file.base_offset + size and end < plan.end:
+            text = f"the log ends at physical offset {end:,}; the records behind it are lost"
+            deletions.append(Deletion("truncate", file.name, end - file.base_offset, text))
+    return deletions

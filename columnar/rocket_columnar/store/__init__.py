@@ -1,0 +1,42 @@
+"""The files of a store: finding them, detecting their kind, reading parts of them."""
+
+from rocket_columnar.store.listing import (
+    KINDS,
+    NO_NUMBER,
+    Kind,
+    StoreFile,
+    find_files,
+    is_gone,
+    placed_file,
+    protected_directories,
+    read_at,
+    shown_name,
+    while_listed,
+    while_there,
+)
+from rocket_columnar.store.reader import PAUSES, Reader, Source, open_reader
+from rocket_columnar.store.safe_names import is_safe
+from rocket_columnar.store.sizes import is_large, size_of, usual_size
+
+__all__ = [
+    "KINDS",
+    "NO_NUMBER",
+    "PAUSES",
+    "Kind",
+    "Reader",
+    "Source",
+    "StoreFile",
+    "find_files",
+    "is_gone",
+    "is_large",
+    "is_safe",
+    "open_reader",
+    "placed_file",
+    "protected_directories",
+    "read_at",
+    "shown_name",
+    "size_of",
+    "usual_size",
+    "while_listed",
+    "while_there",
+]

@@ -1,0 +1,115 @@
+"""Damage at the corners of what an audit looks at: the greatest offset, counts of a lone file, the first entry, ext units."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from rocket_columnar.audit import Level, audit
+from rocket_golden import manifest, open_store
+
+LONG_MAX = (1 << 63) - 1
+Place = tuple[str, str, int | None]
+
+
+def put(path: Path, at: int, form: str, value: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(struct.pack(">" + form, value))
+
+
+def get(path: Path, at: int, form: str) -> int:
+    (value,) = struct.unpack_from(">" + form, path.read_bytes(), at)
+    return int(value)
+
+
+def found(store: Path, level: Level = "default") -> list[Place]:
+    """Code, file and byte of each error and warning."""
+    return [(one.code, one.file, one.offset) for one in audit(store, level) if one.severity != "note"]
+
+
+@pytest.fixture(params=(False, True), ids=("plain", "compiled"))
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways in which units and entries are looked at."""
+    monkeypatch.setattr("rocket_columnar.audit.plan.is_large", lambda _files: request.param)
+
+
+@pytest.mark.usefixtures("large")
+def test_greatest_offset_of_a_unit(tmp_path: Path) -> None:
+    store = open_store("ext", tmp_path)
+    queue = store / "consumequeue" / "Plain" / "0" / "00000000000000000000"
+    put(queue, 60, "q", LONG_MAX)
+    assert ("queue.dangling", "consumequeue/Plain/0/00000000000000000000", 60) in found(store)
+
+
+@pytest.mark.usefixtures("large")
+def test_greatest_offset_of_an_entry(tmp_path: Path) -> None:
+    store = open_store("replica", tmp_path)
+    index = min((store / "index").iterdir())
+    slots = manifest().stores["replica"].geometry[0]
+    at = 40 + 4 * slots + 20 * 5 + 4
+    put(index, at, "q", LONG_MAX)
+    assert ("index.entry_dangling", f"index/{index.name}", at) in found(store)
+
+
+@pytest.mark.parametrize("count", [-163, -1, 0, 1])
+def test_count_of_the_only_index_file(tmp_path: Path, count: int) -> None:
+    store = open_store("ext", tmp_path)
+    (index,) = (store / "index").iterdir()
+    put(index, 36, "i", count)
+    for level in ("quick", "default"):
+        assert ("index.header_count", f"index/{index.name}", 36) in found(store, level)
+
+
+@pytest.mark.parametrize("at", [0, 8, 16])
+def test_checkpoint_before_the_epoch(tmp_path: Path, at: int) -> None:
+    store = open_store("small-roll", tmp_path)
+    put(store / "checkpoint", at, "q", -1)
+    assert found(store, "quick") == [("checkpoint.behind", "checkpoint", at)]
+
+
+def test_first_entry_of_a_rolled_file(tmp_path: Path) -> None:
+    """It counts from the end of the file before (IDX-PUT-8), 0 is what the first of all has."""
+    store = open_store("ipv6", tmp_path)
+    slots = manifest().stores["ipv6"].geometry[0]
+    before, index = sorted((store / "index").iterdir())[-2:]
+    at = 40 + 4 * slots + 20 + 12
+    stored = get(index, 0, "q")  # the header's begin is the first entry's record's store time
+    seconds = (stored - get(before, 8, "q")) // 1000
+    assert get(index, at, "i") == seconds > 0
+    for wrong in (seconds + 1, 0x7FFFFFFF):
+        put(index, at, "i", wrong)
+        assert found(store) == [("index.header_bounds", f"index/{index.name}", at)]
+    for other in sorted((store / "index").iterdir())[:-1]:  # as if expired: then nothing tells what it was
+        other.unlink()
+    assert not any(one[1] == f"index/{index.name}" for one in found(store))
+
+
+def test_recovered_unit_has_its_own_tag(tmp_path: Path) -> None:
+    """A recovery writes the tag's hash in place of the delivery time; any other number is damage."""
+    store = open_store("mixed", tmp_path)
+    queue = min((store / "consumequeue" / "SCHEDULE_TOPIC_XXXX").rglob("0*0"))
+    name = queue.relative_to(store).as_posix()
+    log = (store / "commitlog" / "00000000000000000000").read_bytes()
+    record = log[get(queue, 0, "q") :][: get(queue, 8, "i")]
+    tag = record.split(b"TAGS\x01")[1].split(b"\x02")[0].decode()
+    value = 0
+    for unit in tag:
+        value = (value * 31 + ord(unit)) & 0xFFFFFFFF
+    value -= (value >> 31) << 32
+    put(queue, 12, "q", value)
+    assert found(store) == []
+    put(queue, 12, "q", value + 1)
+    assert found(store) == [("queue.tags_code", name, 12)]
+
+
+def test_ext_files(tmp_path: Path) -> None:
+    store = open_store("ext", tmp_path)
+    ext = store / "consumequeue_ext" / "Plain" / "0" / "00000000000000000000"
+    assert get(ext, 2 + 8, "q") > 0  # size, tags code, store timestamp
+    put(ext, 10, "q", 5)
+    queue = "consumequeue/Plain/0/00000000000000000000"
+    assert found(store) == [("queue.tags_code", queue, 12)]
+    ext.write_bytes(ext.read_bytes()[:-1])
+    assert ("queue.size", ext.relative_to(store).as_posix(), 299) in found(store, "quick")

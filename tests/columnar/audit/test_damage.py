@@ -1,0 +1,60 @@
+"""Damage planted in golden stores: found, named and placed, and nothing else said that does not follow from it.
+
+Recall is the share of planted damage that is named and placed exactly; precision the share of findings that the damage
+itself or its stated consequences explain. One place of each kind and store here; many in a soak, whose figures are kept
+in `figures.json` and told in `docs/audit.md`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from audit_figures import FIGURES, SEEDS, STORES, Figures, inputs
+from planted import KINDS, Planted, Store, applies, copy_of, judge
+from rocket_columnar.audit import audit
+from rocket_golden import open_store
+
+Kind = Callable[[Store], Planted]
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {name: open_store(name, tmp_path_factory.mktemp(name)) for name in STORES}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for name in STORES for kind in KINDS if applies(kind, name)],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_damage_is_named_and_placed(kind: Kind, name: str, pristine: dict[str, Path], tmp_path: Path) -> None:
+    store = copy_of(pristine[name], tmp_path / "store", name, f"make test {kind.__name__}")
+    planted = kind(store)
+    found = list(audit(store.root, planted.level))
+    verdict = judge(planted, found)
+    assert verdict.found, (planted, found)
+    assert not verdict.strange
+
+
+def test_the_figures_kept_are_of_this_damage() -> None:
+    """`pytest --soak -k figures` measures them again."""
+    assert FIGURES.read_text("utf-8") == Figures.read().text()
+    assert Figures.read().inputs == inputs()
+
+
+@pytest.mark.soak
+def test_figures_at_many_places(pristine: dict[str, Path], tmp_path: Path) -> None:
+    figures = Figures(inputs())
+    for name in STORES:
+        for kind in KINDS:
+            for seed in range(SEEDS if applies(kind, name) else 0):
+                store = copy_of(pristine[name], tmp_path / "store", name, f"soak {seed} {kind.__name__}")
+                planted = kind(store)
+                figures.add(kind.__name__, judge(planted, list(audit(store.root, planted.level))))
+                shutil.rmtree(tmp_path / "store")
+    FIGURES.write_text(figures.text(), "utf-8")
+    assert figures.recall == 1
+    assert figures.precision >= 0.999

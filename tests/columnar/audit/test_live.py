@@ -1,0 +1,122 @@
+"""Audits of a log that grows while it is read."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
+from rocket_columnar.audit.checkpoint_check import check_checkpoint
+from rocket_columnar.log import LogStretch, TopicNames
+from rocket_columnar.store import Source, StoreFile, open_reader
+from store_bytes import BEGIN as T
+from store_bytes import blank, ext_unit, put, record, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rocket_columnar.findings import Finding
+    from rocket_columnar.log import Gap
+
+FIRST, SECOND = record(0), record(len(record(0)))
+SIZE = 4096
+OLD = FIRST.ljust(SIZE, b"\0")
+TORN = (FIRST + SECOND[:60]).ljust(SIZE, b"\0")
+quick = partial(audit, level="quick")
+GROWN = (FIRST + SECOND).ljust(SIZE, b"\0")
+FULL = FIRST + blank(SIZE - len(FIRST))
+
+
+def scanned(*states: bytes) -> tuple[list[int], list[Gap]]:
+    """Offsets and gaps of a log file that has the next state at each read; the last one stays."""
+    left = list(states)
+
+    def read(offset: int, length: int) -> bytes:
+        data = left.pop(0) if len(left) > 1 else left[0]
+        return data[offset : offset + length]
+
+    gaps: list[Gap] = []
+    with open_reader(Path("log"), Source("log", SIZE, read)) as reader:
+        stretch = LogStretch(reader, 0, TopicNames(), check_crc=False, compiled=False)
+        batches = list(stretch.run(0, SIZE, exact=True, on_gap=gaps.append))
+    return [offset for batch in batches for offset in batch.phy_offset.tolist()], gaps
+
+
+@pytest.mark.parametrize("states", [(OLD, GROWN), (TORN, GROWN)])
+def test_a_record_that_is_written_after_its_bytes_were_read(states: tuple[bytes, ...]) -> None:
+    assert scanned(*states) == ([0, len(FIRST)], [])
+
+
+def test_a_blank_that_is_written_after_its_bytes_were_read() -> None:
+    assert scanned(OLD, FULL) == ([0], [])
+
+
+def test_what_stays_torn_is_a_gap() -> None:
+    offsets, (gap,) = scanned(TORN)
+    assert (offsets, gap.begin, gap.end) == ([0], len(FIRST), SIZE)
+
+
+@pytest.mark.parametrize(("live", "severity"), [(True, "note"), (False, "warning")])
+def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(live: bool, severity: str) -> None:  # noqa: FBT001
+    found: list[Finding] = []
+    file = StoreFile("checkpoint", Path("checkpoint"), "checkpoint")
+    check_checkpoint(file, (0, 0, 0), T, [], found.append, live=live)
+    assert [(one.code, one.severity) for one in found] == [("checkpoint.behind", severity)]
+
+
+def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Path) -> None:
+    put(tmp_path, f"commitlog/{0:020}", (FIRST + record(len(FIRST), topic=b"U")).ljust(SIZE, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST)) + bytes(20))
+    put(tmp_path, "abort", b"")
+    (tmp_path / "consumequeue/U/0").mkdir(parents=True)
+    assert [one.code for one in audit(tmp_path) if one.severity != "note"] == []
+
+
+def test_a_store_that_has_just_begun(tmp_path: Path) -> None:
+    log = put(tmp_path, f"commitlog/{0:020}", GROWN)
+    put(tmp_path, "abort", b"")
+    assert [one.code for one in audit(tmp_path)] == ["store.abort", "store.lag"]
+    log.write_bytes(FULL)
+    put(tmp_path, f"commitlog/{SIZE:020}", record(SIZE).ljust(SIZE, b"\0"))
+    assert [one.code for one in audit(tmp_path)] == ["store.abort", "queue.missing_unit"]
+
+
+def test_an_ext_file_that_is_made_meanwhile(tmp_path: Path) -> None:
+    put(tmp_path, f"commitlog/{0:020}", OLD)
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST), -(1 << 63)) + bytes(20))
+    put(tmp_path, "abort", b"")
+    plan = plan_audit(tmp_path)
+    put(tmp_path, f"consumequeue_ext/T/0/{0:020}", ext_unit(0, T, b"").ljust(100, b"\0"))
+    surveys = Surveys.of(survey_file(plan, file) for file in plan.queues)
+    results = [check_range(plan, surveys, part) for part in plan.ranges]
+    assert [one.code for one in findings(plan, surveys, results)] == ["store.abort"]
+
+
+@pytest.mark.parametrize("audited", [audit, quick])
+def test_a_queue_file_that_gets_its_length_a_moment_later(
+    tmp_path: Path, audited: Callable[[Path], Iterable[Finding]]
+) -> None:
+    put(tmp_path, f"commitlog/{0:020}", (FIRST + record(len(FIRST), topic=b"U")).ljust(SIZE, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST)) + bytes(20))
+    put(tmp_path, "abort", b"")
+    put(tmp_path, f"consumequeue/U/0/{0:020}", b"")
+    timer = Timer(0.05, os.truncate, (tmp_path / f"consumequeue/U/0/{0:020}", 40))
+    timer.start()
+    assert [one.code for one in audited(tmp_path) if one.severity != "note"] == []
+    timer.join()
+
+
+def test_copies_of_the_newest_record_are_on_their_way(tmp_path: Path) -> None:
+    """A broker puts the record's own unit first, and then the copies, one by one."""
+    pairs = b"INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02INNER_MULTI_QUEUE_OFFSET\x010,0\x02"
+    first = record(0, properties=pairs)
+    put(tmp_path, f"commitlog/{0:020}", first.ljust(SIZE, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(first)) + bytes(20))
+    put(tmp_path, f"consumequeue/%LMQ%a/0/{0:020}", unit(0, len(first)) + bytes(20))
+    assert [one.code for one in audit(tmp_path)] == ["queue.missing_unit"]
+    put(tmp_path, "abort", b"")
+    assert [one.code for one in audit(tmp_path)] == ["store.abort"]

@@ -1,0 +1,123 @@
+"""An audit in parts: however a log is cut, by whatever loops, the findings are those of the whole."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocket_columnar.audit import (
+    ReadAhead,
+    Surveys,
+    audit,
+    check_range,
+    findings,
+    plan_audit,
+    plan_files,
+    survey_file,
+)
+from rocket_columnar.findings import Finding
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.store import Source, StoreFile, find_files, placed_file
+from rocket_golden import Damaged, damaged, open_damaged, open_store
+from store_bytes import put, record
+
+KINDS = {variant.damage: variant for variant in damaged()}
+
+
+def in_parts(store: Path, size: int, *, large: bool = False) -> list[Finding]:
+    """Everything that goes from part to part is pickled on the way."""
+
+    def sent(value: Any) -> Any:
+        return pickle.loads(pickle.dumps(value))  # noqa: S301
+
+    plan = sent(replace(plan_audit(store, "deep", range_size=size), large=large))
+    surveys = sent(
+        Surveys.of(sent(survey_file(plan, file)) for file in [*plan.queues, *plan.content_indexes])
+    )
+    results = [sent(check_range(plan, surveys, part)) for part in plan.ranges]
+    return list(findings(plan, surveys, results))
+
+
+@pytest.fixture(params=list(KINDS.values()), ids=list(KINDS))
+def variant(request: pytest.FixtureRequest) -> Damaged:
+    chosen: Damaged = request.param
+    return chosen
+
+
+def test_damage_in_small_ranges(variant: Damaged, tmp_path: Path) -> None:
+    """Ranges of 1,000 bytes hold two or three records."""
+    store = open_damaged(variant.name, tmp_path)
+    whole = list(audit(store, "deep"))
+    assert whole
+    assert in_parts(store, 1000) == whole
+
+
+def test_damage_by_compiled_loops(variant: Damaged, tmp_path: Path) -> None:
+    store = open_damaged(variant.name, tmp_path)
+    assert in_parts(store, 1 << 14, large=True) == list(audit(store, "deep"))
+
+
+def test_damage_by_threads(variant: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More ranges than are scanned before the surveys are done."""
+    store = open_damaged(variant.name, tmp_path)
+    whole = list(audit(store, "deep"))
+
+    def make_plan(*arguments: Any, **_: Any) -> Any:
+        return replace(plan_audit(*arguments, range_size=1 << 12), large=True)
+
+    monkeypatch.setattr("rocket_columnar.audit.store_audit.make_plan", make_plan)
+    assert list(audit(store, "deep", threads=2)) == whole
+
+
+@pytest.mark.parametrize("name", ["mixed", "lmq", "transactions", "ext"])
+def test_healthy_stores_in_small_ranges(name: str, tmp_path: Path) -> None:
+    assert in_parts(open_store(name, tmp_path), 777) == []
+
+
+def test_files_that_lie_elsewhere(tmp_path: Path) -> None:
+    """A plan of files in memory."""
+    store = open_store("small-roll", tmp_path)
+    files = [
+        placed_file(file.name, source=Source.of_bytes(file.name, file.path.read_bytes()))
+        for file in find_files(store)
+    ]
+    (store / "commitlog").rename(store / "gone")
+    plan = plan_files([file for file in files if file is not None])
+    surveys = Surveys.of(survey_file(plan, file) for file in [*plan.queues, *plan.content_indexes])
+    assert sum(check_range(plan, surveys, part).keys for part in plan.ranges) > 0
+    assert list(findings(plan, surveys, (check_range(plan, surveys, part) for part in plan.ranges))) == []
+
+
+@pytest.mark.parametrize("loops", ["plain", "compiled"])
+def test_files_of_many_queues_are_opened_twice(
+    loops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once to look at each, once for all ranges."""
+    data = b""
+    for number in range(900):
+        queue_id, logical = number % 300, number // 300
+        data += record(
+            len(data), queue_id=queue_id, queue_offset=logical, properties=b"UNIQ_KEY\1%d" % number
+        )
+    put(tmp_path / "store", f"commitlog/{0:020}", data)
+    rebuild(tmp_path / "store", tmp_path / "made")
+    for part in ("index", "consumequeue"):
+        (tmp_path / "made" / part).rename(tmp_path / "store" / part)
+    unit = tmp_path / "store" / "consumequeue" / "T" / "77" / f"{0:020}"
+    unit.write_bytes(unit.read_bytes()[:20] + bytes(20) + unit.read_bytes()[40:])
+
+    plan = replace(plan_audit(tmp_path / "store", range_size=4096), large=loops == "compiled")
+    opened: Counter[str] = Counter()
+    really = StoreFile.open
+    monkeypatch.setattr(StoreFile, "open", lambda file: (opened.update([file.name]), really(file))[1])
+    surveys = Surveys.of(survey_file(plan, file) for file in [*plan.queues, *plan.content_indexes])
+    ahead = ReadAhead(len(plan.queues))
+    results = [check_range(plan, surveys, part, ahead=ahead) for part in plan.ranges]
+    del opened[f"consumequeue/T/77/{0:020}"]  # what is damaged is looked at again
+    assert len(results) > 20
+    assert {opened[file.name] for file in plan.queues} == {0, 2}
+    assert [one.code for one in findings(plan, surveys, results)] == ["queue.missing_unit"]

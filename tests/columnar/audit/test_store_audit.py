@@ -1,0 +1,312 @@
+"""Audits of healthy stores, of stores in use, and of oddities that are none."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from rocket_columnar.audit import LEVELS, Level, audit
+from rocket_columnar.findings import CODES
+from rocket_columnar.index import IndexFile
+from rocket_golden import manifest, open_store
+from rocket_spec.errors import UsageError
+from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
+
+DESIGN_CODES = [
+    "index.size",
+    "index.geometry",
+    "index.header_count",
+    "index.header_bounds",
+    "index.slot_range",
+    "index.slot_hash",
+    "index.prev_range",
+    "index.chain_cycle",
+    "index.entry_dangling",
+    "index.entry_wrong_key",
+    "index.missing_key",
+    "index.ahead_of_log",
+    "index.empty",
+    "index.name_order",
+    "index.double_entry",
+    "queue.size",
+    "queue.order",
+    "queue.gap",
+    "queue.missing_unit",
+    "queue.dangling",
+    "queue.wrong_target",
+    "queue.tags_code",
+    "log.gap",
+    "log.magic",
+    "log.length",
+    "log.position",
+    "log.crc",
+    "log.torn",
+    "checkpoint.ahead",
+    "checkpoint.behind",
+    "store.abort",
+    "store.lag",
+    "store.unsafe_name",
+]
+NAME = "index/20260101000000000"
+
+
+@pytest.fixture(scope="module", params=sorted(manifest().stores))
+def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store(request.param, tmp_path_factory.mktemp("golden"))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_healthy_stores_have_no_findings(golden: Path, level: Level) -> None:
+    findings = list(audit(golden, level))
+    notes = [one.code for one in findings if one.severity == "note"]
+    assert [one for one in findings if one.severity != "note"] == []
+    # A broker that was killed left its marks, which are healthy; one that was copied was writing.
+    assert not notes or (
+        golden.name.startswith(("killed", "live-copy"))
+        and set(notes) <= {"index.double_entry", "store.abort", "store.lag"}
+    )
+
+
+def test_the_codes_are_the_published_ones() -> None:
+    assert list(CODES) == DESIGN_CODES
+
+
+def small_store(
+    root: Path,
+    *,
+    topic: str = "T",
+    keys: Sequence[str] = ("a", "b c", "d"),
+    indexed: int | None = None,
+    queued: int | None = None,
+    properties: bytes = b"",
+    spacing: int = 1000,
+) -> list[bytes]:
+    """A store of one queue with a message for each of `keys`; of the first ones units and entries."""
+    records: list[bytes] = []
+    put(root, "checkpoint", checkpoint(BEGIN, BEGIN, 0))
+    with IndexFile(root / NAME, 16, 64) as index:
+        for number, text in enumerate(keys):
+            offset = sum(map(len, records))
+            pairs = b"KEYS\1" + text.encode() + b"\2" + properties
+            records.append(
+                record(
+                    offset,
+                    topic=topic.encode(),
+                    properties=pairs,
+                    queue_offset=number,
+                    store_timestamp=BEGIN + spacing * number,
+                )
+            )
+            if indexed is None or number < indexed:
+                for key in text.split(" "):
+                    assert index.put(f"{topic}#{key}", offset, BEGIN + spacing * number)
+    put(root, f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
+    units = b""
+    for number, one in enumerate(records if queued is None else records[:queued]):
+        units += unit(sum(map(len, records[:number])), len(one))
+    put(root, f"consumequeue/{topic}/0/{0:020}", units.ljust(max(200, len(units)), b"\0"))
+    return records
+
+
+def found(root: Path, level: Level = "default") -> list[tuple[str, str, str, int | None]]:
+    return [(one.code, one.severity, one.file, one.offset) for one in audit(root, level)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_small_store_made_by_hand(tmp_path: Path, level: Level) -> None:
+    small_store(tmp_path)
+    assert found(tmp_path, level) == []
+
+
+def test_records_that_dispatch_has_not_come_to_are_a_note(tmp_path: Path) -> None:
+    records = small_store(tmp_path, indexed=1, queued=1)
+    assert found(tmp_path) == [("store.lag", "note", f"commitlog/{0:020}", len(records[0]))]
+
+
+def test_keys_of_the_last_queued_record_may_be_on_their_way_while_a_broker_runs(tmp_path: Path) -> None:
+    small_store(tmp_path, indexed=2)
+    assert [one[0] for one in found(tmp_path)] == ["index.missing_key"]
+    (tmp_path / "abort").touch()
+    assert [one[:2] for one in found(tmp_path)] == [("store.abort", "note"), ("store.lag", "note")]
+
+
+def test_keys_behind_the_index_that_are_older_than_a_minute_are_missing_though_a_broker_runs(
+    tmp_path: Path,
+) -> None:
+    """20 records 4 s apart, the first two indexed: the third lies 68 s before the last."""
+    small_store(tmp_path, keys=[f"k{number}" for number in range(20)], indexed=2, spacing=4000)
+    (tmp_path / "abort").touch()
+    lost = [one for one in found(tmp_path) if one[1] != "note"]
+    assert [one[0] for one in lost] == ["index.missing_key"]
+
+
+def test_a_torn_tail_is_a_note_while_a_broker_runs(tmp_path: Path) -> None:
+    records = small_store(tmp_path)
+    end = sum(map(len, records))
+    log = tmp_path / "commitlog" / f"{0:020}"
+    data = log.read_bytes()
+    torn = record(end, topic=b"T", queue_offset=3)[:50]
+    log.write_bytes(data[:end] + torn + data[end + 50 :])
+    assert found(tmp_path) == [("log.torn", "warning", f"commitlog/{0:020}", end)]
+    (tmp_path / "abort").touch()
+    assert found(tmp_path)[1:] == [("log.torn", "note", f"commitlog/{0:020}", end)]
+
+
+def test_what_is_appended_behind_the_end_that_was_read_is_no_finding(tmp_path: Path) -> None:
+    """Units and entries of records that came meanwhile: planted by a log file that the listing lacks."""
+    small_store(tmp_path)
+    following = record(4096, topic=b"T", properties=b"KEYS\1z", queue_offset=3, store_timestamp=BEGIN + 4000)
+    findings = audit(tmp_path)  # lists the files
+    put(tmp_path, f"commitlog/{4096:020}", following.ljust(4096, b"\0"))
+    queue = tmp_path / "consumequeue/T/0" / f"{0:020}"
+    queue.write_bytes(queue.read_bytes()[:60] + unit(4096, len(following)) + bytes(120))
+    with IndexFile(tmp_path / NAME, 16, 64) as index:
+        index.load()
+        assert index.put("T#z", 4096, BEGIN + 4000)
+    assert [one.code for one in findings if one.code != "index.ahead_of_log"] == []
+
+
+def test_expired_records_leave_units_and_entries_behind(tmp_path: Path) -> None:
+    """LOG-FILE-1: the oldest segment is deleted before the queues and index files that point into it."""
+    first = record(0, properties=b"KEYS\1a", queue_offset=0)
+    second = record(1024, properties=b"KEYS\1b", queue_offset=1, store_timestamp=BEGIN + 5000)
+    put(tmp_path, f"commitlog/{1024:020}", second.ljust(1024, b"\0"))
+    put(
+        tmp_path,
+        f"consumequeue/T/0/{0:020}",
+        (unit(0, len(first)) + unit(1024, len(second))).ljust(200, b"\0"),
+    )
+    with IndexFile(tmp_path / NAME, 16, 64) as index:
+        assert index.put("T#a", 0, BEGIN)
+        assert index.put("T#b", 1024, BEGIN + 5000)
+    assert found(tmp_path) == []
+
+
+def test_pre_blank_units_are_no_finding(tmp_path: Path) -> None:
+    one = record(0, queue_offset=2)
+    put(tmp_path, f"commitlog/{0:020}", one.ljust(512, b"\0"))
+    units = unit(0, 0x7FFFFFFF) * 2 + unit(0, len(one))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
+    assert found(tmp_path) == []
+
+
+def test_a_blank_ends_a_segment(tmp_path: Path) -> None:
+    one, two = record(0), record(256, queue_offset=1)
+    put(tmp_path, f"commitlog/{0:020}", one + blank(256 - len(one)))
+    put(tmp_path, f"commitlog/{256:020}", two.ljust(256, b"\0"))
+    units = unit(0, len(one)) + unit(256, len(two))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
+    assert found(tmp_path) == []
+
+
+def test_rolled_back_and_prepared_records_have_no_unit_and_a_rolled_back_one_no_entry(tmp_path: Path) -> None:
+    """LOG-DSP-7; sys_flag 4 is PREPARED, 12 ROLLBACK."""
+    prepared = record(0, properties=b"KEYS\1a", sys_flag=4)
+    rolled_back = record(len(prepared), properties=b"KEYS\1b", sys_flag=12)
+    put(tmp_path, f"commitlog/{0:020}", (prepared + rolled_back).ljust(1024, b"\0"))
+    with IndexFile(tmp_path / NAME, 16, 64) as index:
+        assert index.put("T#a", 0, BEGIN)
+    assert found(tmp_path) == []
+
+
+def test_a_recovered_schedule_unit_with_the_tags_hash_is_a_note(tmp_path: Path) -> None:
+    """4.9.3 parses the delay levels only after recovery."""
+    one = record(0, topic=b"SCHEDULE_TOPIC_XXXX", properties=b"DELAY\0013\2TAGS\1TagA")
+    put(tmp_path, f"commitlog/{0:020}", one.ljust(512, b"\0"))
+    name = f"consumequeue/SCHEDULE_TOPIC_XXXX/0/{0:020}"
+    put(tmp_path, name, unit(0, len(one), BEGIN + 10_000).ljust(100, b"\0"))
+    assert found(tmp_path) == []
+    put(tmp_path, name, unit(0, len(one), 2598919).ljust(100, b"\0"))
+    assert found(tmp_path) == [("queue.tags_code", "note", name, 12)]
+    put(tmp_path, name, unit(0, len(one), -(1 << 63)).ljust(100, b"\0"))
+    put(
+        tmp_path,
+        f"consumequeue_ext/SCHEDULE_TOPIC_XXXX/0/{0:020}",
+        ext_unit(2598919, BEGIN, b"").ljust(100, b"\0"),
+    )
+    assert found(tmp_path) == [("queue.tags_code", "note", name, 12)]
+
+
+def test_a_message_indexed_again_by_a_recovery_is_a_note(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    offset = struct.unpack(">q", (tmp_path / NAME).read_bytes()[24:32])[0]
+    with IndexFile(tmp_path / NAME, 16, 64) as index:
+        index.load()
+        assert index.put("T#d", offset, BEGIN + 2000)
+    at = 40 + 4 * 16 + 20 * 5
+    assert found(tmp_path) == [("index.double_entry", "note", NAME, at)]
+
+
+def test_a_lone_empty_index_file_is_a_note(tmp_path: Path) -> None:
+    one = record(0)
+    put(tmp_path, f"commitlog/{0:020}", one.ljust(512, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(one)).ljust(100, b"\0"))
+    put(tmp_path, NAME, bytes(40 + 4 * 16 + 20 * 64))
+    assert found(tmp_path, "quick") == [("index.empty", "note", NAME, None)]
+
+
+def test_an_empty_log_with_indexes_that_it_does_not_back(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    shutil.rmtree(tmp_path / "commitlog")
+    put(tmp_path, f"commitlog/{0:020}", bytes(4096))
+    codes = {one[0] for one in found(tmp_path)}
+    assert codes == {"index.ahead_of_log", "index.entry_dangling", "queue.dangling"}
+
+
+def test_a_lone_index_file_that_no_geometry_makes(tmp_path: Path) -> None:
+    """39 bytes are no header; 1,385 are no 40 + 4 * slots + 20 * entries; a count of 2^24 has no room."""
+    small_store(tmp_path)
+    data = (tmp_path / NAME).read_bytes()
+    (tmp_path / NAME).write_bytes(data + b"\0")
+    assert found(tmp_path) == [("index.size", "error", NAME, None)]
+    (tmp_path / NAME).write_bytes(data[:39])
+    assert ("index.size", "error", NAME, None) in found(tmp_path)
+    (tmp_path / NAME).write_bytes(data[:36] + b"\1" + data[37:])
+    assert found(tmp_path) == [("index.header_count", "error", NAME, 36)]
+
+
+def test_runs_of_one_kind_are_one_finding(tmp_path: Path) -> None:
+    small_store(tmp_path, indexed=0, keys=[f"k{number}" for number in range(9)])
+    empty, only = audit(tmp_path)
+    assert (empty.code, empty.severity) == ("index.empty", "note")
+    assert only.code == "index.missing_key"
+    assert only.message.startswith("9 keys of the records at physical offsets 0 to ")
+
+
+def test_what_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no store"):
+        audit(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="a file"):
+        audit(tmp_path / "file")
+    with pytest.raises(FileNotFoundError):
+        audit(tmp_path / "absent")
+    with pytest.raises(UsageError, match="unknown level"):
+        audit(tmp_path, "thorough")  # type: ignore[arg-type]
+
+
+def test_a_store_without_a_commit_log(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    shutil.rmtree(tmp_path / "commitlog")
+    assert ("log.gap", "error", "commitlog", None) in found(tmp_path)
+    assert found(tmp_path, "quick") == [("log.gap", "error", "commitlog", None)]
+
+
+def test_a_quick_look_at_a_log_alone(tmp_path: Path) -> None:
+    small_store(tmp_path)
+    shutil.rmtree(tmp_path / "consumequeue")
+    shutil.rmtree(tmp_path / "index")
+    assert found(tmp_path, "quick") == [
+        ("queue.missing_unit", "warning", "consumequeue", None),
+        ("index.missing_key", "warning", "index", None),
+    ]
+
+
+@pytest.mark.parametrize("part", ["index", "commitlog", "consumequeue"])
+def test_a_folder_of_a_store_names_the_store(part: str, tmp_path: Path) -> None:
+    small_store(tmp_path)
+    with pytest.raises(UsageError, match=f"the {part} folder of a store; audit takes the store"):
+        list(audit(tmp_path / part))

@@ -1,0 +1,165 @@
+"""IDX-HDR-1, IDX-ENT-1 and IDX-SEL-4 as rows of `index_headers` and `index_entries`."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from rocket_columnar.arrow import SCHEMAS
+from rocket_columnar.decode import decode
+from rocket_columnar.store import find_files
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, Entry, index_file, put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+S, N = 7, 12
+PUTS = [Entry(8, 0, 0), Entry(9, 200, 5), Entry(15, 300, 9)]
+GEOMETRY = Geometry(S, N)
+
+
+def rows(path: Path, table: str = "index_entries", **options: Any) -> list[dict[str, Any]]:
+    batches = decode(find_files(path), tables=[table], geometry=GEOMETRY, **options)
+    return [row for _, batch in batches for row in batch.to_pylist()]
+
+
+def file(directory: Path, data: bytes = index_file(S, N, PUTS)) -> Path:
+    return put(directory, "index/20260101000000000", data)
+
+
+def patched(offset: int, code: str, *values: int) -> bytes:
+    data = bytearray(index_file(S, N, PUTS))
+    struct.pack_into(">" + code, data, offset, *values)
+    return bytes(data)
+
+
+def test_header_row_is_the_geometry_and_the_six_fields(tmp_path: Path) -> None:
+    assert rows(file(tmp_path), "index_headers") == [
+        {
+            "file": "20260101000000000",
+            "hash_slot_num": 7,
+            "index_num": 12,
+            "begin_timestamp": BEGIN,
+            "end_timestamp": BEGIN + 9000,
+            "begin_phy_offset": 0,
+            "end_phy_offset": 300,
+            "hash_slot_count": 2,
+            "index_count": 4,
+        }
+    ]
+
+
+def test_entry_rows_have_slot_chain_and_store_time(tmp_path: Path) -> None:
+    named = ("entry", "slot", "key_hash", "phy_offset", "time_diff", "prev_entry", "store_timestamp")
+    found = rows(file(tmp_path))
+    assert [tuple(row[name] for name in named) for row in found] == [
+        (1, 1, 8, 0, 0, 0, BEGIN),
+        (2, 2, 9, 200, 5, 0, BEGIN + 5000),
+        (3, 1, 15, 300, 9, 1, BEGIN + 9000),  # 8 and 15 share slot 1
+    ]
+    assert {row["file"] for row in found} == {"20260101000000000"}
+
+
+def test_batches_have_the_schema_of_the_table(tmp_path: Path) -> None:
+    put(tmp_path, "index/20260101000000001", index_file(S, N, PUTS))
+    file(tmp_path)
+    for table, batch in decode(find_files(tmp_path / "index"), batch_rows=2):
+        assert batch.schema.equals(SCHEMAS[table])
+        assert batch.num_rows <= 2
+        batch.validate(full=True)
+
+
+def test_store_time_wraps_as_a_long(tmp_path: Path) -> None:
+    found = rows(file(tmp_path, patched(0, "q", (1 << 63) - 1)))
+    assert [row["store_timestamp"] for row in found][:2] == [(1 << 63) - 1, -(1 << 63) + 4999]
+
+
+def test_slot_of_a_negative_hash_has_the_sign_of_javas_remainder(tmp_path: Path) -> None:
+    # -10 % 7 is -3 in Java; 4.9.3 writes no negative hash, damage does.
+    entry_2 = 40 + 4 * S + 20 * 2
+    assert rows(file(tmp_path, patched(entry_2, "i", -10)))[1]["slot"] == -3
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, 0), (-1, 0), (1, 0), (2, 1), (4, 3), (12, 11)])
+def test_entries_end_before_the_index_count(tmp_path: Path, count: int, shown: int) -> None:
+    path = file(tmp_path, patched(36, "i", count))
+    assert [row["entry"] for row in rows(path)] == list(range(1, shown + 1))
+    assert rows(path, "index_headers")[0]["index_count"] == count
+
+
+def test_all_entries_are_those_that_are_not_zero(tmp_path: Path) -> None:
+    data = bytearray(patched(36, "i", 2))
+    struct.pack_into(">iqii", data, 40 + 4 * S + 20 * 9, 1, 2, 3, 4)
+    assert [row["entry"] for row in rows(file(tmp_path, bytes(data)), all_entries=True)] == [1, 2, 3, 9]
+
+
+def test_all_entries_are_none_of_an_empty_file(tmp_path: Path) -> None:
+    assert rows(file(tmp_path, bytes(GEOMETRY.file_size)), all_entries=True) == []
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 3, 4])
+def test_batch_size_changes_no_row(tmp_path: Path, batch_rows: int) -> None:
+    put(tmp_path, "index/20260101000000001", index_file(S, N, PUTS[:1]))
+    file(tmp_path)
+    folder = tmp_path / "index"
+    assert rows(folder, batch_rows=batch_rows) == rows(folder)
+    assert rows(folder, "index_headers", batch_rows=batch_rows) == rows(folder, "index_headers")
+
+
+@pytest.mark.parametrize(("limit", "count"), [(0, 0), (1, 1), (4, 4), (100, 4)])
+def test_limit_counts_the_rows_of_a_table(tmp_path: Path, limit: int, count: int) -> None:
+    put(tmp_path, "index/20260101000000001", index_file(S, N, PUTS[:1]))
+    file(tmp_path)
+    for batch_rows in (1, 2, 100):
+        assert len(rows(tmp_path / "index", limit=limit, batch_rows=batch_rows)) == count
+
+
+def test_table_without_rows_comes_as_an_empty_batch(tmp_path: Path) -> None:
+    files = find_files(file(tmp_path, patched(36, "i", 0)))
+    found = list(decode(files, geometry=GEOMETRY))
+    assert [(table, batch.num_rows) for table, batch in found] == [("index_headers", 1), ("index_entries", 0)]
+    assert found[1][1].schema.equals(SCHEMAS["index_entries"])
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [["store_timestamp", "entry"], ["slot"], ["file"], ["key_hash", "time_diff", "phy_offset", "prev_entry"]],
+)
+def test_columns_come_in_the_order_asked_for(tmp_path: Path, columns: list[str]) -> None:
+    whole = rows(file(tmp_path))
+    chosen = rows(file(tmp_path), columns=columns)
+    assert chosen == [{name: row[name] for name in columns} for row in whole]
+    assert list(chosen[0]) == columns
+
+
+def test_unknown_column_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no column 'key' in index_entries"):
+        decode(find_files(file(tmp_path)), tables=["index_entries"], columns=["key"])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("entries", "unknown table 'entries'; there are index_headers, index_entries"),
+        ("commit_log", "no log files for table commit_log, only index files"),
+    ],
+)
+def test_table_that_is_not_there_is_refused(tmp_path: Path, table: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        decode(find_files(file(tmp_path)), tables=[table])
+
+
+def test_file_is_one_dictionary_for_all_batches(tmp_path: Path) -> None:
+    put(tmp_path, "index/20260101000000001", index_file(S, N, PUTS))
+    file(tmp_path)
+    batches = [
+        batch for _, batch in decode(find_files(tmp_path / "index"), tables=["index_entries"], batch_rows=2)
+    ]
+    dictionaries: list[Any] = [batch.column("file") for batch in batches]
+    names = {tuple(column.dictionary.to_pylist()) for column in dictionaries}
+    assert names == {("index/20260101000000000", "index/20260101000000001")}
+    assert pa.Table.from_batches(batches).num_rows == 6

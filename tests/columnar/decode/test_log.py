@@ -1,0 +1,333 @@
+"""LOG-REC-1 to LOG-REC-5, LOG-PROP-1, LOG-BLANK-1 and LOG-DSP-1 as rows of `commit_log`, and the gaps between."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar.decode import decode
+from rocket_columnar.log import Gap
+from rocket_columnar.store import find_files
+from rocket_spec.errors import MalformedError
+from store_bytes import BEGIN, blank, put, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST = "00000000000000000000"
+SCHEDULE = b"SCHEDULE_TOPIC_XXXX"
+
+
+def log(directory: Path, *parts: bytes, name: str = FIRST) -> Path:
+    return put(directory, f"commitlog/{name}", b"".join(parts))
+
+
+def decoded(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[Gap]]:
+    gaps: list[Gap] = []
+    batches = decode(find_files(path), on_gap=gaps.append, **options)
+    found = [row for _, batch in batches for row in batch.to_pylist()]
+    return found, gaps
+
+
+def rows(path: Path, **options: Any) -> list[dict[str, Any]]:
+    found, gaps = decoded(path, **options)
+    assert gaps == []
+    return found
+
+
+def run(*sizes: int, start: int = 0) -> list[bytes]:
+    """Records one behind the other, of bodies of these sizes."""
+    made: list[bytes] = []
+    for size in sizes:
+        made.append(record(start + sum(map(len, made)), body=b"b" * size))
+    return made
+
+
+def test_row_of_a_record(tmp_path: Path) -> None:
+    properties = b"KEYS\1k1 k2\2TAGS\1AaTopic#Aa\2UNIQ_KEY\1U\2other\1\xe8\xae\xa2\2"
+    data = record(0, body=b"123456789", properties=properties, queue_id=2, queue_offset=9, sys_flag=1)
+    assert rows(log(tmp_path, data)) == [
+        {
+            "phy_offset": 0,
+            "size": 91 + 1 + 9 + len(properties),
+            "topic": "T",
+            "queue_id": 2,
+            "queue_offset": 9,
+            "sys_flag": 1,
+            "flag": 5,
+            "born_timestamp": BEGIN - 1,
+            "born_host": "10.0.0.1:1111",
+            "store_timestamp": BEGIN,
+            "store_host": "10.0.0.2:2222",
+            "reconsume_times": 3,
+            "prepared_transaction_offset": 4,
+            "body": b"123456789",
+            "body_crc": 0x4BF43926,
+            "crc_ok": True,
+            "keys": "k1 k2",
+            "uniq_key": "U",
+            "tags": "AaTopic#Aa",
+            "tags_code": -10606476,
+            "properties": [("KEYS", "k1 k2"), ("TAGS", "AaTopic#Aa"), ("UNIQ_KEY", "U"), ("other", "订")],
+            "file": FIRST,
+        }
+    ]
+
+
+def test_absent_keys_unique_key_and_tags_are_null(tmp_path: Path) -> None:
+    (row,) = rows(log(tmp_path, record(0)))
+    assert (row["keys"], row["uniq_key"], row["tags"], row["tags_code"]) == (None, None, None, 0)
+    assert row["properties"] == []
+
+
+@pytest.mark.parametrize(
+    ("sys_flag", "born", "store"),
+    [
+        (0, "10.0.0.1:1111", "10.0.0.2:2222"),
+        (16, "[::1]:1111", "10.0.0.2:2222"),
+        (32, "10.0.0.1:1111", "[2001:db8::2]:2222"),
+        (48, "[::1]:1111", "[2001:db8::2]:2222"),
+    ],
+)
+def test_hosts_are_as_long_as_the_flags_say(tmp_path: Path, sys_flag: int, born: str, store: str) -> None:
+    data = record(
+        0,
+        sys_flag=sys_flag,
+        born=bytes(15) + b"\1" if sys_flag & 16 else bytes([10, 0, 0, 1]),
+        store=b"\x20\x01\x0d\xb8" + bytes(11) + b"\2" if sys_flag & 32 else bytes([10, 0, 0, 2]),
+    )
+    (row,) = rows(log(tmp_path, data))
+    assert (row["born_host"], row["store_host"], row["body"]) == (born, store, b"body")
+
+
+@pytest.mark.parametrize(
+    ("body", "crc", "shown", "is_ok"),
+    [
+        (b"123456789", 0x4BF43926, 0x4BF43926, True),  # CRC-32 of it is 0xCBF43926
+        (b"123456789", 0x4BF43927, 0x4BF43927, False),
+        (
+            b"123456789",
+            0x4BF43926 - (1 << 31),
+            0xCBF43926,
+            False,
+        ),  # the sign bit is not masked on the file's side
+        (b"", 0, 0, True),
+        (b"", 77, 77, True),  # checked only where there is a body
+    ],
+)
+def test_crc(tmp_path: Path, body: bytes, crc: int, shown: int, is_ok: bool) -> None:  # noqa: FBT001
+    (row,) = rows(log(tmp_path, record(0, body=body, body_crc=crc)))
+    assert (row["body_crc"], row["crc_ok"]) == (shown, is_ok)
+
+
+@pytest.mark.parametrize(
+    ("properties", "pairs"),
+    [
+        (b"a\1b", [("a", "b")]),
+        (b"a\1b\2", [("a", "b")]),
+        (b"a\1\2c\1d\2", [("c", "d")]),  # an empty value is dropped
+        (b"\1b\2c\1d\2", [("c", "d")]),  # and an empty name
+        (b"a\1b\1c\2", [("a", "b\1c")]),  # the first \1 separates, later ones survive
+        (b"a\1b\2c\2d\1e\2", [("a", "b"), ("d", "e")]),  # \2 inside a value starts the next pair
+        (b"a\1b\2a\1c\2", [("a", "c")]),  # the last wins
+        (b"ab\2", []),
+        (b"\2\2\2", []),
+        (b"k\1\xed\xa0\x80\2", [("k", "\ufffd")]),
+    ],
+)
+def test_properties(tmp_path: Path, properties: bytes, pairs: list[tuple[str, str]]) -> None:
+    (row,) = rows(log(tmp_path, record(0, properties=properties)))
+    assert row["properties"] == pairs
+
+
+@pytest.mark.parametrize(
+    ("topic", "properties", "code"),
+    [
+        (b"T", b"TAGS\1a\2", 97),
+        (b"T", b"TAGS\1polygenelubricants\2", -(1 << 31)),
+        (b"T", b"TAGS\1a\2DELAY\0013\2", 97),  # a delivered copy keeps DELAY under its own topic
+        (SCHEDULE, b"TAGS\1a\2", 97),
+        (SCHEDULE, b"TAGS\1a\2DELAY\0013\2", BEGIN + 10_000),
+        (SCHEDULE, b"DELAY\00118\2", BEGIN + 7_200_000),
+        (SCHEDULE, b"DELAY\00199\2", BEGIN + 7_200_000),  # above the last level is the last level
+        (SCHEDULE, b"TAGS\1a\2DELAY\0010\2", 97),
+        (SCHEDULE, b"TAGS\1a\2DELAY\1-1\2", 97),
+        (SCHEDULE, b"TAGS\1a\2DELAY\1soon\2", None),  # 4.9.3 cannot dispatch it
+    ],
+)
+def test_tags_code_is_what_a_healthy_dispatch_gives(
+    tmp_path: Path, topic: bytes, properties: bytes, code: int | None
+) -> None:
+    (row,) = rows(log(tmp_path, record(0, topic=topic, properties=properties)))
+    assert row["tags_code"] == code
+
+
+def test_negative_lengths_count_as_none(tmp_path: Path) -> None:
+    data = record(0, body=b"", body_length=-5, properties_length=-1)
+    (row,) = rows(log(tmp_path, data))
+    assert (row["size"], row["body"], row["properties"]) == (92, b"", [])
+
+
+@pytest.mark.parametrize("room", [8, 9, 35, 36, 90, 91, 5000])
+def test_blank_ends_a_file(tmp_path: Path, room: int) -> None:
+    first = run(10, 20)
+    size = sum(map(len, first)) + room
+    log(tmp_path, *first, blank(room))
+    log(tmp_path, *run(30, start=size), bytes(300), name=f"{size:020}")
+    assert [len(row["body"]) for row in rows(tmp_path / "commitlog")] == [10, 20, 30]
+
+
+@pytest.mark.parametrize("room", [1, 7, 8, 90, 91, 5 << 20])
+def test_zeros_end_the_last_file(tmp_path: Path, room: int) -> None:
+    assert len(rows(log(tmp_path, *run(10, 20), bytes(room)))) == 2
+
+
+def test_zeros_before_a_file_that_was_made_ahead_are_no_gap(tmp_path: Path) -> None:
+    log(tmp_path, *run(10), bytes(898))
+    log(tmp_path, bytes(1000), name=f"{1000:020}")
+    assert len(rows(tmp_path / "commitlog")) == 1
+
+
+def test_zeros_before_a_file_with_records_are_a_gap(tmp_path: Path) -> None:
+    path = log(tmp_path, *run(10), bytes(898))
+    log(tmp_path, *run(10, start=1000), name=f"{1000:020}")
+    found, gaps = decoded(tmp_path / "commitlog")
+    assert [row["phy_offset"] for row in found] == [0, 1000]
+    assert [(gap.file, gap.begin, gap.end) for gap in gaps] == [(str(path), 102, 1000)]
+
+
+def test_missing_file_is_a_gap(tmp_path: Path) -> None:
+    log(tmp_path, *run(10))
+    log(tmp_path, *run(10, start=1000), name=f"{1000:020}")
+    found, gaps = decoded(tmp_path / "commitlog")
+    assert len(found) == 2
+    assert [(gap.begin, gap.end, gap.found) for gap in gaps] == [(102, 1000, "no file")]
+
+
+@pytest.mark.parametrize(
+    ("offset", "code", "value", "found"),
+    [
+        (0, "i", 90, "a record of 90 bytes"),
+        (0, "i", -1, "a record of -1 bytes"),
+        (0, "i", 1 << 30, "a record of 1,073,741,824 bytes"),
+        (0, "i", 113, "lengths of body, topic and properties that do not add up"),
+        (4, "i", 0x12345678, "magic 12345678"),
+        (4, "i", 0xCBD43194 - (1 << 32), "a blank of 112 bytes"),
+        (28, "q", 5, "a record of physical offset 5"),
+        (84, "i", 19, "lengths of body, topic and properties that do not add up"),
+        (84, "i", 1 << 30, "lengths of body, topic and properties that do not add up"),
+        (108, "b", -1, "lengths of body, topic and properties that do not add up"),
+    ],
+)
+def test_bad_record_is_a_gap_up_to_the_next_that_verifies(
+    tmp_path: Path, offset: int, code: str, value: int, found: str
+) -> None:
+    parts = run(20, 20, 20)  # 112 bytes each: 91, the topic of 1 byte, the body
+    bad = bytearray(parts[1])
+    struct.pack_into(">" + code, bad, offset, value)
+    path = log(tmp_path, parts[0], bytes(bad), parts[2])
+    shown, gaps = decoded(path)
+    assert [row["phy_offset"] for row in shown] == [0, 224]
+    assert [(gap.file, gap.begin, gap.end, gap.found) for gap in gaps] == [(str(path), 112, 224, found)]
+
+
+def test_stale_record_of_another_place_is_no_row(tmp_path: Path) -> None:
+    first = run(20)
+    shown, gaps = decoded(log(tmp_path, *first, *run(20), bytes(100)))
+    assert [row["phy_offset"] for row in shown] == [0]
+    assert [(gap.begin, gap.end) for gap in gaps] == [(112, 324)]
+
+
+def test_record_inside_a_body_is_not_found_in_a_gap(tmp_path: Path) -> None:
+    outer = record(0, body=record(0) + b"tail")
+    damaged = b"\0" + outer[1:4] + b"\0" + outer[5:]
+    second = record(len(outer))
+    shown, gaps = decoded(log(tmp_path, damaged, second))
+    assert [row["phy_offset"] for row in shown] == [len(outer)]
+    assert [(gap.begin, gap.end) for gap in gaps] == [(0, len(outer))]
+
+
+def test_cut_off_record_is_a_gap_to_the_end(tmp_path: Path) -> None:
+    shown, gaps = decoded(log(tmp_path, *run(20), run(20, start=112)[0][:60]))
+    assert len(shown) == 1
+    assert [(gap.begin, gap.end) for gap in gaps] == [(112, 172)]
+
+
+@pytest.mark.parametrize("junk", [1, 7, 8, 1000, (4 << 20) - 3, 9 << 20])
+def test_the_walk_goes_on_behind_junk_of_any_length(tmp_path: Path, junk: int) -> None:
+    first = run(20)
+    last = run(20, start=112 + junk)
+    shown, gaps = decoded(log(tmp_path, *first, b"j" * junk, *last))
+    assert [row["phy_offset"] for row in shown] == [0, 112 + junk]
+    assert [(gap.begin, gap.end) for gap in gaps] == [(112, 112 + junk)]
+
+
+def test_zeros_between_records_are_a_gap(tmp_path: Path) -> None:
+    shown, gaps = decoded(log(tmp_path, *run(20), bytes(4096), *run(20, start=112 + 4096)))
+    assert len(shown) == 2
+    assert [(gap.begin, gap.end) for gap in gaps] == [(112, 4208)]
+
+
+def test_blank_ends_a_gap_too(tmp_path: Path) -> None:
+    shown, gaps = decoded(log(tmp_path, *run(20), b"j" * 100, blank(50)))
+    assert len(shown) == 1
+    assert [(gap.begin, gap.end) for gap in gaps] == [(112, 212)]
+
+
+def test_gap_is_one_line_with_its_range(tmp_path: Path) -> None:
+    path = log(tmp_path, *run(20), b"j" * 1000)
+    ((gap,),) = [decoded(path)[1]]
+    assert str(gap) == (
+        f"{path}: gap from 112 to 1,112 (1,000 bytes): found magic 6a6a6a6a, expected daa320a7"
+    )
+
+
+def test_without_on_gap_nothing_is_passed_over(tmp_path: Path) -> None:
+    path = log(tmp_path, *run(20), b"j" * 1000)
+    with pytest.raises(MalformedError, match="a gap in the log from 112 to 1,112: magic 6a6a6a6a"):
+        list(decode(find_files(path)))
+
+
+def test_empty_file_is_malformed(tmp_path: Path) -> None:
+    with pytest.raises(MalformedError, match="found an empty file, expected a commit log"):
+        rows(log(tmp_path, b""))
+
+
+@pytest.mark.parametrize("batch_rows", [1, 3, 1000])
+def test_batch_size_changes_no_row(tmp_path: Path, batch_rows: int) -> None:
+    path = log(tmp_path, *run(*range(50)))
+    assert rows(path, batch_rows=batch_rows) == rows(path)
+    assert len(rows(path)) == 50
+
+
+def test_large_bodies_make_batches_of_few_rows(tmp_path: Path) -> None:
+    path = log(tmp_path, *run(*[5 << 20] * 8))
+    sizes = [batch.num_rows for _, batch in decode(find_files(path))]
+    assert sizes == [7, 1]  # 32 MiB are reached by the seventh body of 5
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [["tags_code"], ["topic"], ["crc_ok", "file"], ["properties", "born_host"], ["store_timestamp", "body"]],
+)
+def test_columns_are_those_of_whole_rows(tmp_path: Path, columns: list[str]) -> None:
+    path = log(tmp_path, *run(1, 2), record(93 + 94, topic=b"U", properties=b"TAGS\1a\2"))
+    whole = rows(path)
+    assert rows(path, columns=columns) == [{name: row[name] for name in columns} for row in whole]
+
+
+def test_topics_of_later_batches_only_add_to_the_dictionary(tmp_path: Path) -> None:
+    made: list[bytes] = []
+    for topic in (b"A", b"B", b"A", b"C"):
+        made.append(record(sum(map(len, made)), topic=topic))
+    columns: list[Any] = [
+        batch.column("topic") for _, batch in decode(find_files(log(tmp_path, *made)), batch_rows=1)
+    ]
+    assert [column.dictionary.to_pylist() for column in columns] == [
+        ["A"],
+        ["A", "B"],
+        ["A", "B"],
+        ["A", "B", "C"],
+    ]
+    assert [column[0].as_py() for column in columns] == ["A", "B", "A", "C"]

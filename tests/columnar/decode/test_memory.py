@@ -1,0 +1,117 @@
+"""Large files in bounded memory: sparse ones of the sizes that brokers make, and what decoding loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from rocket_columnar.decode import decode
+from rocket_columnar.store import find_files
+from rocket_spec.layout import DEFAULT_GEOMETRY
+from store_bytes import Entry, put, record, unit, write_sparse_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+FIRST = "00000000000000000000"
+BOUND = 96 << 20
+
+
+@pytest.fixture
+def bounded() -> Callable[[], AbstractContextManager[None]]:
+    """A block in which NumPy, Python and Arrow together never hold more than the bound."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def measure() -> Iterator[None]:
+        before = pa.total_allocated_bytes()
+        tracemalloc.start()
+        try:
+            yield
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak + pa.total_allocated_bytes() - before < BOUND
+
+    return measure
+
+
+def test_default_index_file(tmp_path: Path, bounded: Callable[[], AbstractContextManager[None]]) -> None:
+    path = tmp_path / "20260101000000000"
+    write_sparse_index(path, *DEFAULT_GEOMETRY, [Entry(77, 1000, 0), Entry(5_000_077, 1100, 0)])
+    with path.open("r+b") as file:
+        file.seek(36)
+        file.write((3_000_000).to_bytes(4))  # the rest of the entries are holes
+    with bounded():
+        rows = 0
+        for _, batch in decode(
+            find_files(path, "index"), tables=["index_entries"], geometry=DEFAULT_GEOMETRY
+        ):
+            rows += batch.num_rows
+    assert rows == 2_999_999
+
+
+def test_default_index_file_with_all_entries_reads_no_holes(
+    tmp_path: Path, bounded: Callable[[], AbstractContextManager[None]]
+) -> None:
+    path = tmp_path / "20260101000000000"
+    write_sparse_index(path, *DEFAULT_GEOMETRY, [Entry(77, 1000, 0)])
+    with bounded():
+        batches = decode(find_files(path, "index"), tables=["index_entries"], all_entries=True)
+        assert sum(batch.num_rows for _, batch in batches) == 1
+
+
+def test_commit_log_of_a_gibibyte(
+    tmp_path: Path, bounded: Callable[[], AbstractContextManager[None]]
+) -> None:
+    path = tmp_path / FIRST
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+        position = 0
+        for _ in range(20):
+            data = record(position, body=b"b" * (1 << 20))
+            file.write(data)
+            position += len(data)
+    with bounded():
+        rows = sum(batch.num_rows for _, batch in decode(find_files(path, "log")))
+    assert rows == 20
+
+
+def test_consume_queue_of_a_gibibyte(
+    tmp_path: Path, bounded: Callable[[], AbstractContextManager[None]]
+) -> None:
+    path = put(tmp_path, FIRST, unit(0, 100))
+    with path.open("r+b") as file:
+        file.truncate(20 * 50_000_000)
+        file.seek(20 * 2_999_999)
+        file.write(unit(5, 100))
+    with bounded():
+        rows = sum(batch.num_rows for _, batch in decode(find_files(path, "queue")))
+    assert rows == 3_000_000
+
+
+def test_decoding_and_writing_load_neither_pandas_nor_numba(tmp_path: Path) -> None:
+    put(tmp_path, f"store/commitlog/{FIRST}", record(0))
+    put(tmp_path, f"store/consumequeue/T/0/{FIRST}", unit(0, 96))
+    script = (
+        "import json, sys\n"
+        "from pathlib import Path\n"
+        "from rocket_columnar.store.listing import find_files\n"
+        "from rocket_columnar.decode.tables import decode\n"
+        "from rocket_columnar.decode.writers import write\n"
+        "root = Path(sys.argv[1])\n"
+        "for fmt in ('jsonl', 'csv', 'arrow', 'parquet'):\n"
+        "    write(decode(find_files(root / 'store')), root / 'out', fmt)\n"
+        "print(json.dumps(sorted({'pandas', 'numba', 'rich', 'rocket_reference'} & set(sys.modules))))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == []

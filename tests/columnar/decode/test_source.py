@@ -1,0 +1,203 @@
+"""Files that are no files, and ranges of a log: the same rows as the whole from the disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar.decode import decode, log_rows
+from rocket_columnar.index import resolve_each
+from rocket_columnar.log import Gap
+from rocket_columnar.store import Source, StoreFile, find_files, placed_file
+from rocket_golden import open_store
+from store_bytes import BEGIN, Entry, blank, index_file, record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LOG = "commitlog/00000000000000000000"
+
+
+@pytest.fixture(scope="module", params=["ext", "lmq"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store(request.param, tmp_path_factory.mktemp("golden"))
+
+
+def rows(files: Sequence[StoreFile], **options: Any) -> tuple[list[tuple[str, dict[str, Any]]], list[Gap]]:
+    gaps: list[Gap] = []
+    batches = decode(files, on_gap=gaps.append, **options)
+    return [(table, row) for table, batch in batches for row in batch.to_pylist()], gaps
+
+
+def in_memory(name: str, data: bytes) -> StoreFile:
+    file = placed_file(name, source=Source.of_bytes(f"memory:{name}", data))
+    assert file is not None
+    return file
+
+
+def piecewise(name: str, data: bytes, at_once: int) -> Source:
+    """A source that gives no more than so many bytes at a time."""
+    return Source(name, len(data), lambda at, size: data[at : at + min(size, at_once)])
+
+
+@pytest.mark.parametrize("at_once", [1 << 40, 1000], ids=["whole", "short answers"])
+def test_a_store_in_memory(store: Path, at_once: int) -> None:
+    files = find_files(store)
+    sizes = {file: file.path.stat().st_size for file in files}
+    if any(size > 8 << 20 for size in sizes.values()):
+        files = [file for file in files if sizes[file] <= 8 << 20]
+    copies = []
+    for file in files:
+        copy = placed_file(file.name, source=piecewise(file.name, file.path.read_bytes(), at_once))
+        assert copy is not None
+        assert (copy.kind, copy.topic, copy.queue_id, copy.base_offset) == (
+            file.kind,
+            file.topic,
+            file.queue_id,
+            file.base_offset,
+        )
+        copies.append(copy)
+    geometries = [guess.geometry for guess in resolve_each(copies).values()]
+    assert geometries == [guess.geometry for guess in resolve_each(files).values()]
+    assert rows(copies) == rows(files)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["index/abc", "index", "commitlog/1/2", "consumequeue/T/0", "consumequeue/T/x/0", "lock", "config/1", ""],
+)
+def test_what_is_no_file_of_a_store_has_no_place(name: str) -> None:
+    assert placed_file(name) is None
+
+
+def test_rows_passed_over_are_not_fetched() -> None:
+    data = index_file(7, 1000, [Entry(number, 100 * number, 0) for number in range(900)])
+    asked: list[tuple[int, int]] = []
+
+    def read(offset: int, length: int) -> bytes:
+        asked.append((offset, length))
+        return data[offset : offset + length]
+
+    file = placed_file("index/20260101000000000", source=Source("far", len(data), read))
+    assert file is not None
+    known = resolve_each([file])
+    asked.clear()
+    batches = decode([file], tables=["index_entries"], geometry=known, skip=100, limit=50, batch_rows=50)
+    assert [row["entry"] for _, batch in batches for row in batch.to_pylist()] == list(range(101, 151))
+    assert asked == [(0, 40), (40 + 4 * 7 + 20 * 101, 20 * 50)]
+
+
+def damaged_log() -> bytes:
+    """Records, three gaps (one of zeros, one of noise, one of a torn record), a blank."""
+    made = bytearray()
+    for number in range(60):
+        if number in (9, 30):
+            made += bytes(200) if number == 9 else b"\xda\xa3\x20\xa7" * 30
+        if number == 45:
+            made += record(len(made), body=b"torn" * 20)[:70]
+        made += record(
+            len(made),
+            body=b"b" * (number * 7 % 50),
+            properties=b"KEYS\1k%d\2" % number,
+            store_timestamp=BEGIN + number,
+        )
+    return bytes(made + blank(40))
+
+
+@pytest.mark.parametrize("threshold", [1 << 60, 0], ids=["python", "compiled"])
+@pytest.mark.parametrize("step", [97, 1000, 3000, 1 << 20])
+def test_ranges_of_a_log_are_together_the_whole(
+    step: int, threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_rows, "COMPILED_FROM", threshold)
+    data = damaged_log()
+    every, every_gap = rows([in_memory(LOG, data)])
+    assert len(every) == 60
+    assert len(every_gap) == 3
+    found, gaps = [], []
+    for begin in range(0, len(data), step):
+        part, part_gaps = rows([in_memory(LOG, data)], log_range=(begin, begin + step))
+        assert all(begin <= row["phy_offset"] < begin + step for _, row in part)
+        found += part
+        gaps += part_gaps
+    assert (found, gaps) == (every, every_gap)
+
+
+@pytest.mark.parametrize("threshold", [1 << 60, 0], ids=["python", "compiled"])
+def test_ranges_over_files(threshold: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_rows, "COMPILED_FROM", threshold)
+    parts, files = [b"", b""], []
+    for number, base in enumerate((0, 1000)):
+        while len(parts[number]) < 900:
+            parts[number] += record(base + len(parts[number]), body=b"x")
+        parts[number] += blank(1000 - len(parts[number]))
+        files.append(in_memory(f"commitlog/{base:020}", parts[number]))
+    files.append(in_memory(f"commitlog/{5000:020}", record(5000)))
+    whole, (gap,) = rows(files)
+    assert (gap.begin, gap.end) == (2000, 5000)
+    for cut in (0, 1, 500, 1000, 1001, 1500, 2000, 2001, 3000, 5000, 5001, 6000):
+        first, second = rows(files, log_range=(0, cut)), rows(files, log_range=(cut, 1 << 62))
+        assert first[0] + second[0] == whole
+        assert first[1] + second[1] == [gap]
+
+
+def test_nothing_before_a_range_is_fetched() -> None:
+    size = len(record(0, body=b"1"))
+    data = b"".join(record(size * number, body=b"1") for number in range(100_000))
+    asked: list[int] = []
+
+    def read(offset: int, length: int) -> bytes:
+        asked.append(offset)
+        return data[offset : offset + length]
+
+    file = placed_file(LOG, source=Source("far", len(data), read))
+    assert file is not None
+    begin = 90_000 * size
+    found, _ = rows([file], columns=["phy_offset"], log_range=(begin, begin + 10 * size))
+    assert [row["phy_offset"] for _, row in found] == [begin + number * size for number in range(10)]
+    assert min(asked) == begin
+
+
+@pytest.mark.parametrize("threshold", [1 << 60, 0], ids=["python", "compiled"])
+def test_large_bodies_are_read_only_where_they_are_asked_for(
+    threshold: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_rows, "COMPILED_FROM", threshold)
+    made = bytearray()
+    for number in range(40):
+        if number == 20:
+            made += b"noise" * 100
+        size = 5 if number % 7 == 0 else (1 << 19) + 1000 * number
+        flags = 48 if number % 2 else 0
+        made += record(
+            len(made),
+            body=bytes([number]) * size,
+            sys_flag=flags,
+            born=bytes(16 if flags else 4),
+            store=bytes(16 if flags else 4),
+            properties=b"KEYS\1k%d\2" % number + b"x\1" + b"y" * 1000 * (number % 3) + b"\2",
+        )
+    data = bytes(made)
+    fetched = 0
+
+    def read(offset: int, length: int) -> bytes:
+        nonlocal fetched
+        fetched += length
+        return data[offset : offset + length]
+
+    file = placed_file(LOG, source=Source("far", len(data), read))
+    assert file is not None
+    every, every_gap = rows([file])
+    assert len(every) == 40
+    assert len(every_gap) == 1
+    columns = ["phy_offset", "size", "keys", "born_host", "properties", "topic"]
+    fetched = 0
+    some, gaps = rows([file], columns=columns)
+    assert [row for _, row in some] == [{name: row[name] for name in columns} for _, row in every]
+    assert gaps == every_gap
+    assert fetched < 14 << 20  # the first windows, the place of the gap, and little of each large record
+    last = every[21][1]["phy_offset"]
+    fetched = 0
+    rows([file], columns=columns, log_range=(last, len(data)))
+    assert fetched < 14 << 20  # the same

@@ -1,0 +1,167 @@
+"""Two files of a kind, field by field."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from rocket_columnar.describe import Difference, diff
+from rocket_spec.errors import UsageError
+from store_bytes import BEGIN, Entry, blank, checkpoint, index_file, put, record, unit
+
+ENTRIES = [Entry(number * 37, 100 * number, number) for number in range(1, 9)]
+FIRST, SECOND = "a/index/20260101000000000", "b/index/20260101000000001"
+
+
+def changed(data: bytes, at: int, value: int = 0x01) -> bytes:
+    copy = bytearray(data)
+    copy[at] ^= value
+    return bytes(copy)
+
+
+def test_equal_files_have_no_differences(tmp_path: Path) -> None:
+    data = index_file(16, 64, ENTRIES)
+    assert list(diff(put(tmp_path, FIRST, data), put(tmp_path, SECOND, data))) == []
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (7, ("header", None, "begin_timestamp", 0, BEGIN, BEGIN ^ 1)),
+        (35, ("header", None, "hash_slot_count", 32, 8, 9)),
+        # entry 7: 37 * 7 = 259 = 16 * 16 + 3
+        (40 + 4 * 3 + 3, ("slot", 3, "entry", 40 + 4 * 3, 7, 6)),
+        (40 + 64 + 20 * 5 + 3, ("entry", 5, "key_hash", 204, 185, 184)),
+        (40 + 64 + 20 * 5 + 11, ("entry", 5, "phy_offset", 208, 500, 501)),
+        (40 + 64 + 20 * 5 + 15, ("entry", 5, "time_diff", 216, 5, 4)),
+        (40 + 64 + 20 * 5 + 19, ("entry", 5, "prev_entry", 220, 0, 1)),
+        (40 + 64 + 20 * 60, ("byte", None, "byte", 1304, 0, 1)),
+    ],
+)
+def test_index_fields(tmp_path: Path, at: int, expected: tuple[object, ...]) -> None:
+    data = index_file(16, 64, ENTRIES)
+    pair = put(tmp_path, FIRST, data), put(tmp_path, SECOND, changed(data, at))
+    (found,) = diff(*pair)
+    assert found == Difference(*expected)  # type: ignore[arg-type]
+
+
+def test_entries_of_one_file_only(tmp_path: Path) -> None:
+    pair = (
+        put(tmp_path, FIRST, index_file(16, 64, ENTRIES)),
+        put(tmp_path, SECOND, index_file(16, 64, ENTRIES[:7])),
+    )
+    found = list(diff(*pair))
+    assert [one.field for one in found if one.part == "header"] == [
+        "end_timestamp",
+        "end_phy_offset",
+        "hash_slot_count",
+        "index_count",
+    ]
+    assert [one for one in found if one.part == "entry"] == [
+        Difference("entry", 8, "entry", 40 + 64 + 20 * 8, "there", "absent")
+    ]
+
+
+def test_units(tmp_path: Path) -> None:
+    data = (unit(0, 100, 5) + unit(100, 90, 6)).ljust(100, b"\0")
+    pair = (
+        put(tmp_path, f"a/consumequeue/T/0/{200:020}", data),
+        put(tmp_path, f"b/consumequeue/U/1/{200:020}", changed(data, 39)),
+    )
+    assert list(diff(*pair)) == [Difference("unit", 11, "tags_code", 32, 6, 7)]
+
+
+def test_records(tmp_path: Path) -> None:
+    records = record(0) + record(len(record(0)))
+    data = records + blank(512 - len(records))
+    pair = (
+        put(tmp_path, f"a/commitlog/{0:020}", data),
+        put(tmp_path, f"b/commitlog/{0:020}", changed(data, len(record(0)) + 15)),
+    )
+    assert list(diff(*pair)) == [
+        Difference("record", len(record(0)), "queue_id", len(record(0)) + 12, 0, 1 << 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "at"),
+    [
+        ("born_host", 48),
+        ("store_timestamp", 48 + 20),
+        ("store_host", 68 + 8),
+        ("reconsume_times", 76 + 8),
+        ("prepared_transaction_offset", 84 + 4),
+        ("body", 88 + 8 + 4),
+        ("topic", 100 + 4 + 1),
+        ("properties", 105 + 1 + 2),
+    ],
+)
+def test_fields_of_a_record_that_have_no_fixed_place(tmp_path: Path, field: str, at: int) -> None:
+    """With a born host of IPv6 and a store host of IPv4; one bit of the field is flipped."""
+    first = record(0)
+    start = len(first)
+    six = bytes(15) + b"\x01"
+    second = record(start, sys_flag=16, born=six, properties=b"KEYS\x01k\x02", body=b"body")
+    data = (first + second).ljust(512, b"\0")
+    last = (
+        start
+        + at
+        + (0 if field in ("born_host", "store_host", "body", "topic") else 5 if field == "properties" else 3)
+    )
+    pair = (
+        put(tmp_path, f"a/commitlog/{0:020}", data),
+        put(tmp_path, f"b/commitlog/{0:020}", changed(data, last)),
+    )
+    (found,) = diff(*pair)
+    assert (found.part, found.number, found.field, found.offset) == ("record", start, field, start + at)
+
+
+def test_ext_units(tmp_path: Path) -> None:
+    one = struct.pack(">hqqh", 22, 7, 8, 2) + b"\xab\xcd"
+    data = (one + one).ljust(60, b"\0")
+    name = f"consumequeue_ext/T/0/{120:020}"
+    pair = put(tmp_path, f"a/{name}", data), put(tmp_path, f"b/{name}", changed(data, 22 + 17))
+    assert list(diff(*pair)) == [Difference("unit", -(1 << 63) + 120 + 22, "store_timestamp", 22 + 10, 8, 9)]
+
+
+@pytest.mark.parametrize("damaged", [0, 1])
+def test_a_count_beyond_the_file_is_a_difference(tmp_path: Path, damaged: int) -> None:
+    """The other file tells the geometry."""
+    data = index_file(16, 64, ENTRIES)
+    both = [data, data]
+    both[damaged] = changed(data, 36, 0x40)
+    found = list(diff(put(tmp_path, FIRST, both[0]), put(tmp_path, SECOND, both[1])))
+    assert found[0].field == "index_count"
+    assert found[0].offset == 36
+    assert {one.part for one in found[1:]} == {
+        "entry"
+    }  # those of zeros, which only the greater count takes in
+
+
+def test_a_record_that_does_not_verify_is_absent(tmp_path: Path) -> None:
+    records = record(0) + record(len(record(0)))
+    data = records.ljust(512, b"\0")
+    pair = (
+        put(tmp_path, f"a/commitlog/{0:020}", data),
+        put(tmp_path, f"b/commitlog/{0:020}", changed(data, 4)),
+    )
+    assert list(diff(*pair)) == [Difference("record", 0, "record", 0, "there", "absent")]
+
+
+def test_checkpoints_and_sizes(tmp_path: Path) -> None:
+    one = put(tmp_path, "a/checkpoint", checkpoint(1, 2, 3))
+    other = put(tmp_path, "b/checkpoint", checkpoint(1, 5, 3) + b"\0")
+    assert list(diff(one, other)) == [
+        Difference("size", None, "size", None, 4096, 4097),
+        Difference("checkpoint", None, "logics_msg_timestamp", 8, 2, 5),
+    ]
+
+
+def test_what_cannot_be_compared(tmp_path: Path) -> None:
+    one = put(tmp_path, "a/checkpoint", checkpoint(1, 2, 3))
+    other = put(tmp_path, f"b/commitlog/{0:020}", record(0).ljust(512, b"\0"))
+    with pytest.raises(UsageError, match="of kind checkpoint"):
+        diff(one, other)
+    with pytest.raises(UsageError, match="a directory"):
+        diff(one, tmp_path)

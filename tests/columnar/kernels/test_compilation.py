@@ -1,0 +1,37 @@
+"""What is said when loops are compiled: one line on the first start, nothing on the second."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = """\
+import numpy as np
+from rocket_columnar import compile_notice
+compile_notice.announce(print)
+from rocket_columnar.kernels import count_keys
+count_keys(np.zeros(1, np.int32), 7, 0, np.zeros(7, np.int64))
+count_keys(np.zeros(1, np.int64), 7, 0, np.zeros(7, np.int64))
+"""
+
+
+def test_the_first_start_says_that_it_compiles(tmp_path: Path) -> None:
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert said == [
+        "compiling loops for large files; the code is kept, and the next start does without this\n",
+        "",
+    ]

@@ -1,0 +1,206 @@
+"""Dispatch requests of a log: record by record and by compiled windows, whole and in stretches, are the same."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rocket_columnar.log import Gap, LogStretch, Requests, TopicNames
+from rocket_columnar.store import Source, StoreFile, find_files
+from rocket_golden import manifest, open_store, truth
+from rocket_spec.errors import MalformedError
+from store_bytes import put, record
+
+Read = tuple[list[str], Requests, list[Gap], int, int]
+
+
+def read(file: StoreFile, begin: int, end: int, *, exact: bool, compiled: bool) -> Read:
+    names = TopicNames()
+    gaps: list[Gap] = []
+    with file.open() as reader:
+        stretch = LogStretch(reader, file.base_offset, names, check_crc=True, compiled=compiled)
+        batches = list(stretch.run(begin, end, exact=exact, on_gap=gaps.append))
+    return names.names, Requests.joined(batches), gaps, stretch.first, stretch.next
+
+
+def same(one: Read, other: Read) -> bool:
+    texts = [[read[0][number] for number in read[1].topic] for read in (one, other)]
+    columns = [name for name in Requests.__slots__ if name != "topic"]
+    return (
+        texts[0] == texts[1]
+        and one[2:] == other[2:]
+        and all(np.array_equal(getattr(one[1], name), getattr(other[1], name)) for name in columns)
+    )
+
+
+@pytest.fixture(scope="module", params=sorted(manifest().stores))
+def logs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[StoreFile]:
+    store = open_store(request.param, tmp_path_factory.mktemp("golden"))
+    return [file for file in find_files(store) if file.kind == "log"]
+
+
+def test_compiled_windows_give_what_python_gives(logs: list[StoreFile]) -> None:
+    for file in logs:
+        size = file.path.stat().st_size
+        plain, compiled = (read(file, 0, size, exact=True, compiled=value) for value in (False, True))
+        assert same(plain, compiled)
+
+
+def test_stretches_join_on(logs: list[StoreFile]) -> None:
+    """Wherever a file is cut into ranges, what they read is what the whole reads, each record once."""
+    for file in logs:
+        size = file.path.stat().st_size
+        whole = read(file, 0, size, exact=True, compiled=False)
+        cuts = [0, size // 7, size // 3, size // 3 + 1, size // 2, size]
+        parts = [read(file, cuts[0], cuts[1], exact=True, compiled=False)]
+        for begin, end in pairwise(cuts[1:]):
+            part = read(file, begin, end, exact=False, compiled=False)
+            if parts[-1][4] != part[3]:  # no record begins there: what lies there belongs to this range
+                part = read(file, parts[-1][4], end, exact=True, compiled=False)
+            parts.append(part)
+        offsets = np.concatenate([part[1].phy_offset for part in parts])
+        assert np.array_equal(offsets, whole[1].phy_offset)
+        assert np.array_equal(np.concatenate([part[1].key_hash for part in parts]), whole[1].key_hash)
+
+
+def test_they_are_what_the_store_dispatched(tmp_path: Path) -> None:
+    """The real store's own dispatch requests of the store `mixed`."""
+    store = open_store("mixed", tmp_path)
+    said = [line for line in truth("mixed") if line["type"] == "dispatch"]
+    offsets, tags = [], []
+    for file in find_files(store):
+        if file.kind == "log":
+            one = read(file, 0, file.path.stat().st_size, exact=True, compiled=True)[1]
+            offsets += one.phy_offset.tolist()
+            tags += one.tags_code.tolist()
+    assert (offsets, tags) == (
+        [line["commit_log_offset"] for line in said],
+        [line["tags_code"] for line in said],
+    )
+
+
+def test_text_that_is_no_utf8_and_a_delay_that_is_no_number(tmp_path: Path) -> None:
+    """Rows that compiled loops leave to Python, between rows that they read."""
+    properties = [b"KEYS\1a b", b"KEYS\1\xed\xa0\x80 c\2UNIQ_KEY\1u", b"KEYS\1d", b"DELAY\1x\2KEYS\1e", b""]
+    data = b""
+    for pairs in properties:
+        topic = b"SCHEDULE_TOPIC_XXXX" if b"DELAY" in pairs else b"T"
+        data += record(len(data), topic=topic, properties=pairs)
+    path = tmp_path / "commitlog" / f"{0:020}"
+    put(tmp_path, f"commitlog/{0:020}", data)
+    (file,) = find_files(path)
+    plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
+    assert plain[1].key_count.tolist() == [2, 3, 1, 0, 0]
+    assert same(plain, compiled)
+
+
+def test_texts_of_all_lengths(tmp_path: Path) -> None:
+    """Keys, tags, topics and whole properties across the bounds of what a loop takes at once, with and without ASCII."""
+    texts = [
+        letter * length
+        for length in (1, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 130)
+        for letter in ("a", "é")
+    ]
+    texts += [
+        "\x7f",
+        "\x80",
+        "\u07ff",
+        "\u0800",
+        "\ud7ff",
+        "\ue000",
+        "\uffff",
+        "\U00010000",
+        "\U0010ffff",
+        "0123456789abcde世",
+    ]
+    malformed = [
+        b"\xc1\x81",
+        b"\xe0\x9f\xbf",
+        b"\xed\xa0\x80",
+        b"\xf0\x8f\xbf\xbf",
+        b"\xf4\x90\x80\x80",
+        b"\xf5\x80\x80\x80",
+        b"\x80",
+    ]
+    malformed += [
+        whole[:size]
+        for whole in (b"\xc3\xa9", b"\xe4\xb8\x96", b"\xf0\xa0\xae\xb7")
+        for size in range(1, len(whole))
+    ]
+    values = [text.encode() for text in texts] + malformed
+    pairs = []
+    for value in values:
+        pairs += [b"KEYS\1" + value, b"KEYS\1" + value + b" b " + value + b"  c", b"TAGS\1" + value]
+        pairs += [
+            b"UNIQ_KEY\1" + value + b"\2WAIT\1true\2KEYS\1x",
+            b"P\1" + value + b"\2TAGS\1t\2",
+            value + b"\1v\2KEYS\1k",
+        ]
+    pairs += [b"K\1" + b"v" * length + b"\2KEYS\1a b" for length in range(40, 70)]
+    pairs += [b"KEYS\1" + b"a " * length for length in range(28, 36)]
+    pairs += [
+        b"",
+        b"\2",
+        b"KEYS",
+        b"KEYS\1",
+        b"KEYS\1\2",
+        b"KEYS\1a\2KEYS\1",
+        b"KEYS\1a\2KEYS\1b",
+        b"KEYS\1 ",
+        b"KEYS\1\1",
+        b"UNIQ_KEY",
+    ]
+    pairs += [
+        b"UNIQ_KEY\1",
+        b"UNIQ_KEYS\1a",
+        b"INNER_MULTI_DISPATCH\1a",
+        b"INNER_MULTI_DISPATCH\1",
+        b"INNER_MULTI_DISPATCHX\1a",
+    ]
+    topics = [b"t" * length for length in (1, 7, 8, 9, 63, 64, 65, 127)] + [
+        b"a" * 70 + letter + b"a" * 56 for letter in (b"b", b"c")
+    ]
+    data = b""
+    for number, properties in enumerate(pairs):
+        data += record(len(data), topic=topics[number % len(topics)], properties=properties)
+    put(tmp_path, f"commitlog/{0:020}", data)
+    (file,) = find_files(tmp_path / "commitlog")
+    plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
+    assert plain[1].phy_offset.size == len(pairs)
+    assert same(plain, compiled)
+
+
+def _long_log(directory: Path) -> StoreFile:
+    """Records across the bounds of windows, one of them longer than a window."""
+    data = b""
+    for number in range(700):
+        body = b"b" * (600_000 if number == 350 else number * 7 % 3000)
+        data += record(len(data), body=body, properties=b"KEYS\1k%d" % number)
+    put(directory, f"commitlog/{0:020}", data)
+    (file,) = find_files(directory / "commitlog")
+    return file
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_windows_follow_on_one_another(tmp_path: Path, far: bool) -> None:  # noqa: FBT001
+    """Those that the loop reads itself, and those that a source gives."""
+    file = _long_log(tmp_path)
+    data = file.path.read_bytes()
+    if far:
+        file = replace(file, source=Source.of_bytes("far", data))
+    plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
+    assert plain[1].phy_offset.size == 700
+    assert same(plain, compiled)
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    file = _long_log(tmp_path)
+    with file.open() as reader:
+        stretch = LogStretch(reader, 0, TopicNames(), compiled=True)
+        os.truncate(file.path, reader.size // 2)
+        with pytest.raises(MalformedError, match="the end of the file"):
+            list(stretch.run(0, reader.size, exact=True, on_gap=lambda _: None))

@@ -1,0 +1,154 @@
+"""Messages that no broker would find: beyond the limit, outside the window, behind damage, without an index."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_columnar.formats import OffsetId
+from rocket_columnar.index import IndexFile
+from rocket_columnar.query import (
+    OpenStore,
+    find_all,
+    find_by_offset_id,
+    find_by_unique_key,
+    query,
+    scan,
+    topics_of,
+)
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN as T
+from store_bytes import put, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rocket_columnar.query import Row
+
+GEOMETRY = Geometry(16, 200)
+FIRST, SECOND = "20260101000000000", "20260101000000001"
+
+
+def message(offset: int, keys: str = "k", topic: str = "T", time: int = T, unique: str = "u") -> bytes:
+    properties = f"KEYS\1{keys}\2UNIQ_KEY\1{unique}\2".encode()
+    return record(offset, topic=topic.encode(), properties=properties, store_timestamp=time)
+
+
+SIZE = len(message(0))
+
+
+def write(root: Path, *records: bytes) -> None:
+    put(root, f"commitlog/{0:020}", b"".join(records).ljust(1 << 15, b"\0"))
+
+
+def index(
+    root: Path, puts: list[tuple[str, int, int]], name: str = FIRST, seed: tuple[int, int] = (0, 0)
+) -> None:
+    with IndexFile(root / "index" / name, *GEOMETRY, end_phy_offset=seed[0], end_timestamp=seed[1]) as file:
+        for one in puts:
+            assert file.put(*one)
+
+
+def offsets(rows: list[Row]) -> list[int]:
+    return [row["phy_offset"] for row in rows]
+
+
+@pytest.fixture
+def hundred(tmp_path: Path) -> Iterator[OpenStore]:
+    """A hundred messages of one key, 10 s apart, put twice, in two files."""
+    write(tmp_path, *(message(SIZE * n, time=T + 10_000 * n) for n in range(100)))
+    puts = [("T#k", SIZE * n, T + 10_000 * n) for n in range(100)]
+    index(tmp_path, puts)
+    index(tmp_path, puts[90:], SECOND)
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        yield store
+
+
+def test_every_message_once_in_ascending_order(hundred: OpenStore) -> None:
+    assert offsets(find_all(hundred, "T", "k")) == [SIZE * n for n in range(100)]
+    answer = query(hundred.path, "T", "k", max_num=None, geometry=GEOMETRY)
+    assert (len(answer.messages), answer.truncated, answer.offsets) == (
+        100,
+        False,
+        tuple(SIZE * n for n in range(100)),
+    )
+    assert len(query(hundred.path, "T", "k", max_num=1000, geometry=GEOMETRY).messages) == 64
+
+
+def test_the_window_is_that_of_the_records_to_the_ms(hundred: OpenStore) -> None:
+    assert offsets(find_all(hundred, "T", "k", window=(T + 20_000, T + 30_000))) == [2 * SIZE, 3 * SIZE]
+    assert offsets(find_all(hundred, "T", "k", window=(T + 20_001, T + 29_999))) == []
+    assert offsets(scan(hundred, "T", "k", window=(T, T))) == [0]
+    assert len(query(hundred.path, "T", "k", max_num=None, end=T + 20_000, geometry=GEOMETRY).messages) == 3
+
+
+def test_other_keys_of_the_same_hash_and_records_that_are_none_are_left_out(tmp_path: Path) -> None:
+    size = len(message(0, "Aa", "AaTopic"))
+    write(
+        tmp_path,
+        message(0, "Aa", "AaTopic"),
+        message(size, "BB", "AaTopic"),
+        message(2 * size, "BB", "BBTopic"),
+    )
+    index(tmp_path, [(f"{topic}#{key}", offset, T) for topic, key, offset in (
+        ("AaTopic", "Aa", 0), ("AaTopic", "BB", size), ("BBTopic", "BB", 2 * size), ("AaTopic", "Aa", 3 * size))])  # fmt: skip
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        assert offsets(find_all(store, "AaTopic", "BB")) == [size]
+        assert find_all(store, "BBTopic", "Aa") == []
+
+
+def test_entries_behind_one_that_ends_a_brokers_walk(tmp_path: Path) -> None:
+    """Entry 1 of a rolled file is placed 60 s too late, and entry 2 has a negative time diff by damage."""
+    write(tmp_path, message(0, time=T + 60_000), message(SIZE, time=T + 60_000))
+    index(tmp_path, [("T#k", 0, T + 60_000), ("T#k", SIZE, T + 60_000)], seed=(0, T))
+    path = tmp_path / "index" / FIRST
+    data = bytearray(path.read_bytes())
+    struct.pack_into(">i", data, GEOMETRY.entries_offset + 2 * 20 + 12, -1)
+    path.write_bytes(data)
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        assert store.query("T", "k", max_num=32, begin=0, end=1 << 62).messages == ()
+        assert offsets(find_all(store, "T", "k")) == [0, SIZE]
+
+
+def test_a_cycle_ends(tmp_path: Path) -> None:
+    write(tmp_path, message(0))
+    index(tmp_path, [("T#k", 0, T), ("T#k", 0, T)])
+    path = tmp_path / "index" / FIRST
+    data = bytearray(path.read_bytes())
+    struct.pack_into(">i", data, GEOMETRY.entries_offset + 20 + 16, 2)
+    path.write_bytes(data)
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        assert offsets(find_all(store, "T", "k")) == [0]
+        assert find_all(store, "T", "{") == []  # in the same slot
+
+
+def test_scan_needs_no_index_and_finds_other_topics_where_none_is_named(tmp_path: Path) -> None:
+    write(tmp_path, message(0), message(SIZE, "x"), message(2 * SIZE, "a k", "Tx"))
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        assert offsets(scan(store, "T", "k")) == [0]
+        assert offsets(scan(store, None, "k")) == [0, 2 * SIZE]
+        assert find_all(store, "T", "k") == []
+
+
+def test_a_unique_key_of_some_topic(tmp_path: Path) -> None:
+    """Sent again under one id, and once with that id as a key of its own."""
+    write(tmp_path, message(0, "k"), message(SIZE, "u", unique="v"), message(2 * SIZE, "k"))
+    index(tmp_path, [("T#u", 0, T), ("T#u", SIZE, T), ("T#u", 2 * SIZE, T)])
+    for topic in ("Other", "T"):
+        (tmp_path / "consumequeue" / topic).mkdir(parents=True)
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        assert topics_of(store) == ["Other", "T"]
+        assert offsets(find_by_unique_key(store, "u", topics_of(store))) == [0, 2 * SIZE]
+        assert find_by_unique_key(store, "u", ["Other"]) == []
+
+
+def test_an_offset_id(tmp_path: Path) -> None:
+    write(tmp_path, message(0), message(SIZE))
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        (row,) = find_by_offset_id(store, OffsetId("10.0.0.2:2222", SIZE))
+        assert (row["phy_offset"], row["keys"]) == (SIZE, "k")
+        for offset in (1, 2 * SIZE, 1 << 40, -1):
+            assert find_by_offset_id(store, OffsetId("10.0.0.2:2222", offset)) == []
+        assert topics_of(store) == []

@@ -1,0 +1,233 @@
+"""Rebuilt index files and consume queues against those that the real broker wrote, byte for byte."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from pathlib import Path
+
+import pytest
+from rocket_columnar.audit import audit
+from rocket_columnar.index import IndexFile
+from rocket_columnar.rebuild import rebuild
+from rocket_golden import manifest, open_store, stores
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, put, record, unit
+
+BROKEN = ("killed",)
+"""Stores whose index a recovery wrote: what an unbroken broker writes differs."""
+
+
+@pytest.fixture(scope="module", params=[name for name in stores() if not name.startswith(BROKEN)])
+def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store(request.param, tmp_path_factory.mktemp("golden"))
+
+
+@pytest.fixture(scope="module")
+def rebuilt(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("rebuilt") / "new"
+    assert rebuild(golden, directory).findings == ()
+    return directory
+
+
+def files(root: Path) -> list[Path]:
+    return sorted(path for path in root.rglob("*") if path.is_file())
+
+
+def equal(one: Path, other: Path) -> bool:
+    return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()
+
+
+def test_index_files(golden: Path, rebuilt: Path) -> None:
+    there, made = files(golden / "index"), files(rebuilt / "index")
+    assert len(there) == len(made) > 0
+    assert all(equal(*pair) for pair in zip(there, made, strict=True))
+    assert all(len(path.name) == 17 and path.name.isdecimal() for path in made)
+
+
+@pytest.mark.parametrize("part", ["consumequeue", "consumequeue_ext"])
+def test_consume_queues(golden: Path, rebuilt: Path, part: str) -> None:
+    there, made = files(golden / part), files(rebuilt / part)
+    assert [path.relative_to(golden) for path in there] == [path.relative_to(rebuilt) for path in made]
+    assert all(equal(*pair) for pair in zip(there, made, strict=True))
+
+
+def test_nothing_else_is_left_in_the_directory(rebuilt: Path) -> None:
+    assert {path.name for path in rebuilt.iterdir()} <= {"index", "consumequeue", "consumequeue_ext"}
+
+
+@pytest.mark.parametrize(
+    "golden",
+    [
+        name
+        for name in stores()
+        if not name.startswith(BROKEN) and manifest().stores[name].geometry[1] < 1_000_000
+    ],  # the default geometry is what a rebuild takes anyway
+    indirect=True,
+)
+def test_index_and_queues_are_not_needed_but_for_their_sizes(golden: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    shutil.copytree(golden / "commitlog", store / "commitlog")
+    known = manifest().stores[golden.name]
+    geometry = Geometry(*known.geometry)
+    done = rebuild(store, tmp_path / "new", geometry=geometry, queue_file_size=known.consume_queue_file_size)
+    assert done.geometry == geometry
+    there, made = files(golden / "index"), files(tmp_path / "new/index")
+    assert all(equal(*pair) for pair in zip(there, made, strict=True))
+
+
+@pytest.mark.parametrize("name", [name for name in manifest().stores if name.startswith(BROKEN)])
+def test_the_rebuilt_index_of_a_killed_broker_has_no_findings(name: str, tmp_path: Path) -> None:
+    store = open_store(name, tmp_path / "golden")
+    rebuild(store, tmp_path / "new")
+    shutil.rmtree(store / "index")
+    shutil.rmtree(store / "consumequeue")
+    for part in ("index", "consumequeue"):
+        shutil.copytree(tmp_path / "new" / part, store / part)
+    # The checkpoint knows nothing of the files: a start after a kill deletes them again.
+    known = {"store.abort", "checkpoint.behind"} if (store / "abort").exists() else set()
+    assert {one.code for one in audit(store, "deep")} == known
+
+
+def small(root: Path, count: int = 3, **fields: object) -> list[bytes]:
+    records: list[bytes] = []
+    for number in range(count):
+        options: dict[str, object] = {
+            "queue_offset": number,
+            "properties": b"KEYS\1k%d" % number,
+            "store_timestamp": BEGIN + 1000 * number,
+        }
+        records.append(record(sum(map(len, records)), **(options | fields)))  # type: ignore[arg-type]
+    put(root, f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
+    return records
+
+
+def test_a_queue_that_begins_later_gets_pre_blank_units(tmp_path: Path) -> None:
+    """CQ-UNIT-2: 4 units a file, the first at 6, so two blanks in the file of units 4 .. 7."""
+    (one,) = small(tmp_path / "store", 1, queue_offset=6)
+    rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=80)
+    (made,) = files(tmp_path / "new/consumequeue")
+    assert made.name == f"{80:020}"
+    assert made.read_bytes() == unit(0, 0x7FFFFFFF) * 2 + unit(0, len(one)) + bytes(20)
+
+
+def test_a_queue_file_size_is_rounded_up_to_whole_units(tmp_path: Path) -> None:
+    small(tmp_path / "store")
+    done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=41)
+    assert done.queue_file_size == 60
+    assert [path.stat().st_size for path in files(tmp_path / "new/consumequeue")] == [60]
+
+
+def test_a_repeated_logical_offset_is_skipped_and_a_gap_appended_where_it_is(tmp_path: Path) -> None:
+    """Logical offsets 0, 1, 1, 4 by `ConsumeQueue.putMessagePositionInfo`: the second 1 is skipped, 4 goes to place 2."""
+    records: list[bytes] = []
+    for logical in (0, 1, 1, 4):
+        records.append(record(sum(map(len, records)), queue_offset=logical))
+    put(tmp_path / "store", f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
+    rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
+    (made,) = files(tmp_path / "new/consumequeue")
+    starts = [0, len(records[0]), sum(map(len, records[:3]))]
+    sizes = [len(records[number]) for number in (0, 1, 3)]
+    assert made.read_bytes() == b"".join(map(unit, starts, sizes)) + bytes(40)
+
+
+def test_a_keyless_message_behind_a_full_file_rolls_it(tmp_path: Path) -> None:
+    """IDX-SVC-3, IDX-FILE-2: three entries fill a file of four; the next message makes a seeded one, without a key."""
+    records = small(tmp_path / "store")
+    end = sum(map(len, records))
+    log = tmp_path / "store/commitlog" / f"{0:020}"
+    data = b"".join(records) + record(end, queue_offset=3, store_timestamp=BEGIN + 9000)
+    log.write_bytes(data.ljust(4096, b"\0"))
+    rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 4))
+    full, seeded = files(tmp_path / "new/index")
+    last = end - len(records[2])
+    with IndexFile(tmp_path / "expected" / "1", 4, 4) as expected:
+        for number in range(3):
+            assert expected.put(f"T#k{number}", sum(map(len, records[:number])), BEGIN + 1000 * number)
+    assert full.read_bytes() == (tmp_path / "expected" / "1").read_bytes()
+    header = struct.pack(">qqqqii", BEGIN + 2000, BEGIN + 2000, last, last, 0, 0)
+    assert seeded.read_bytes() == header + bytes(4 * 4 + 20 * 4)
+
+
+def test_unsafe_topics_are_left_out_and_told(tmp_path: Path) -> None:
+    records = [record(0, topic=b"../../x", properties=b"KEYS\1k")]
+    records.append(record(len(records[0]), topic=b"Good"))
+    put(tmp_path / "store", f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
+    done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
+    assert [(one.code, one.file, one.offset) for one in done.findings] == [
+        ("store.unsafe_name", f"commitlog/{0:020}", 0)
+    ]
+    assert [path.parent.parent.name for path in files(tmp_path / "new/consumequeue")] == ["Good"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "store"]
+
+
+def test_a_gap_in_the_log_is_told_and_passed_over(tmp_path: Path) -> None:
+    records = small(tmp_path / "store")
+    log = tmp_path / "store/commitlog" / f"{0:020}"
+    data = bytearray(log.read_bytes())
+    data[len(records[0]) + 4] ^= 1
+    log.write_bytes(data)
+    done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
+    assert [(one.code, one.offset) for one in done.findings] == [("log.magic", len(records[0]) + 4)]
+    assert done.records == 2
+
+
+def test_only_missing_writes_what_the_store_lacks(tmp_path: Path) -> None:
+    store = open_store("small-roll", tmp_path / "golden")
+    assert rebuild(store, tmp_path / "nothing", only_missing=True).files == ()
+    index = files(store / "index")[4]
+    queue = files(store / "consumequeue")[2]
+    log = files(store / "consumequeue")[0]
+    held = {path: path.read_bytes() for path in (index, queue, log)}
+    queue.unlink()
+    for path in (index, log):
+        data = bytearray(held[path])
+        data[-3 if path == index else 2] ^= 1
+        path.write_bytes(data)
+    done = rebuild(store, tmp_path / "some", only_missing=True)
+    assert set(done.files) == {path.relative_to(store).as_posix() for path in held}
+    assert all(
+        (tmp_path / "some" / path.relative_to(store)).read_bytes() == data for path, data in held.items()
+    )
+
+
+def test_a_missing_index_file_is_named_between_its_neighbours(tmp_path: Path) -> None:
+    """A recovery makes index files long after their records, so their names are later than the records' times."""
+    store = open_store("small-roll", tmp_path / "golden")
+    own = files(store / "index")
+    held = [path.read_bytes() for path in own]
+    for path in own:
+        path.rename(path.with_name(f"{int(path.name) + 10**13:017}"))  # years later
+    names = [path.name for path in files(store / "index")]
+    for number in (0, 2, 3):
+        (store / "index" / names[number]).unlink()
+    done = rebuild(store, tmp_path / "some", only_missing=True)
+    assert len(done.files) == 3
+    for path in files(tmp_path / "some/index"):
+        path.rename(store / "index" / path.name)
+    assert [path.read_bytes() for path in files(store / "index")] == held
+
+
+def test_directories_that_will_not_do(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    small(store)
+    (tmp_path / "file").touch()
+    for directory in (store, store / "index", store / "new", store / "commitlog" / "x"):
+        with pytest.raises(UsageError, match="lies in the store"):
+            rebuild(store, directory)
+    with pytest.raises(UsageError, match="a file"):
+        rebuild(store, tmp_path / "file")
+    (tmp_path / "old/index").mkdir(parents=True)
+    with pytest.raises(UsageError, match="is there already"):
+        rebuild(store, tmp_path / "old")
+    with pytest.raises(UsageError, match="holds nothing"):
+        rebuild(store, tmp_path / "new", geometry=Geometry(4, 1))
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_a_log_there_is_nothing_to_rebuild_from(tmp_path: Path) -> None:
+    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", bytes(100))
+    with pytest.raises(UsageError, match="no commit log"):
+        rebuild(tmp_path / "store", tmp_path / "new")

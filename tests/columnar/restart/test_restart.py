@@ -1,0 +1,211 @@
+"""What a start would delete, against what the real broker's start deleted, and by hand."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocket_columnar.formats import hash_key
+from rocket_columnar.index import IndexFile
+from rocket_columnar.restart import Deletion, LostKey, LostUnits, restart
+from rocket_columnar.restart.queues import QueueStart, queue_starts
+from rocket_columnar.store import find_files
+from rocket_golden import open_store, stores, truth
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
+
+LONG_MIN = -(1 << 63)
+REAL = Path(__file__).parents[2] / "spec" / "real"
+
+
+def test_the_start_after_a_real_kill(tmp_path: Path) -> None:
+    """What start 2 of the killed broker deleted, and the first record that it dispatched."""
+    lines = [line for line in truth("killed-restarted") if line.get("start") == 2]
+    plan = restart(open_store("killed", tmp_path))
+    assert not plan.clean
+    deleted = [line["file"] for line in lines if line["type"] == "deleted"]
+    assert sorted(one.file for one in plan.deletions) == sorted(deleted)
+    assert {one.action for one in plan.deletions} == {"delete"}
+    assert plan.dispatch_from == next(
+        line["commit_log_offset"] for line in lines if line["type"] == "dispatch"
+    )
+    assert len(plan.lost) == 0
+
+
+@pytest.mark.parametrize("name", [name for name in stores() if name not in ("killed", "live-copy")])
+def test_a_clean_start_deletes_no_index_file_and_loses_nothing(name: str, tmp_path: Path) -> None:
+    plan = restart(open_store(name, tmp_path))
+    assert plan.clean
+    assert len(plan.lost) == 0
+    assert [one for one in plan.deletions if not one.file.startswith("commitlog/")] == []
+
+
+@pytest.fixture
+def crashed(tmp_path: Path) -> Path:
+    """Two segments of one record each, a minute apart; one index file that ends with the second."""
+    (tmp_path / "abort").touch()
+    first = record(0, properties=b"KEYS\1a b", store_timestamp=BEGIN)
+    second = record(512, properties=b"KEYS\1c", queue_offset=1, store_timestamp=BEGIN + 60_000)
+    put(tmp_path, f"commitlog/{0:020}", first + blank(512 - len(first)))
+    put(tmp_path, f"commitlog/{512:020}", second.ljust(512, b"\0"))
+    put(tmp_path, f"commitlog/{1024:020}", bytes(512))
+    with IndexFile(tmp_path / "index/20260101000000000", 16, 64) as index:
+        for key, offset in (("a", 0), ("b", 0), ("c", 512)):
+            assert index.put(f"T#{key}", offset, BEGIN + (60_000 if offset else 0))
+    return tmp_path
+
+
+LOST = [LostKey("T", "a", 0, hash_key("T#a")), LostKey("T", "b", 0, hash_key("T#b"))]
+
+
+def test_keys_before_the_recoverys_start_are_lost(crashed: Path) -> None:
+    """min(physic, logics) - 3 s is the second record's time: dispatch begins there."""
+    put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, 0))
+    plan = restart(crashed)
+    assert (plan.dispatch_from, plan.log_end) == (512, 512 + len(record(512, properties=b"KEYS\1c")))
+    assert [(one.action, one.file, one.offset) for one in plan.deletions] == [
+        ("delete", "index/20260101000000000", None),
+        ("delete", f"commitlog/{1024:020}", None),
+    ]
+    assert list(plan.lost) == LOST
+    assert plan.lost.records == 1
+
+
+def test_a_ms_less_and_recovery_begins_one_file_earlier(crashed: Path) -> None:
+    put(crashed, "checkpoint", checkpoint(BEGIN + 62_999, BEGIN + 64_000, 0))
+    plan = restart(crashed)
+    assert plan.dispatch_from == 0
+    assert len(plan.lost) == 0
+
+
+def test_index_safe_goes_by_the_index_time_too(crashed: Path) -> None:
+    put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, 0))
+    plan = restart(crashed, index_safe=True)
+    assert plan.dispatch_from == 0
+    assert len(plan.lost) == 0
+
+
+def test_an_index_time_that_is_not_earlier_keeps_the_file(crashed: Path) -> None:
+    put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, BEGIN + 60_000))
+    assert [one.file for one in restart(crashed).deletions] == [f"commitlog/{1024:020}"]
+
+
+def test_a_bad_record_cuts_the_log(crashed: Path) -> None:
+    log = crashed / "commitlog" / f"{512:020}"
+    data = bytearray(log.read_bytes())
+    (length,) = struct.unpack_from(">i", data, 84)
+    assert length == 4
+    data[88] ^= 1  # a body without its checksum: checkCRCOnRecover is on by default
+    log.write_bytes(data)
+    put(crashed, "checkpoint", checkpoint(BEGIN, BEGIN, BEGIN + 60_000))
+    plan = restart(crashed)
+    assert plan.log_end == 512
+    expected = "the log ends at physical offset 512; the records behind it are lost"
+    assert plan.deletions[0] == Deletion("truncate", f"commitlog/{512:020}", 0, expected)
+
+
+def scripts() -> dict[str, Any]:
+    """Stores that the real 4.9.3 loaded, those without steps of their own before that."""
+    made = runpy.run_path(str(REAL / "restart_scripts.py"))
+    chosen = made["_clean"]() | made["_refused"]() | made["_unclean"]()
+    odd = {  # settings that are not the default, files that are no store's
+        "clean, wrong checksum, unchecked",
+        "queue directory that is no number",
+        "index directory that ends the load",
+    }
+    return {name: script for name, script in chosen.items() if name not in odd}
+
+
+@pytest.mark.parametrize("name", scripts())
+def test_what_real_stores_did(name: str, tmp_path: Path) -> None:
+    """Log end, deleted files and queue ends of a load, as `tests/spec/real/restarts.json` has them."""
+    script = scripts()[name]
+    after = json.loads((REAL / "restarts.json").read_text("utf-8"))[name][0]
+    for file, data in script["files"].items():
+        put(tmp_path, file, bytes.fromhex(data))
+    safe = script["config"].get("messageIndexSafe", False)
+    plan = restart(tmp_path, index_safe=safe, geometry=Geometry(7, 12))
+    assert (plan.refused is None) == after["result"]
+    if not after["result"]:
+        return
+    assert plan.log_end == json.loads(after["log"])[1]
+    gone = {file for file in script["files"] if file not in after["files"]}
+    predicted = {one.file for one in plan.deletions if one.action == "delete"}
+    if plan.clean:  # else a recovery may make a queue's file again
+        assert predicted == gone
+        ends = {f"{queue.topic}/{queue.queue_id}": queue for queue in queue_starts_of(tmp_path, plan.log_end)}
+        for queue, bounds in after["queues"].items():
+            assert [ends[queue].end // 20, ends[queue].max_phy_offset] == json.loads(bounds)[1:]
+    else:
+        assert {file for file in predicted if not file.startswith("consumequeue")} == {
+            file for file in gone if not file.startswith("consumequeue")
+        }
+
+
+def queue_starts_of(root: Path, log_end: int) -> list[QueueStart]:
+    files = find_files(root)
+    queues = [file for file in files if file.kind == "queue"]
+    return queue_starts(queues, log_end, has_log=any(file.kind == "log" for file in files))
+
+
+def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:
+    """CQ-REC: the walk ends at the unit of size 0; another queue's end keeps dispatch from coming back to it."""
+    records = [
+        record(120 * number, queue_offset=number, properties=b"KEYS\1k", body=b"x" * 22)
+        for number in range(4)
+    ]
+    other = record(120 * 4, queue_id=1)
+    assert {len(one) for one in records} == {120}
+    put(tmp_path, f"commitlog/{0:020}", (b"".join(records) + other).ljust(1024, b"\0"))
+    units = [unit(120 * number, 120) for number in range(4)]
+    units[1] = unit(120, 0)
+    put(tmp_path, f"consumequeue/T/0/{0:020}", b"".join(units).ljust(100, b"\0"))
+    put(tmp_path, f"consumequeue/T/1/{0:020}", unit(480, len(other)).ljust(100, b"\0"))
+    plan = restart(tmp_path, geometry=Geometry(4, 8))
+    reason = "the unit at logical offset 1 is none that 4.9.3 takes"
+    assert plan.deletions == (Deletion("truncate", f"consumequeue/T/0/{0:020}", 20, reason),)
+    assert plan.lost_units == (LostUnits("T", 0, 2, 2, 240, reason),)
+    assert plan.dispatch_from == 480 + len(other)
+
+
+def with_ext(root: Path, *ext_files: bytes, first_at: int = 0) -> list[str]:
+    """Two messages whose units point into ext files of 64 bytes, the second one to byte 64; names of the ext files."""
+    one = record(512)
+    two = record(512 + len(one), queue_offset=1)
+    put(root, f"commitlog/{512:020}", (one + two).ljust(512, b"\0"))
+    units = unit(512, len(one), LONG_MIN + first_at) + unit(512 + len(one), len(two), LONG_MIN + 64)
+    put(root, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
+    names = [f"consumequeue_ext/T/0/{64 * number:020}" for number in range(len(ext_files))]
+    for name, data in zip(names, ext_files, strict=True):
+        put(root, name, data.ljust(64, b"\0"))
+    return names
+
+
+EXT = ext_unit(7, BEGIN, b"ab")
+
+
+def test_ext_files_behind_the_last_units_own_are_deleted(tmp_path: Path) -> None:
+    """`ConsumeQueueExt.truncateByMaxAddress` 349-368: what begins behind byte 64 + 22; a full file is not behind itself."""
+    names = with_ext(tmp_path, EXT + b"\xff\xff", EXT, EXT)
+    deletions = restart(tmp_path).deletions
+    assert [(one.action, one.file) for one in deletions] == [("delete", names[2])]
+
+
+def test_ext_files_before_the_first_units_own_are_deleted(tmp_path: Path) -> None:
+    """`truncateByMinAddress` 317-342: a file that ends before the address; one that ends at it stays."""
+    names = with_ext(tmp_path, EXT + b"\xff\xff", EXT * 2, first_at=65)
+    deletions = restart(tmp_path).deletions
+    assert [(one.action, one.file) for one in deletions] == [("delete", names[0])]
+    assert restart(tmp_path).refused is None
+    with_ext(tmp_path, EXT + b"\xff\xff", EXT * 2, first_at=64)
+    assert restart(tmp_path).deletions == ()
+
+
+def test_a_walk_over_ext_units_that_leads_past_a_files_end_is_a_refusal(tmp_path: Path) -> None:
+    """`ConsumeQueueExt.recover` 282-304 throws where what is left of an older unit lies behind the last one."""
+    names = with_ext(tmp_path, EXT + b"\xff\xff", EXT + b"\x01\x00")
+    assert restart(tmp_path).refused == f"{names[1]}: the walk over its units leads past its end"
