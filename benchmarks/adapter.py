@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocket_conformance._scratch import scratch_root
 from rocket_conformance.rocketmq_jar import ORACLE_VERSION, JarUnavailableError
 from rocket_conformance.rocketmq_jar import command as jar_command
+from rocket_conformance.scratch import scratch_root
 from rocket_conformance.session import open_command
 from rocket_conformance.transport import Answered, Job
 from rocket_spec.data import find_data

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rocket_conformance._scratch import scratch
 from rocket_conformance.cases import geometries_of
 from rocket_conformance.compare import same_results
 from rocket_conformance.expect import expect
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
+from rocket_conformance.scratch import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,7 @@ looked at for all that is wrong with it, so that whoever writes an adapter sees 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_conformance._line_faults import (
@@ -38,11 +34,12 @@ from rocket_conformance.protocol import (
     parse_hello,
 )
 from rocket_conformance.report import describe_divergence, suite_version
-from rocket_conformance.transport import AdapterError, Answered, Job
-from rocket_conformance.transport._process import Event, Process
+from rocket_conformance.scratch import remove_tree, scratch
+from rocket_conformance.transport import LIVE, AdapterError, Answered, Event, Job, Process, no_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
+    from pathlib import Path
 
     from rocket_conformance.cases import Observation
     from rocket_conformance.protocol import Hello, Op
@@ -105,7 +102,7 @@ def summary(exchanges: Sequence[Exchange]) -> Summary:
     )
 
 
-def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Iterator[Exchange]:
+def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Generator[Exchange]:
     """Says hello, sends a small case for each declared operation, says bye; then ends stdin without a bye.
 
     A process that dies is started again, five times.
@@ -113,21 +110,12 @@ def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Iter
     Raises:
         AdapterError: when the command cannot be started, or not again.
     """
-    with _scratch() as root:
+    with no_orphans(LIVE), scratch() as root:
         check = _Check(command, case_timeout, root)
         try:
             yield from check.run()
         finally:
             check.drop()
-
-
-@contextmanager
-def _scratch() -> Generator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="rocketspec-"))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 class _Tried(NamedTuple):
@@ -197,7 +185,7 @@ class _Check:
             exchange = self._judged(tried, sent, line)
             return replace(exchange, broken=(*exchange.broken, *self._unasked()))
         finally:
-            shutil.rmtree(tried.job.directory, ignore_errors=True)
+            remove_tree(tried.job.directory)
 
     def _two_at_once(self, hello: Hello) -> Iterator[Exchange]:
         """Two cases before the first is answered; either answer may come first."""
@@ -218,7 +206,7 @@ class _Check:
             token = token_of(line)
             tried = waiting.pop(token if token in waiting else next(iter(waiting)))
             yield replace(self._judged(tried, lines[tried.job.token], line), about=about)
-            shutil.rmtree(tried.job.directory, ignore_errors=True)
+            remove_tree(tried.job.directory)
 
     def _bye(self) -> Exchange:
         assert self._process is not None  # noqa: S101 - the caller looked

@@ -33,7 +33,7 @@ def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
         ValueError: when a path leads outside the directory.
         OSError: when a file cannot be written.
     """
-    directory.mkdir()
+    directory.mkdir(parents=True)
     for path, image in files.items():
         target = directory / check_path(path)
         if target.parent != directory:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from rocket_conformance._running import InFlight, Options, Running, State
-from rocket_conformance._scratch import scratch
+from rocket_conformance.case_lines import Concluder, line_of
+from rocket_conformance.case_state import CaseState, InFlight
+from rocket_conformance.execution import Execution
 from rocket_conformance.expect import specified
 from rocket_conformance.judge import judge
-from rocket_conformance.plan import Planned, level_of, plan
+from rocket_conformance.options import Options
+from rocket_conformance.plan import plan
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
 from rocket_conformance.replays import write_replay
 from rocket_conformance.report import CaseLine, Report, ReportWriter, coverage_of, header_line
+from rocket_conformance.scratch import remove_tree, scratch
 from rocket_conformance.transport import Job
-from rocket_conformance.verdicts import FAILING, Verdict, exit_code
+from rocket_conformance.verdicts import FAILING, INTERRUPTED, Verdict, exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from pathlib import Path
 
+    from rocket_conformance.plan import Planned
     from rocket_conformance.protocol import Hello
     from rocket_conformance.transport import Transport
 
@@ -36,12 +40,14 @@ def run(
 ) -> Report:
     """Runs the suite.
 
+    A KeyboardInterrupt ends it early: what is not known then is skipped, and the report is whole all the same.
+
     Args:
         transport: the started adapter of the implementation under test.
         options: what is asked for.
         oracle: the real 4.9.3 jar; each case runs there first, and where it disagrees with the reference
             the case is disputed, the suite's own error.
-        report: a folder for report.jsonl and replay/, made if it is not there.
+        report: a folder for report.jsonl and replay/, made if it does not exist.
         on_case: called with each line as it is known, and the number of lines there will be.
 
     Raises:
@@ -51,89 +57,131 @@ def run(
     header = header_line(transport.hello, options.command, options.seed, options.examples)
     with ReportWriter(report) as writer, scratch(options.scratch) as root:
         writer.header(header)
-        lines: list[CaseLine] = []
-        running = Running(transport, options, root)
-        if oracle is not None:
-            running.disputed = _disputes(oracle, options, planned, transport.hello, root / "oracle")
-        for line, document in _lines(running, planned):
+        execution = Execution(transport, options, root)
+        progress = _Progress(execution, planned)
+        lines: dict[str, CaseLine] = {}
+
+        def add(line: CaseLine, document: Mapping[str, Any] | None) -> None:
             if document is not None and report is not None:
                 write_replay(report / str(line.replay), document)
-            lines.append(line)
+            lines[line.id] = line
             writer.case(line)
             if on_case is not None:
                 on_case(line, len(planned))
-        return writer.finish(_report(header, lines, options, running))
+
+        interrupted: str | None = None
+        try:
+            if oracle is not None:
+                execution.disputed = _disputes(oracle, options, planned, transport.hello, root / "oracle")
+            for line, document in progress.lines():
+                add(line, document)
+        except KeyboardInterrupt as error:
+            interrupted = f"interrupted by {str(error) or 'SIGINT'}"
+            for line, document in progress.rest(interrupted, lines.keys()):
+                add(line, document)
+        cut_short = interrupted or progress.stopped or execution.cut_short()
+        result = _report(
+            header,
+            tuple(lines.values()),
+            options,
+            transport.hello,
+            cut_short,
+            interrupted=interrupted is not None,
+        )
+        return writer.finish(result, rewrite=interrupted is not None)
 
 
-def _lines(
-    running: Running, planned: Sequence[Planned]
-) -> Generator[tuple[CaseLine, Mapping[str, Any] | None]]:
-    """The lines of the report as they are known: what fails comes last, made small by then."""
-    states: list[State] = []
-    for item in planned:
-        obstacle = item.obstacle(running.transport.hello)
-        if obstacle is None:
-            states.append(State(item))
-        else:
-            yield _without_run(item, "not_applicable", obstacle), None
-    failing: list[State] = []
-    for state in running.all(states):
-        if not state.examples:
-            yield _without_run(state.planned, "skipped", running.transport.gave_up or "not run"), None
-        elif state.verdict in FAILING:
-            failing.append(state)
-        else:
-            yield running.conclude(state)
-    running.cut_short = running.transport.gave_up
-    for state in failing:
-        yield running.conclude(state)
+class _Progress:
+    """The lines of a run as they are known: what fails comes last, made small by then.
+
+    Attributes:
+        stopped: why the run ended at its first failure; None while it goes on.
+    """
+
+    def __init__(self, execution: Execution, planned: Sequence[Planned]) -> None:
+        self.stopped: str | None = None
+        self._execution = execution
+        self._planned = planned
+        self._concluder = Concluder(execution)
+        self._states: dict[str, CaseState] = {}
+
+    def lines(self) -> Generator[tuple[CaseLine, Mapping[str, Any] | None]]:
+        """Runs everything."""
+        hello = self._execution.transport.hello
+        for item in self._planned:
+            obstacle = item.obstacle(hello)
+            if obstacle is None:
+                self._states[item.id] = CaseState(item)
+            else:
+                yield line_of(item, "not_applicable", obstacle), None
+        failing: list[CaseState] = []
+        done: set[str] = set()
+        with closing(self._execution.all(tuple(self._states.values()))) as states:
+            for state in states:
+                done.add(state.planned.id)
+                if state.verdict not in FAILING:
+                    yield self._concluder.conclude(state)
+                    continue
+                failing.append(state)
+                if self._execution.options.fail_fast and not self._is_known(state):
+                    self.stopped = f"stopped at the first failure, {state.planned.id} (--fail-fast)"
+                    break
+        for state in failing:
+            yield self._concluder.conclude(state)
+        if self.stopped is not None:
+            yield from self.rest(
+                self.stopped, done | {item.id for item in self._planned} - self._states.keys()
+            )
+
+    def _is_known(self, state: CaseState) -> bool:
+        return self._execution.options.baseline.excuses(state.planned.id, state.verdict)
+
+    def rest(
+        self, reason: str, done: Collection[str]
+    ) -> Generator[tuple[CaseLine, Mapping[str, Any] | None]]:
+        """The lines that are not known yet, without running anything: failures as they are, else skipped."""
+        self._concluder.stop_shrinking()
+        for item in self._planned:
+            if item.id in done:
+                continue
+            state = self._states.get(item.id) or CaseState(item)
+            if state.verdict not in FAILING:
+                state.skip(reason)
+            yield self._concluder.conclude(state)
 
 
 def run_planned(
     transport: Transport, planned: Planned, options: Options
 ) -> tuple[CaseLine, dict[str, Any] | None]:
-    """Runs one case or property: its line of a report, and its replay file where it failed."""
+    """Runs one case or property: its line of a report, and its replay file if it failed."""
     obstacle = planned.obstacle(transport.hello)
     if obstacle is not None:
-        return _without_run(planned, "not_applicable", obstacle), None
+        return line_of(planned, "not_applicable", obstacle), None
     with scratch(options.scratch) as root:
-        running = Running(transport, options, root)
-        for state in running.all([State(planned)]):
-            if state.examples:
-                return running.conclude(state)
-    return _without_run(planned, "skipped", transport.gave_up or "not run"), None
-
-
-def _without_run(planned: Planned, verdict: Verdict, detail: str) -> CaseLine:
-    return CaseLine(
-        id=planned.id,
-        clauses=planned.clauses,
-        level=level_of(planned.clauses[0]),
-        verdict=verdict,
-        detail=detail,
-    )
+        execution = Execution(transport, options, root)
+        [state] = execution.all([CaseState(planned)])
+        return Concluder(execution).conclude(state)
 
 
 def _disputes(
     oracle: Transport, options: Options, planned: Sequence[Planned], hello: Hello, root: Path
 ) -> dict[tuple[str, str], str]:
     """The cases on which the real jar disagrees with the reference, and how."""
-    root.mkdir()
-    running = Running(oracle, options, root)
+    execution = Execution(oracle, options, root)
     found: dict[tuple[str, str], str] = {}
 
     def jobs() -> Generator[Job]:
         for item in planned:
             if item.obstacle(hello) is None and item.obstacle(oracle.hello) is None:
                 for drawn in item.instances(seed=options.seed, count=options.examples, hello=hello):
-                    case, expected = specified(drawn, running.directory())
-                    directory = running.directory()
+                    case, expected = specified(drawn, execution.private())
+                    directory = execution.directory()
                     job = Job(directory.name, directory, case.ops, case.files)
-                    running.in_flight[job.token] = InFlight(State(item), case, expected, 0.0)
+                    execution.in_flight[job.token] = InFlight(CaseState(item), case, expected, 0.0)
                     yield job
 
     for job, reply in oracle.run(jobs()):
-        entry = running.in_flight.pop(job.token)
+        entry = execution.in_flight.pop(job.token)
         judgement = judge(entry.case, entry.expected, job, reply)
         if judgement.verdict != "pass":
             first = judgement.found[0] if judgement.found else None
@@ -141,11 +189,19 @@ def _disputes(
                 f"{first.field}: reference {first.expected!r}, real jar {first.actual!r}" if first else ""
             )
             found[entry.case.id, entry.case.producer] = what
-        shutil.rmtree(job.directory, ignore_errors=True)
+        remove_tree(job.directory)
     return found
 
 
-def _report(header: dict[str, Any], lines: Sequence[CaseLine], options: Options, running: Running) -> Report:
+def _report(
+    header: dict[str, Any],
+    lines: Sequence[CaseLine],
+    options: Options,
+    hello: Hello,
+    cut_short: str | None,
+    *,
+    interrupted: bool,
+) -> Report:
     counts: dict[Verdict, int] = {}
     for line in lines:
         counts[line.verdict] = counts.get(line.verdict, 0) + 1
@@ -154,13 +210,13 @@ def _report(header: dict[str, Any], lines: Sequence[CaseLine], options: Options,
     missing = {
         name
         for name, operation in OPERATIONS.items()
-        if operation.family in options.require and name not in running.transport.hello.ops
+        if operation.family in options.require and name not in hello.ops
     } | {family for family in options.require if family not in {item.family for item in OPERATIONS.values()}}
     code = exit_code(
         counts,
         failed=failed,
         stale=bool(stale),
-        cut_short=running.cut_short is not None,
+        cut_short=cut_short is not None,
         missing_required=bool(missing),
     )
     footer = {
@@ -169,14 +225,14 @@ def _report(header: dict[str, Any], lines: Sequence[CaseLine], options: Options,
         "coverage": coverage_of(lines),
         "stale": stale,
         "missing": sorted(missing),
-        "cut_short": running.cut_short,
-        "ops": sorted(running.transport.hello.ops & OPERATIONS.keys()),
+        "cut_short": cut_short,
+        "ops": sorted(hello.ops & OPERATIONS.keys()),
         "families": [
             family
             for family in FAMILIES
             if (names := {name for name, item in OPERATIONS.items() if item.family == family})
-            and names <= running.transport.hello.ops
+            and names <= hello.ops
         ],
-        "exit_code": code,
+        "exit_code": INTERRUPTED if interrupted else code,
     }
     return Report(header, tuple(lines), footer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rocket_conformance.report import suite_version
 from rocket_conformance.schemas import check_message
-from rocket_conformance.transport import ChildTransport, InProcessTransport, PoolTransport
+from rocket_conformance.transport import LIVE, ChildTransport, InProcessTransport, PoolTransport, no_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -22,12 +22,18 @@ __all__ = ["open_command", "open_handler", "open_jar"]
 def open_command(
     command: Sequence[str], *, case_timeout: float = 10.0, check_schema: bool = False, jobs: int = 1
 ) -> Generator[Transport]:
-    """A command as adapter, ended when the block ends; with `jobs` so many processes of it side by side.
+    """A command as adapter, ended with all that it started when the block ends.
+
+    Args:
+        command: the command and its arguments, run without a shell.
+        case_timeout: seconds that a case may take.
+        check_schema: whether each message is validated by its JSON Schema.
+        jobs: number of processes to run in parallel.
 
     Raises:
         AdapterError: when it does not start or does not answer hello.
     """
-    with ExitStack() as stack:
+    with no_orphans(LIVE), ExitStack() as stack:
         transports: list[Transport] = []
         for _ in range(jobs):
             transport = ChildTransport(
@@ -66,7 +72,7 @@ def open_jar(
     check_schema: bool = False,
     jobs: int = 1,
 ) -> Generator[Transport]:
-    """The real RocketMQ of a version as adapter; with `jobs` so many processes of it side by side.
+    """The real RocketMQ of a version as adapter; `jobs` is the number of processes to run in parallel.
 
     Raises:
         JarUnavailableError: when there is no Java, no Maven or no such version.

@@ -112,12 +112,14 @@ def test_an_interrupt_is_exit_130_and_leaves_what_is_known(python_adapter: list[
                 break
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
-        _, errors = run.communicate(timeout=60)
+        output, errors = run.communicate(timeout=60)
     assert run.returncode == 130, errors
     assert b"Traceback" not in errors
     lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
-    assert lines[0]["type"] == "header"
-    assert lines[-1]["type"] == "case"
+    assert [line["type"] for line in lines] == ["header", *["case"] * (len(lines) - 2), "footer"]
+    assert lines[-1]["cut_short"] == "interrupted by SIGINT"
+    assert lines[-1]["exit_code"] == 130
+    assert output.decode().splitlines()[-1].startswith("interrupted by SIGINT: no verdict")
 
 
 @pytest.mark.parametrize("verb", ["conform", "replay"])

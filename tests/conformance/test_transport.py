@@ -11,9 +11,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rocket_conformance._scratch import scratch, scratch_root
 from rocket_conformance.plan import plan
 from rocket_conformance.runner import Options, run
+from rocket_conformance.scratch import scratch, scratch_root
 from rocket_conformance.session import open_command
 from rocket_conformance.transport import AdapterError, Answered, Failed, Job, Reply
 from rocket_reference.java import string_hash
@@ -215,11 +215,16 @@ def test_an_early_exit_without_a_word(adapter: AdapterMaker, tmp_path: Path) -> 
 
 def test_an_adapter_that_always_dies_ends_the_run(adapter: AdapterMaker, tmp_path: Path) -> None:
     command = adapter("def handle(count, message):\n    os._exit(3)")
-    jobs = [Job(str(n), tmp_path / str(n), ({"op": "key.hash", "key": "a"},)) for n in range(200)]
     with open_command(command) as transport:
-        found = list(transport.run(jobs))
-        assert transport.gave_up == "the adapter died 40 times"
-    assert 0 < len(found) < 200
+        report = run(transport, Options(select=["IDX-*"], examples=1, restarts=4, shrink_seconds=0))
+    assert report.footer is not None
+    assert (
+        report.footer["cut_short"]
+        == "the adapter crashed or hung too often and never answered (--restarts 4)"
+    )
+    assert 4 <= report.footer["counts"]["crash"] <= 5
+    assert report.footer["counts"]["skipped"] > 4
+    assert report.exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -400,7 +405,7 @@ def test_scratch_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.Monk
     assert not path.exists()
     with scratch() as path:
         assert path.parent == named
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         scratch_root(tmp_path / "nothing")
 
 
@@ -408,5 +413,5 @@ def test_scratch_without_room_in_memory_is_the_system_s(monkeypatch: pytest.Monk
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("rocket_conformance._scratch._IN_MEMORY", "/nothing/there")
+    monkeypatch.setattr("rocket_conformance.scratch._IN_MEMORY", "/nothing/there")
     assert scratch_root() == Path(tempfile.gettempdir())

@@ -98,15 +98,20 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each exchange.")] = False,
 ) -> None:
     """Talks to an adapter; exit 1 when it breaks the protocol or fails a smoke case."""
+    from contextlib import closing
+
     from rocket_conformance.adapter_check import check_adapter, summary
+    from rocket_conformance.signals import stop_on_signals
     from rocket_conformance.transport import AdapterError
+    from rocket_spec.printable import printable
 
     exchanges: list[Exchange] = []
     try:
-        for exchange in check_adapter(command, case_timeout=case_timeout):
-            exchanges.append(exchange)
-            for line in [_as_json(exchange)] if as_json else _told(exchange):
-                typer.echo(line)
+        with stop_on_signals(), closing(check_adapter(command, case_timeout=case_timeout)) as coming:
+            for exchange in coming:
+                exchanges.append(exchange)
+                for line in [_as_json(exchange)] if as_json else _told(exchange):
+                    typer.echo(printable(line, limit=None))
     except AdapterError as error:
         typer.echo(f"rocketspec: {error}", err=True)
         raise typer.Exit(_ADAPTER_FAILED) from None

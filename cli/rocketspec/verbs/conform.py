@@ -88,10 +88,18 @@ def conform(
     examples: Annotated[int, typer.Option(min=1, help="Operation lists per property.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the lists.")] = 0,
     thorough: Annotated[bool, typer.Option("--thorough", help=f"{_THOROUGH:,} lists per property.")] = False,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="So many processes of a COMMAND or --rocketmq side by side.")
-    ] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of adapter processes to run in parallel.")] = 1,
     case_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a case may take.")] = 10.0,
+    restarts: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Crashes and hangs allowed in a family of clauses; then its remaining cases are skipped.",
+        ),
+    ] = 10,
+    fail_fast: Annotated[
+        bool, typer.Option("--fail-fast", help="Stop at the first failure that is not in the baseline.")
+    ] = False,
     check_schema: Annotated[
         bool, typer.Option("--check-schema", help="Validate each message by its JSON Schema.")
     ] = False,
@@ -103,6 +111,7 @@ def conform(
     """Runs the suite and ends with its exit code."""
     from rocket_conformance.baseline import Baseline, read_baseline
     from rocket_conformance.runner import Options
+    from rocket_conformance.signals import stop_on_signals
     from rocket_spec.errors import UsageError
 
     from rocketspec._implementation import open_implementation
@@ -135,10 +144,12 @@ def conform(
         seed=seed,
         require=families,
         baseline=known,
+        restarts=restarts,
+        fail_fast=fail_fast,
         command=command or (["--rocketmq", rocketmq] if rocketmq else []),
         scratch=scratch,
     )
-    with _adapter_errors(), contextlib.ExitStack() as stack:
+    with stop_on_signals(), _adapter_errors(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
             open_implementation(
                 command, rocketmq, jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs

@@ -52,6 +52,7 @@ def replay(
     from rocket_conformance.replays import read_replay
     from rocket_conformance.report import describe_divergence
     from rocket_conformance.runner import Options, run_planned
+    from rocket_conformance.signals import stop_on_signals
     from rocket_conformance.transport import AdapterError
     from rocket_conformance.verdicts import exit_code, is_failing
 
@@ -59,7 +60,10 @@ def replay(
 
     loaded = read_replay(case)
     try:
-        with open_implementation(command, rocketmq, jars, case_timeout=case_timeout) as opened:
+        with (
+            stop_on_signals(),
+            open_implementation(command, rocketmq, jars, case_timeout=case_timeout) as opened,
+        ):
             line, document = run_planned(opened, Planned(loaded), Options())
     except AdapterError as error:
         typer.echo(f"rocketspec: {error}", err=True)

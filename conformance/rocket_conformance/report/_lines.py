@@ -142,8 +142,18 @@ class ReportWriter:
         """Writes a case's line."""
         self._write(line.to_json())
 
-    def finish(self, report: Report) -> Report:
-        """Writes the footer, and gives the report back with its cases in the order of their ids."""
+    def finish(self, report: Report, *, rewrite: bool = False) -> Report:
+        """Writes the footer, and returns the report.
+
+        Args:
+            report: all of it.
+            rewrite: whether every line is written once more: an interrupt may have left one incomplete.
+        """
+        if rewrite and self._file is not None:
+            self._file.seek(0)
+            self._file.truncate()
+            for line in (report.header, *(case.to_json() for case in report.cases)):
+                self._write(line)
         if report.footer is not None:
             self._write(report.footer)
         return report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rocket_conformance.protocol import OPERATIONS
-from rocket_conformance.verdicts import FAILING
+from rocket_conformance.verdicts import FAILING, INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,8 @@ def conclusion(report: Report) -> str:
         return f"cut off: no verdict ({total} cases ran)"
     code = int(footer["exit_code"])
     failed = [line for line in report.cases if line.verdict in FAILING and not line.baselined]
+    if code == INTERRUPTED:
+        return f"{footer['cut_short']}: no verdict, {len(failed)} failures so far {share}"
     if code == 7:
         disputed = sum(line.verdict == "disputed" for line in report.cases)
         return (
@@ -33,7 +35,8 @@ def conclusion(report: Report) -> str:
     if code == 1:
         clauses = sorted({item["clause"] for line in failed for item in line.divergence[:1]})
         listed = f": {', '.join(clauses[:6])}{' and others' if len(clauses) > 6 else ''}" if clauses else ""
-        return f"not conformant: {len(failed)} of {applicable} cases failed{listed} {share}"
+        cut_short = f"; cut short: {footer['cut_short']}" if footer["cut_short"] else ""
+        return f"not conformant: {len(failed)} of {applicable} cases failed{listed} {share}{cut_short}"
     if code == 6:
         return f"no verdict: the baseline is stale in {len(footer['stale'])} places {share}"
     if code == 5:

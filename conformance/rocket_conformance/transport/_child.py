@@ -26,12 +26,12 @@ __all__ = ["ChildTransport"]
 
 HELLO_SECONDS: Final = 60.0
 BYE_SECONDS: Final = 5.0
-MOST_DEATHS: Final = 40
-"""So many processes may die in a run; an adapter that dies on everything ends it early."""
+MOST_FAILED_STARTS: Final = 3
+"""An adapter that does not start again this many times in a row is given up."""
 
 
 class _BrokenError(Exception):
-    """The process is of no more use."""
+    """The process is of no more use, and has been ended."""
 
     def __init__(self, verdict: Failure, detail: str) -> None:
         super().__init__(detail)
@@ -40,7 +40,7 @@ class _BrokenError(Exception):
 
 
 class _Ahead:
-    """Jobs, the next of which can be made before there is room for it."""
+    """Jobs, of which the next can be made before there is room for it."""
 
     def __init__(self, jobs: Iterable[Job]) -> None:
         self._source = iter(jobs)
@@ -83,7 +83,8 @@ class ChildTransport:
         self._suite = suite
         self._case_timeout = case_timeout
         self._check = check
-        self._deaths = 0
+        self._failed_starts = 0
+        self._interrupted = False
         self._process: Process | None = None
         self._served = 0
         self._clock = 0.0
@@ -121,7 +122,7 @@ class ChildTransport:
             self._process = None
 
     def _drop(self, *, patience: float) -> str:
-        """Ends the process and says how it ended."""
+        """Ends the process; returns how it ended."""
         if self._process is None:
             return "was not running"
         fate = self._process.end(patience=patience)
@@ -139,6 +140,7 @@ class ChildTransport:
         ahead = _Ahead(jobs)
         waiting: dict[str, Job] = {}
         self._clock = time.monotonic()
+        self._interrupted = False
         try:
             while self.gave_up is None:
                 yield from self._fill(ahead, waiting)
@@ -148,18 +150,27 @@ class ChildTransport:
                 try:
                     job, reply = self._receive(waiting)
                 except _BrokenError as broken:
+                    if self._interrupted:
+                        return
                     unanswered = list(waiting.values())
                     waiting.clear()
                     yield from self._again(unanswered, broken)
                 else:
                     yield job, reply
-        except GeneratorExit:
-            if waiting:  # whoever reads us lost interest; answers that come would confuse the next run
-                self._drop(patience=0.0)
+        except BaseException as error:
+            if waiting or not isinstance(error, GeneratorExit):
+                self._drop(patience=0.0)  # answers that still come would confuse the next run
             raise
 
+    def interrupt(self) -> None:
+        """Ends the process, from any thread: `run` returns without what is in flight."""
+        self._interrupted = True
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def _fill(self, ahead: _Ahead, waiting: dict[str, Job]) -> Generator[tuple[Job, Reply]]:
-        """Sends jobs while the adapter takes more; gives those that could not be sent."""
+        """Sends jobs while the adapter takes more; yields those that could not be sent."""
         while self.gave_up is None and len(waiting) < self.hello.max_in_flight:
             job = ahead.take()
             if job is None:
@@ -169,18 +180,29 @@ class ChildTransport:
             try:
                 self._send(job)
             except _BrokenError as broken:
-                yield job, Failed(broken.verdict, broken.detail)
+                yield job, Failed(broken.verdict, broken.detail, ended=True)
+            except OSError as error:
+                yield job, Failed("errored", f"the directory of the case cannot be made: {error.strerror}")
             else:
                 waiting[job.token] = job
 
     def _send(self, job: Job) -> None:
+        """Sends a job.
+
+        Raises:
+            _BrokenError: when the process cannot be started again.
+            OSError: when the directory of the case cannot be made.
+        """
+        message = job.prepare()
         if self._process is None:
             try:
                 self._start()
             except AdapterError as error:
-                self._died()
+                self._failed_starts += 1
+                if self._failed_starts >= MOST_FAILED_STARTS:
+                    self.gave_up = f"the adapter did not start again: {error}"
                 raise _BrokenError("crash", f"it did not start again: {error}") from error
-        message = job.prepare()
+            self._failed_starts = 0
         self._outgoing(message)
         if self._process is not None:
             self._process.send(encode_line(message))
@@ -193,10 +215,12 @@ class ChildTransport:
             _BrokenError: when the process is of no more use; it has been ended.
         """
         assert self._process is not None  # noqa: S101 - something is in flight
-        line = self._process.receive(self._clock + self._case_timeout - time.monotonic())
+        oldest, job = next(iter(waiting.items()))
+        seconds = self._case_timeout if job.seconds is None else job.seconds
+        line = self._process.receive(self._clock + seconds - time.monotonic())
         if line is Event.SILENCE:
             fate = self._drop(patience=0.0)
-            raise _BrokenError("timeout", f"no answer within {self._case_timeout:g} s; it {fate}")
+            raise _BrokenError("timeout", f"no answer within {seconds:g} s; it {fate}")
         if line is Event.END:
             raise _BrokenError("crash", f"it {self._drop(patience=2.0)}")
         if isinstance(line, Event):
@@ -210,7 +234,6 @@ class ChildTransport:
         except ProtocolError as error:
             fate = self._drop(patience=0.0)
             raise _BrokenError("errored", f"{error}; it {fate}") from error
-        oldest = next(iter(waiting))
         job = waiting.pop(token)
         if token == oldest:
             self._clock = time.monotonic()  # the next one is the oldest now
@@ -222,43 +245,35 @@ class ChildTransport:
             return job, Failed("errored", str(error))
 
     def _again(self, jobs: list[Job], broken: _BrokenError) -> Generator[tuple[Job, Reply]]:
-        """Runs each unanswered job alone in a fresh process.
+        """Blames one of the unanswered jobs, and runs the others again, one at a time.
 
-        Who dies alone is to blame, and the others keep the answers that they give alone; when nobody does,
-        none of them can be relied on.
+        Of a hang the oldest is to blame: its time is up. Of a crash it is the one that crashes alone in a fresh process,
+        and when none does, none of them can be relied on.
         """
-        self._died()
-        if len(jobs) == 1 and self._served == 1:  # it was alone in a fresh process already
-            yield jobs[0], Failed(broken.verdict, broken.detail)
-            return
+        suspects = list(jobs)
+        if broken.verdict == "timeout" or (len(jobs) == 1 and self._served == 1):
+            yield suspects.pop(0), Failed(broken.verdict, broken.detail, ended=True)
         replies: list[tuple[Job, Reply]] = []
-        nobody = True
-        for job in jobs:
-            if self.gave_up is not None:
-                break
-            self._drop(patience=0.0)
-            self._clock = time.monotonic()
+        nobody = len(suspects) == len(jobs)
+        self._drop(patience=0.0)
+        for job in suspects:
             try:
                 self._send(job)
                 self._clock = time.monotonic()
                 _, reply = self._receive({job.token: job})
-                replies.append((job, reply))
             except _BrokenError as alone:
-                self._died()
+                if self._interrupted:
+                    return
                 nobody = False
-                replies.append((job, Failed(alone.verdict, alone.detail)))
-        for job, reply in replies:
+                reply = Failed(alone.verdict, alone.detail, ended=True)
+            except OSError as error:
+                reply = Failed("errored", f"the directory of the case cannot be made: {error.strerror}")
+            replies.append((job, reply))
+            if self.gave_up is not None:
+                break
+        for place, (job, reply) in enumerate(replies):
             if nobody and isinstance(reply, Answered):
-                yield job, Failed("unstable", f"answered when run alone; before, {broken.detail}")
+                what = f"answered when run alone; before, {broken.detail}"
+                yield job, Failed("unstable", what, ended=place == 0)
             else:
                 yield job, reply
-
-    def _died(self) -> None:
-        self._deaths += 1
-        if self._deaths >= MOST_DEATHS:
-            self.gave_up = f"the adapter died {self._deaths} times"
-
-    def forgive(self) -> None:
-        """Forgets earlier deaths, so that a few more cases may be tried."""
-        self._deaths = 0
-        self.gave_up = None

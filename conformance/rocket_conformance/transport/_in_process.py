@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from rocket_spec.printable import printable
+
 from rocket_conformance.protocol import BYE, ProtocolError, hello_message, parse_answer, parse_hello
 from rocket_conformance.transport._job import AdapterError, Answered, Failed, Job, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
     from rocket_conformance.protocol import Hello
 
@@ -56,14 +58,14 @@ class InProcessTransport:
             self._check("adapter", answer)
         return cast("dict[str, Any]", answer)
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Reply]]:
+    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Reply]]:
         """Runs the jobs one after the other."""
         for job in jobs:
             yield job, self._run(job)
 
     def _run(self, job: Job) -> Reply:
-        message = job.prepare()
         try:
+            message = job.prepare()
             answer = self._exchange(message)
             if answer.get("id") != job.token:
                 raise ProtocolError(f"answered case {job.token} with id {answer.get('id')!r}")  # noqa: TRY301
@@ -71,10 +73,10 @@ class InProcessTransport:
         except ProtocolError as error:
             return Failed("errored", str(error))
         except Exception as error:  # noqa: BLE001 - whatever leaves an implementation is its verdict
-            return Failed("errored", f"{type(error).__name__}: {error}")
+            return Failed("errored", printable(f"{type(error).__name__}: {error}"))
 
-    def forgive(self) -> None:
-        """Does nothing: this process does not die of a case."""
+    def interrupt(self) -> None:
+        """Does nothing: a case in this process ends by itself."""
 
     def close(self) -> None:
         """Says bye."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from rocket_conformance.expect import fill_directory
 from rocket_conformance.protocol import Answer, Hello, Op, case_message
+from rocket_conformance.scratch import remove_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Generator, Iterable, Mapping
     from pathlib import Path
     from typing import Any
 
@@ -25,16 +25,29 @@ class AdapterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A case on its way: its token in this run, its directory, its operations."""
+    """A case on its way.
+
+    Attributes:
+        token: its id in this run.
+        directory: where its files are, made when it is sent.
+        ops: its operations.
+        files: what is in the directory beforehand.
+        seconds: how long it may take; None for the transport's own limit.
+    """
 
     token: str
     directory: Path
     ops: tuple[Op, ...]
     files: Mapping[str, FileImage] = field(default_factory=dict[str, "FileImage"])
+    seconds: float | None = None
 
     def prepare(self) -> dict[str, Any]:
-        """Makes the directory afresh with the files that lie in it, and returns the message."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Makes the directory afresh with the files that are in it, and returns the message.
+
+        Raises:
+            OSError: when the directory cannot be made.
+        """
+        remove_tree(self.directory)
         fill_directory(self.directory, self.files)
         return case_message(self.token, str(self.directory), self.ops)
 
@@ -51,10 +64,17 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No answer, or one that is no answer; `detail` says what happened."""
+    """No answer, or one that is no answer.
+
+    Attributes:
+        verdict: of the case.
+        detail: what happened, safe to show.
+        ended: whether the process was lost over it, and has to be started again.
+    """
 
     verdict: Failure
     detail: str
+    ended: bool = False
 
 
 Reply = Answered | Failed
@@ -64,19 +84,19 @@ class Transport(Protocol):
     """A started adapter.
 
     Attributes:
-        hello: what it said of itself.
-        gave_up: why it stopped before the last job, or None.
+        hello: what it declared.
+        gave_up: why no further job can be run, or None.
     """
 
     hello: Hello
     gave_up: str | None
 
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Reply]]:
-        """Runs the jobs, and gives each with its reply, in any order."""
+    def run(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Reply]]:
+        """Runs the jobs, and yields each with its reply, in any order."""
         ...
 
-    def forgive(self) -> None:
-        """Forgets earlier deaths, so that a few more cases may be tried."""
+    def interrupt(self) -> None:
+        """Abandons what is in flight, from any thread: `run` returns soon after."""
         ...
 
     def close(self) -> None:

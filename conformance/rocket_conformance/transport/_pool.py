@@ -1,4 +1,4 @@
-"""Several processes of one adapter side by side, each with a thread that waits for its answers."""
+"""Several processes of one adapter in parallel, each with a thread that waits for its answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["PoolTransport"]
 
 _Answer = tuple["Job", "Reply"]
 _GRACE: Final = 1
-"""Jobs that lie ready for a process beyond those it takes."""
+"""Jobs kept ready for a process beyond those it takes."""
 
 
 class _Worker:
@@ -41,7 +41,7 @@ class _Worker:
 
     @property
     def gave_up(self) -> str | None:
-        """Why the process stopped before the last job, or None."""
+        """Why the process can run no further job, or None."""
         return self._transport.gave_up
 
     def give(self, job: Job | None) -> None:
@@ -51,9 +51,11 @@ class _Worker:
         self._jobs.put(job)
 
     def stop(self) -> None:
-        """Makes it end without waiting for what is in flight, and waits for that."""
+        """Ends it without waiting for what is in flight."""
         self._stop.set()
         self._jobs.put(None)
+        if not self.ended and self.outstanding:
+            self._transport.interrupt()
         self._thread.join()
 
     def _coming(self) -> Iterator[Job]:
@@ -71,9 +73,7 @@ class _Worker:
         except BaseException as error:  # noqa: BLE001 - handed to the thread that asked
             end = error
         finally:
-            close = getattr(replies, "close", None)
-            if close is not None:
-                close()
+            replies.close()
         self._answers.put((self, end))
 
 
@@ -85,7 +85,7 @@ class PoolTransport:
 
     Attributes:
         hello: of the first.
-        gave_up: why one of them stopped before the last job, or None.
+        gave_up: why one of them can run no further job, or None.
     """
 
     def __init__(self, transports: Sequence[Transport]) -> None:
@@ -124,11 +124,10 @@ class PoolTransport:
             for worker in workers:
                 worker.stop()
 
-    def forgive(self) -> None:
-        """Forgets earlier deaths, so that a few more cases may be tried."""
-        self.gave_up = None
+    def interrupt(self) -> None:
+        """Abandons what is in flight in each process."""
         for transport in self._transports:
-            transport.forgive()
+            transport.interrupt()
 
     def close(self) -> None:
         """Says bye to each, and ends it."""

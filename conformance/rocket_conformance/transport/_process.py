@@ -1,4 +1,4 @@
-"""A child process as a source of bounded lines: threads instead of select, so that it works on Windows too."""
+"""A child process as a source of bounded lines: threads instead of select, which work on Windows too."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ import threading
 from enum import Enum
 from typing import IO, TYPE_CHECKING, Final
 
+from rocket_spec.printable import printable
+
 from rocket_conformance.protocol import MAX_LINE
+from rocket_conformance.transport._descendants import descendants, kill
 from rocket_conformance.transport._job import AdapterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Event", "Process"]
+__all__ = ["LIVE", "Event", "Process"]
 
 _BLOCK: Final = 1 << 16
 _STDERR_TAIL: Final = 4096
 _QUEUED: Final = 2048
+
+LIVE: Final[set[int]] = set()
+"""Ids of the adapters that run: each is ended by its `Process`."""
 
 
 class Event(Enum):
@@ -53,6 +59,7 @@ class Process:
             )
         except OSError as error:
             raise AdapterError(f"{command[0]}: {(error.strerror or str(error)).lower()}") from error
+        LIVE.add(self._process.pid)
         self._lines: queue.Queue[bytes | Event] = queue.Queue(_QUEUED)
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._closed = threading.Event()
@@ -70,31 +77,35 @@ class Process:
         self._outgoing.put(line)
 
     def receive(self, seconds: float) -> bytes | Event:
-        """The next line, waited for at most so long."""
+        """The next line, waited for at most `seconds`."""
         try:
             return self._lines.get(timeout=seconds) if seconds > 0 else self._lines.get_nowait()
         except queue.Empty:
             return Event.SILENCE
 
     def end(self, *, patience: float = 0.0) -> str:
-        """Ends the process, waiting `patience` seconds for it to end by itself; says how it ended."""
+        """Ends the process, after `patience` seconds in which it may end by itself; returns how it ended."""
         self._outgoing.put(None)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
         ended = self._process.poll() is not None
         self._closed.set()
-        self._kill()
+        self.kill()
         self._process.wait()
+        LIVE.discard(self._process.pid)
         for thread in self._threads:
             thread.join(0.5)  # a grandchild may hold the pipes; the threads are daemons
         return self._fate() if ended else "was ended by the suite" + self._stderr()
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """Ends the process, its group and all that is below it; `receive` gives END soon after."""
+        below = descendants(self._process.pid)
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             self._process.kill()
+        kill(below)
 
     def _fate(self) -> str:
         code = self._process.returncode
@@ -108,7 +119,7 @@ class Process:
         return how + self._stderr()
 
     def _stderr(self) -> str:
-        text = self._tail.decode("utf-8", "replace").strip()
+        text = printable(self._tail.decode("utf-8", "replace").strip(), lines=True, limit=None)
         return f"; the end of its stderr:\n{text}" if text else ""
 
     # --- threads ------------------------------------------------------------------------------------------

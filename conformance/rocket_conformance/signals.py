@@ -1,0 +1,41 @@
+"""Signals that end a run: the report is finished, and what was started is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from typing import TYPE_CHECKING, Final, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import FrameType
+
+__all__ = ["stop_on_signals"]
+
+_NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+@contextlib.contextmanager
+def stop_on_signals() -> Generator[None]:
+    """Within the block SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt with the signal's name.
+
+    A signal that is ignored, as under nohup, stays so. In another thread than the main one nothing changes.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+        before = {
+            number: signal.signal(number, _stop)
+            for number in numbers
+            if signal.getsignal(number) not in {signal.SIG_IGN, None}
+        }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

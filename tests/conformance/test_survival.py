@@ -1,0 +1,374 @@
+"""A run survives its implementation: one restart per hang, whole reports, no process and no scratch left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rocket_conformance.report import Report, conclusion
+from rocket_conformance.runner import Options, run
+from rocket_conformance.scratch import remove_tree, scratch
+from rocket_conformance.session import open_command
+from rocket_conformance.transport import Failed, Job
+
+AdapterMaker = Callable[[str], list[str]]
+POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")
+LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+
+
+def starts(tmp_path: Path) -> int:
+    return len((tmp_path / "starts").read_text().split())
+
+
+def counted(tmp_path: Path, code: str) -> str:
+    """An adapter's code that leaves a mark at each start."""
+    mark = f"open({str(tmp_path / 'starts')!r}, 'a').write('started ')\n"
+    first, _, rest = code.partition("\n")
+    return f"{first}\n{mark}{rest}" if first.startswith("IN_FLIGHT") else mark + code
+
+
+def jobs(root: Path, count: int) -> list[Job]:
+    return [Job(f"job{n}", root / f"job{n}", ({"op": "key.hash", "key": str(n)},)) for n in range(count)]
+
+
+# --- restarts ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("in_flight", [1, 4])
+def test_a_hang_costs_one_restart(in_flight: int, adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = f"""IN_FLIGHT = {in_flight}
+def handle(count, message):
+    if message["ops"][0]["key"] == "2":
+        time.sleep(60)
+    send(answer(message))
+"""
+    with open_command(adapter(counted(tmp_path, code)), case_timeout=1.0) as transport:
+        found = {job.token: reply for job, reply in transport.run(jobs(tmp_path, 8))}
+    assert [token for token, reply in found.items() if isinstance(reply, Failed)] == ["job2"]
+    assert starts(tmp_path) == 2
+
+
+def test_a_crash_is_counted_once(adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = """
+    def handle(count, message):
+        if message["ops"][0]["key"] in "25":
+            os._exit(1)
+        send(answer(message))
+    """
+    with open_command(adapter(code)) as transport:
+        ended = [
+            job.token
+            for job, reply in transport.run(jobs(tmp_path, 8))
+            if isinstance(reply, Failed) and reply.ended
+        ]
+    assert ended == ["job2", "job5"]
+
+
+HANGS_IN_HASH = """\
+OPS.extend(["tags.code"])
+def handle(count, message):
+    if message["ops"][0]["op"] == "key.hash":
+        os._exit(1)
+    send({"id": message["id"], "results": [{"tags_code": str(0)} for op in message["ops"]]})
+"""
+
+
+def test_the_limit_of_restarts_is_one_family_s(adapter: AdapterMaker) -> None:
+    options = Options(select=["IDX-HASH-*", "CQ-*"], examples=2, restarts=3, shrink_seconds=0)
+    with open_command(adapter(HANGS_IN_HASH)) as transport:
+        report = run(transport, options)
+    assert report.footer is not None
+    by_family = {
+        family: {line.verdict for line in report.cases if line.id.startswith(family)} - {"not_applicable"}
+        for family in ("IDX-HASH", "CQ")
+    }
+    assert by_family["IDX-HASH"] == {"crash", "skipped"}
+    assert by_family["CQ"] <= {"diverged", "pass"}
+    assert "diverged" in by_family["CQ"]
+    assert 3 <= sum(line.verdict == "crash" for line in report.cases) <= 4  # one case is made ahead
+    reason = "the adapter crashed or hung too often in IDX-HASH (--restarts 3)"
+    assert report.footer["cut_short"] == reason
+    assert {line.detail for line in report.cases if line.verdict == "skipped"} == {reason}
+    assert report.exit_code == 1
+    assert reason in conclusion(report)
+
+
+def test_an_adapter_that_does_not_start_again_ends_the_run(adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = f"""
+    if os.path.exists({str(tmp_path / "started")!r}):
+        sys.exit("no database")
+    open({str(tmp_path / "started")!r}, "w").close()
+    def handle(count, message):
+        os._exit(1)
+    """
+    with open_command(adapter(code)) as transport:
+        report = run(transport, Options(select=["IDX-HASH-*"], examples=2, restarts=50, shrink_seconds=0))
+    assert report.footer is not None
+    assert report.footer["cut_short"].startswith("the adapter did not start again: ")
+    assert "no database" in report.footer["cut_short"]
+
+
+# --- the operation ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("how", "verdict", "timeout"), [("os._exit(1)", "crash", 10.0), ("time.sleep(60)", "timeout", 1.5)]
+)
+def test_a_crash_or_hang_names_its_operation_and_is_shrunk(
+    how: str, verdict: str, timeout: float, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    code = f"""
+    def handle(count, message):
+        if sum(len(op["key"]) > 3 for op in message["ops"]) > 1:
+            {how}
+        send(answer(message))
+    """
+    options = Options(select=["IDX-HASH-1/prop-key-hash"], examples=20, shrink_seconds=60)
+    with open_command(adapter(code), case_timeout=timeout) as transport:
+        report = run(transport, options, report=tmp_path / "out")
+    [line] = report.cases
+    assert line.verdict == verdict
+    assert "operation 1 (key.hash): " in line.detail
+    document = json.loads((tmp_path / "out" / str(line.replay)).read_bytes())
+    assert len(document["ops"]) == 2
+    assert document["actual"]["verdict"] == verdict
+
+
+def test_a_directed_case_that_hangs_stays_whole_and_names_its_operation(
+    adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    code = """
+    def handle(count, message):
+        if len(message["ops"]) >= 2:
+            time.sleep(60)
+        send(answer(message))
+    """
+    options = Options(select=["IDX-HASH-2/*"], shrink_seconds=60)
+    with open_command(adapter(code), case_timeout=1.5) as transport:
+        report = run(transport, options, report=tmp_path / "out")
+    hung = [line for line in report.cases if line.verdict == "timeout" and "/prop-" not in line.id]
+    assert hung
+    for line in hung:
+        assert line.detail.startswith("operation 1 (key.hash): no answer within 1.5 s")
+        assert len(json.loads((tmp_path / "out" / str(line.replay)).read_bytes())["ops"]) >= 2
+
+
+def test_fail_fast_ends_at_the_first_failure(adapter: AdapterMaker) -> None:
+    code = """
+    def handle(count, message):
+        send({"id": message["id"], "results": [{"hash": 1}] * len(message["ops"])})
+    """
+    with open_command(adapter(code)) as transport:
+        report = run(transport, Options(select=["IDX-HASH-*"], examples=2, fail_fast=True, shrink_seconds=1))
+    assert report.footer is not None
+    assert report.footer["counts"]["diverged"] == 1
+    assert report.footer["counts"]["skipped"] > 1
+    assert report.footer["cut_short"].startswith("stopped at the first failure, IDX-HASH-1/")
+    assert report.exit_code == 1
+
+
+# --- signals ------------------------------------------------------------------------------------------------
+
+SPAWNING = """
+    import subprocess
+    sleeper = "import time; time.sleep(600)"
+    def spawn(**how):
+        return subprocess.Popen([sys.executable, "-c", sleeper], **how).pid
+    pids = [spawn(), spawn(start_new_session=True)]
+    if os.fork() == 0:  # a daemon: its parent is gone, its session is its own
+        os.setsid()
+        os.environ.clear()
+        pid = os.fork()
+        if pid:
+            os._exit(0)
+        open(PIDS, "a").write(f"{os.getpid()} ")
+        os.close(0); os.close(1); os.close(2)
+        time.sleep(600)
+        os._exit(0)
+    open(PIDS, "a").write("".join(f"{pid} " for pid in [os.getpid(), *pids]))
+    def handle(count, message):
+        if count == 5:
+            HANG
+        send(answer(message))
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def spawning(adapter: AdapterMaker, tmp_path: Path, *, hang: str) -> list[str]:
+    return adapter(SPAWNING.replace("PIDS", repr(str(tmp_path / "pids"))).replace("HANG", hang))
+
+
+@LINUX_ONLY
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_leaves_a_report_and_neither_process_nor_scratch(
+    name: str, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    command = spawning(adapter, tmp_path, hang="time.sleep(600)")
+    room = tmp_path / "scratch"
+    room.mkdir()
+    arguments = [
+        "conform",
+        "--report",
+        str(tmp_path / "out"),
+        "--scratch",
+        str(room),
+        "--case-timeout",
+        "300",
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-m", "rocketspec", *arguments, "--", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as suite:
+        report = tmp_path / "out" / "report.jsonl"
+        pids: list[int] = []
+        for _ in range(600):
+            if (tmp_path / "pids").exists() and report.exists():
+                pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+                passed = report.read_text().count('"pass"')
+                if len(pids) == 4 and passed >= 3:
+                    break
+            time.sleep(0.1)
+        assert len(pids) == 4
+        suite.send_signal(getattr(signal, name))
+        output, errors = suite.communicate(timeout=60)
+    assert (suite.returncode, errors) == (130, b"")
+    assert output.decode().splitlines()[-1].startswith(f"interrupted by {name}: no verdict")
+    lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
+    assert lines[-1]["type"] == "footer"
+    assert lines[-1]["cut_short"] == f"interrupted by {name}"
+    assert {line["verdict"] for line in lines[1:-1]} >= {"pass", "skipped"}
+    assert [pid for pid in pids if alive(pid)] == []
+    assert list(room.iterdir()) == []
+
+
+@LINUX_ONLY
+def test_what_an_adapter_started_ends_with_it(adapter: AdapterMaker, tmp_path: Path) -> None:
+    command = spawning(adapter, tmp_path, hang="os._exit(1)")
+    with open_command(command) as transport:
+        list(transport.run(jobs(tmp_path, 8)))
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert len(pids) >= 8  # it crashed and was started again
+    assert [pid for pid in pids if alive(pid)] == []
+
+
+@LINUX_ONLY
+def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
+    ) as ours:
+        with open_command(adapter("def handle(count, message):\n    send(answer(message))")):
+            pass
+        assert ours.poll() is None
+
+
+# --- scratch ------------------------------------------------------------------------------------------------
+
+
+@POSIX_ONLY
+def test_scratch_of_a_killed_run_is_swept_by_the_next(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from rocket_conformance.scratch import scratch\n"
+        "with scratch(Path(sys.argv[1])) as path:\n"
+        "    (path / 'file').write_bytes(b'x'); print(path, flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        left = Path(owner.stdout.readline().strip())
+        with scratch(tmp_path):
+            assert (left / "file").exists()  # its owner lives
+        owner.kill()
+    assert (left / "file").exists()
+    with scratch(tmp_path) as path:
+        assert not left.exists()
+        assert path.stat().st_mode & 0o077 == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@POSIX_ONLY
+def test_3000_nested_directories_are_removed(tmp_path: Path) -> None:
+    deep = tmp_path / "deep"
+    deep.mkdir()
+    here = os.open(deep, os.O_RDONLY)
+    for _ in range(3_000):
+        os.mkdir("d", dir_fd=here)
+        there = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = there
+    os.close(here)
+    remove_tree(deep)
+    assert list(tmp_path.iterdir()) == []
+
+
+@POSIX_ONLY
+def test_a_link_is_removed_and_not_what_it_points_to(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to(tmp_path / "kept")
+    remove_tree(tmp_path / "link")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept" / "file").exists()
+
+
+# --- directories that an adapter spoils ---------------------------------------------------------------------
+
+SPOILERS = {
+    "3,000 nested directories": """
+        os.chdir(message["dir"])
+        for _ in range(3000):
+            os.mkdir("d")
+            os.chdir("d")
+        os.chdir("/")
+        send(answer(message))
+    """,
+    "the parent directory deleted": """
+        import shutil
+        shutil.rmtree(os.path.dirname(message["dir"]))
+        send(answer(message))
+    """,
+    "the next directories replaced": """
+        root, name = os.path.split(message["dir"])
+        for number in range(int(name) + 1, int(name) + 9):
+            try:
+                os.symlink("/etc", os.path.join(root, str(number)))
+            except FileExistsError:
+                pass
+        send(answer(message))
+    """,
+    "a directory that cannot be entered": """
+        os.mkdir(os.path.join(message["dir"], "d"))
+        os.chmod(os.path.join(message["dir"], "d"), 0)
+        os.chmod(message["dir"], 0)
+        send(answer(message))
+    """,
+}
+
+
+@POSIX_ONLY
+@pytest.mark.parametrize("code", SPOILERS.values(), ids=SPOILERS.keys())
+def test_a_spoilt_directory_leaves_a_report(code: str, adapter: AdapterMaker, tmp_path: Path) -> None:
+    command = adapter("def handle(count, message):\n" + textwrap.indent(textwrap.dedent(code), "    "))
+    room = tmp_path / "scratch"
+    room.mkdir()
+    options = Options(select=["IDX-HASH-2/*"], examples=3, scratch=room, shrink_seconds=1)
+    with open_command(command) as transport:
+        report: Report = run(transport, options, report=tmp_path / "out")
+    assert report.footer is not None
+    assert (tmp_path / "out" / "report.jsonl").read_text().count("\n") == len(report.cases) + 2
+    assert list(room.iterdir()) == []
