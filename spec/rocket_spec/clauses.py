@@ -171,10 +171,10 @@ def _clause(line: int, name: str, body: list[str]) -> Clause:
 
 
 def _without_tables(lines: list[str]) -> str:
-    """A clause's own text: a generated layout that follows it is cut off."""
+    """A clause's own text: a generated table or diagram that follows it is cut off."""
     kept: list[str] = []
     for line in lines:
-        if line.startswith("<!-- layout:"):
+        if line.startswith("<!-- "):
             break
         kept.append(line)
     return "\n".join(kept)

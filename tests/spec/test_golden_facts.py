@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import re
 from collections import defaultdict
@@ -176,3 +177,87 @@ def test_tags_codes(store: str) -> None:
             assert request["tags_code"] == java.string_hash(tags)
     assert seen["hash"]
     assert seen["delay"] or store != "mixed"
+
+
+# --- bit maps -----------------------------------------------------------------------------------------
+
+_U64 = (1 << 64) - 1
+
+
+def _mixed(value: int) -> int:
+    value ^= value >> 33
+    value = value * 0xFF51AFD7ED558CCD & _U64
+    value ^= value >> 33
+    value = value * 0xC4CEB9FE1A85EC53 & _U64
+    return value ^ value >> 33
+
+
+def _rotated(value: int, bits: int) -> int:
+    return (value << bits | value >> 64 - bits) & _U64
+
+
+def murmur3(data: bytes) -> int:
+    """The lower half of MurmurHash3_x64_128 with seed 0, as its author's reference implementation defines it."""
+    c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
+    h1 = h2 = 0
+    whole = len(data) // 16 * 16
+    for at in range(0, whole, 16):
+        k1, k2 = (int.from_bytes(data[at + half : at + half + 8], "little") for half in (0, 8))
+        h1 ^= _rotated(k1 * c1 & _U64, 31) * c2 & _U64
+        h1 = (_rotated(h1, 27) + h2) * 5 + 0x52DCE729 & _U64
+        h2 ^= _rotated(k2 * c2 & _U64, 33) * c1 & _U64
+        h2 = (_rotated(h2, 31) + h1) * 5 + 0x38495AB5 & _U64
+    tail = data[whole:]
+    h2 ^= _rotated(int.from_bytes(tail[8:], "little") * c2 & _U64, 33) * c1 & _U64
+    h1 ^= _rotated(int.from_bytes(tail[:8], "little") * c1 & _U64, 31) * c2 & _U64
+    h1, h2 = h1 ^ len(data), h2 ^ len(data)
+    h1 = h1 + h2 & _U64
+    h2 = h2 + h1 & _U64
+    return _mixed(h1) + _mixed(h2) & _U64
+
+
+def bit_positions(group: str, topic: str, hashes: int, bits: int) -> set[int]:
+    """CQ-EXT-10: where a subscription sets bits."""
+    code = murmur3(f"{group}#{topic}".encode())
+    found: set[int] = set()
+    for number in range(1, hashes + 1):
+        low, high = java.to_i32(code), java.to_i32(code >> 32)
+        combined = java.to_i32(low + java.to_i32(number * high))
+        found.add((combined if combined >= 0 else ~combined) % bits)
+    return found
+
+
+def test_bit_maps() -> None:
+    """CQ-EXT-10, LOG-DSP-17: an error rate of 20 % and 32 consumers ask for 3 hashes and 112 bits.
+
+    log2(1 / 0.2) = 2.32; 32 * 2.32 / ln 2 = 107.2, so 108, and 112 in whole bytes.
+    """
+    seen = dict.fromkeys(("sql-a", "sql-b", "sql-c", "none"), 0)
+    bodies = {line["phy_offset"]: base64.b64decode(line["body"]) for line in lines("ext")["log_record"]}
+    in_files = {
+        (u["topic"], u["queue_id"], u["logical_offset"]): u["bit_map"] for u in lines("ext")["ext_unit"]
+    }
+    joined = False  # sql-c does before message 40; the delayed message 20 comes after it
+    for request in lines("ext")["dispatch"]:
+        place = request["topic"], request["queue_id"], request["consume_queue_offset"]
+        assert in_files[place] == request["bit_map"]
+        if request["topic"] != "Filtered":
+            assert request["bit_map"] is None
+            continue
+        properties = request["properties"]
+        joined = joined or int(bodies[request["commit_log_offset"]].split()[1]) >= 40
+        matching = {
+            "sql-a": int(properties["a"]) > 5,
+            "sql-b": properties["b"] == "x" and 2 <= int(properties["a"]) <= 8,
+            "sql-c": joined and (properties.get("TAGS") == "TagA" or "c" in properties),
+        }
+        expected = set().union(
+            *(bit_positions(group, "Filtered", 3, 112) for group, match in matching.items() if match)
+        )
+        bit_map = base64.b64decode(request["bit_map"])
+        assert len(bit_map) == 112 // 8
+        assert {bit for bit in range(112) if bit_map[bit // 8] >> bit % 8 & 1} == expected
+        for group, match in matching.items():
+            seen[group] += match
+        seen["none"] += not any(matching.values())
+    assert min(seen.values()) > 2

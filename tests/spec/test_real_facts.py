@@ -257,3 +257,31 @@ def test_the_file_of_facts_has_a_value_a_line() -> None:
     lines = (REAL / "facts.json").read_text("utf-8").splitlines()
     assert len(lines) > 500
     assert json.loads("\n".join(lines))
+
+
+def test_batch_properties(facts: Facts) -> None:
+    r"""LOG-PROP-6: the client's bytes as they are, one `\2` where both sides have text and it does not end in one."""
+    assert len(facts["batch_properties"]) == 12
+    for case in facts["batch_properties"]:
+        client = (text(case["client"]) or "").encode()
+        own = b"CLUSTER\x01c" if case["own"] else b""
+        between = b"\x02" if client and own and not client.endswith(b"\x02") else b""
+        stored = bytes.fromhex(case["stored"])
+        assert stored == client + between + own
+        assert case["length"] == len(stored)
+
+
+def test_held_files(facts: Facts) -> None:
+    """STORE-21: a mapped file that is held while it is deleted, and an index file likewise."""
+    held = facts["held"]
+    destroyed, selected, appended, flushed, again, released, once_more = held["steps"]
+    assert (destroyed["result"], destroyed["exists"], destroyed["available"]) == (False, True, False)
+    assert selected["result"] is False
+    assert (appended["result"], appended["wrote"], appended["bytes"]) == (True, 6, "0102030405060000")
+    assert flushed["result"] == 6
+    assert (again["result"], again["exists"]) == (False, True)  # 60 s have not passed
+    assert (released["exists"], released["over"]) == (True, True)
+    assert (once_more["result"], once_more["exists"]) == (True, False)
+    index = held["index"]
+    assert (index["destroyed"], index["put"], index["found"], index["count"]) == (False, True, [], 3)
+    assert (index["forced"], index["exists"]) == (True, False)

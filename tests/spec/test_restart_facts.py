@@ -466,6 +466,173 @@ def test_message_query_over_damage(stores: dict[str, list[State]]) -> None:
     assert found("lowest hit does not decode") == [101, 202, 202]
     assert found("another hit does not decode") == [0, 101, 202, 202]
     assert found("magic of the lowest hit") == [0, 101, 202, 202]
+    assert (
+        found("size of another hit leaves the log") == found("negative size of another hit") == [0, 202, 202]
+    )
     assert found("only hit does not decode") == []
     result = stores["query, only hit does not decode"][-1]["result"]
     assert (result["last_update_timestamp"], result["last_update_phy_offset"]) == (T, 0)
+
+
+def test_blank_without_a_next_file(stores: dict[str, list[State]]) -> None:
+    """STORE-6, STORE-12: the log ends at the blank, and the next record is written over it."""
+    assert log(stores["clean, blank and no next file"][0]) == [0, 333]
+    assert log(stores["unclean, blank and no next file"][0]) == [0, 333]
+    loaded, _, sent, _ = stores["clean, blank and no next file, written on"]
+    assert log(loaded) == [0, 111]
+    size = log(sent)[1] - 111
+    assert units(sent) == [(0, 111, 0), (111, size, 0)]
+
+
+def test_names_of_queue_directories(stores: dict[str, list[State]]) -> None:
+    """STORE-4: `007` and `+3` name queues 7 and 3, whose files would be in `V/7` and `W/3`; `T/5` is a regular file."""
+    loaded, dispatched = stores["queue names"]
+    assert {name: queue(loaded, name) for name in ("T/5", "V/7", "W/3", "W/-1")} == {
+        "T/5": [0, 0, -1],
+        "V/7": [0, 0, -1],
+        "W/3": [0, 0, -1],
+        "W/-1": [0, 1, 222],
+    }
+    assert content(dispatched, "consumequeue/T/5") == b"x"
+    for name in ("V/007", "W/+3"):
+        assert units(dispatched, name) == [(0, 111, 0)]
+
+
+def test_file_names_that_are_no_numbers(stores: dict[str, list[State]]) -> None:
+    """CQ-LOAD-2."""
+    assert stores["queue file whose name is no number"][0]["result"] is False
+    assert stores["log file whose name is no number"][0]["result"] is False
+
+
+# --- errors -------------------------------------------------------------------------------------------
+
+
+def test_errors_end_dispatch(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-15, LOG-DSP-14: an Error ends the thread, an exception does not; either way the position stays."""
+    *_, ended = stores["error in a dispatcher"]
+    assert (ended["result"], queue(ended), log(ended)) == (True, [0, 1, 111], [0, 222])
+    *_, lives = stores["exception in a dispatcher"]
+    assert (lives["result"], queue(lives), log(lives)) == (False, [0, 1, 111], [0, 222])
+
+
+def test_huge_sizes_end_dispatch(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-16: a record of 2147483647 bytes at 111; the one that follows it is stored, and not dispatched."""
+    *_, ended, _, later = stores["huge size, met by the thread"]
+    assert ended["result"] is True
+    assert (queue(later), log(later)) == ([0, 1, 111], [0, 333])
+    assert indexed(later) == doubled([0])
+
+
+def test_huge_sizes_fail_the_load(stores: dict[str, list[State]]) -> None:
+    """STORE-16: wherever recovery reads such a record; in the fourth file from the end a clean start does not."""
+    for exit_ in ("clean", "unclean"):
+        (state,) = stores[f"huge size, {exit_}"]
+        assert state["thrown"] == "OutOfMemoryError"
+        assert log(state) == [0, 400]  # nothing of the log was cut off
+        assert units(state) == [(0, 111, 0)]
+    assert indexed(stores["huge size, unclean"][0]) == doubled([0])
+    assert stores["huge size, clean, in the fourth file from the end"][0]["result"] is True
+
+
+# --- settings that change the store -------------------------------------------------------------------
+
+
+def test_several_log_directories(stores: dict[str, list[State]]) -> None:
+    """STORE-17."""
+    loaded, dispatched, _, rolled, folders = stores["paths, two"]
+    assert log(loaded) == [0, END]
+    assert [offset for offset, _, _ in units(dispatched)] == ALL
+    assert rolled["result"] == f"b/{1200:020}"  # 1200 / 400 is odd
+    assert f"a/{1600:020}" in folders["files"]  # made ahead
+    assert "a," in folders["result"]  # the text of both paths taken as one
+    for spread in ("names out of order", "a third that is read-only", "one is missing"):
+        assert log(stores[f"paths, {spread}"][0]) == [0, END]
+    *_, rolled = stores["paths, one of them read-only"]
+    assert rolled["result"] == f"b/{1200:020}"
+    assert f"b/{1600:020}" in rolled["files"]
+    assert log(stores["paths, one, and one that is read-only"][0]) == [
+        0,
+        END,
+    ]  # b is not read: two files of three
+    assert stores["paths, one name twice"][0]["result"] is True
+
+
+def test_duplication(stores: dict[str, list[State]]) -> None:
+    """STORE-18: nothing is dispatched that the confirm offset, -1 at first, does not allow."""
+    _, nothing, _, a_buffer = stores["duplication, dispatch"]
+    assert (nothing["result"], nothing["queues"]) == (0, {})
+    assert (a_buffer["result"], queue(a_buffer)) == (400, [0, 3, 333])  # confirmed up to 1 only
+    *_, confirmed = stores["duplication, confirmed at a file's start"]
+    assert (confirmed["result"], queue(confirmed)) == (400, [0, 3, 333])
+    (unclean,) = stores["duplication, unclean"]
+    assert (queue(unclean), unclean["index_files"]) == ([0, 2, 222], 0)
+    *_, start = stores["duplication, start"]
+    assert (start["result"], start["queues"], "abort" in start["files"]) == (False, {}, False)
+    *_, start = stores["duplication, start with nothing to dispatch"]
+    assert (start["result"], "abort" in start["files"]) == (True, True)
+
+
+def queue_names(state: State) -> set[str]:
+    return {"/".join(name.split("/")[1:3]) for name in state["files"] if name.startswith("consumequeue/")}
+
+
+def test_expired_queues(stores: dict[str, list[State]]) -> None:
+    """STORE-19: the log begins at 400; V ends there, W has no unit, T/1 and the others end at 222."""
+    before, after, loaded = stores["whole queues, expired"]
+    stay = {"T/0", "V/0", "W/0", "SCHEDULE_TOPIC_XXXX/0"}
+    gone = {"T/1", "U/0", "RMQ_SYS_TRANS_HALF_TOPIC/0", "RMQ_SYS_TRANS_OP_HALF_TOPIC/0", "%LMQ%x/0"}
+    assert set(before["queues"]) == queue_names(before) == stay | gone
+    assert set(after["queues"]) == queue_names(after) == stay
+    assert set(loaded["queues"]) == stay
+    assert queue(before, "V/0") == [0, 1, 400]
+
+
+def test_unused_topics(stores: dict[str, list[State]]) -> None:
+    """STORE-20: topic T is known, the queues of all others hold messages that the log has."""
+    before, after, loaded = stores["whole queues, unused"]
+    stay = {"T/0", "SCHEDULE_TOPIC_XXXX/0", "RMQ_SYS_TRANS_OP_HALF_TOPIC/0", "%LMQ%x/0"}
+    assert set(before["queues"]) == stay | {"U/0", "RMQ_SYS_TRANS_HALF_TOPIC/0"}
+    assert set(after["queues"]) == queue_names(after) == set(loaded["queues"]) == stay
+    assert log(loaded) == [0, END]
+    *_, twice, cleaned, again, _ = stores["whole queues, sent to again"]
+    assert [row[0] for row in units(twice, "U/0")] == [0, 93]
+    assert queue_names(cleaned) == set()
+    assert [row[0] for row in units(again, "U/0")] == [186]  # at logical offset 0
+
+
+def test_held_index_file(stores: dict[str, list[State]]) -> None:
+    """IDX-SVC-17: of two files the first, which has the keys of message 1, is held."""
+    _, _, _, found, deleted, hidden, at_once, _, late = stores["held index file"]
+    assert found["result"]["phy_offsets"] == [111]
+    assert hidden["result"]["phy_offsets"] == []
+    assert [state["index_files"] for state in (found, deleted, at_once, late)] == [2, 2, 2, 1]
+    names = [[name for name in state["files"] if name.startswith("index/")] for state in (at_once, late)]
+    assert [len(files) for files in names] == [2, 1]
+
+
+def test_ext_files_before_the_minimum(stores: dict[str, list[State]]) -> None:
+    """CQ-MIN-3: units 0 to 4 lead to ext files 0, 70, ..., 280 of 70 bytes; the log begins at unit 3."""
+
+    def ext_files(what: str) -> list[int]:
+        (state,) = stores[f"ext, minimum with {what}"]
+        assert queue(state) == [3, 5, 622]
+        return [int(name[-20:]) for name in state["files"] if name.startswith("consumequeue_ext/")]
+
+    assert ext_files("an address") == [140, 210, 280]  # 140 ends where the address 210 begins
+    assert ext_files("a plain code") == [0, 70, 140, 210, 280]
+
+
+def test_ext_units_that_are_not_written(stores: dict[str, list[State]]) -> None:
+    """CQ-EXT-9, CQ-TAGS-3: files of 70 bytes; 66 fit, 67 do not, 32768 are not tried."""
+    *_, state = stores["ext, unit longer than a file"]
+    first = -(1 << 63)
+    assert units(state) == [(0, 100, first), (100, 100, 8), (200, 100, first + 210)]
+    folder = "consumequeue_ext/T/0"
+    small = struct.pack(">hqqh", 20, 7, T, 0)
+    assert content(state, f"{folder}/{0:020}") == (small + b"\xff\xff").ljust(70, b"\0")
+    for start in (70, 140):
+        assert content(state, f"{folder}/{start:020}") == b"\xff\xff".ljust(70, b"\0")
+    assert content(state, f"{folder}/{210:020}") == struct.pack(">hqqh", 66, 9, T, 46).ljust(70, b"\0")
+    *_, state = stores["ext, unit longer than any"]
+    assert units(state) == [(0, 100, 7)]
+    assert not any(name.startswith("consumequeue_ext") for name in state["files"])

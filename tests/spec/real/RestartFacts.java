@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,7 @@ import java.util.Properties;
 import java.util.TreeMap;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.MixAll;
+import org.apache.rocketmq.common.ServiceThread;
 import org.apache.rocketmq.common.UtilAll;
 import org.apache.rocketmq.common.message.MessageAccessor;
 import org.apache.rocketmq.common.message.MessageDecoder;
@@ -83,7 +85,7 @@ public final class RestartFacts {
                 state.put("result", step(step));
             } catch (InvocationTargetException error) {
                 state.put("thrown", error.getCause().getClass().getSimpleName());
-            } catch (RuntimeException error) {
+            } catch (RuntimeException | OutOfMemoryError error) {
                 state.put("thrown", error.getClass().getSimpleName());
             }
             settle();
@@ -120,10 +122,52 @@ public final class RestartFacts {
                 DispatchRequest request = new DispatchRequest(step.getString("topic"), 0, step.getLongValue("offset"),
                     step.getIntValue("size"), step.getLongValue("tags_code"), step.getLongValue("store_timestamp"),
                     step.getLongValue("cq_offset"), null, null, 0, 0, null);
+                request.setBitMap(step.containsKey("bit_map") ? new byte[step.getIntValue("bit_map")] : null);
                 store.putMessagePositionInfo(request);
                 return null;
             case "send":
                 return send(step);
+            case "start_briefly":
+                return endsWithin(2500, daemon(() -> {
+                    store.start();
+                    return null;
+                }));
+            case "reput_ends":
+                return endsWithin(step.getIntValue("millis"), (Thread) field(ServiceThread.class, "thread")
+                    .get(field(DefaultMessageStore.class, "reputMessageService").get(store)));
+            case "write":
+                store.getCommitLog().mappedFileQueue.getLastMappedFile().appendMessage(
+                    UtilAll.string2bytes(step.getString("bytes").toUpperCase()));
+                return null;
+            case "throwing_dispatcher":
+                store.getDispatcherList().addFirst(request1 -> {
+                    if (step.getBooleanValue("error")) {
+                        throw new LinkageError();
+                    }
+                    throw new IllegalStateException();
+                });
+                return null;
+            case "confirm":
+                store.setConfirmOffset(step.getLongValue("offset"));
+                return null;
+            case "next_file":
+                return nextFile(step.getIntValue("files"));
+            case "folders":
+                return folders();
+            case "clean_expired_queues":
+                store.cleanExpiredConsumerQueue();
+                return null;
+            case "clean_unused":
+                return store.cleanUnusedTopic(new HashSet<>(step.getJSONArray("topics").toJavaList(String.class)));
+            case "hold_index":
+                return ((MappedFile) field(IndexFile.class, "mappedFile").get(indexFiles().get(0))).hold();
+            case "delete_index":
+                ((IndexService) field(DefaultMessageStore.class, "indexService").get(store))
+                    .deleteExpiredFile(step.getLongValue("offset"));
+                return null;
+            case "sleep":
+                Thread.sleep(step.getLongValue("millis"));
+                return null;
             case "index_error":
                 store.getAccessRights().makeIndexFileError();
                 return null;
@@ -155,7 +199,9 @@ public final class RestartFacts {
         message.setBody(new byte[] {1});
         message.setBornHost(new InetSocketAddress("127.0.0.1", 1));
         message.setStoreHost(new InetSocketAddress("127.0.0.1", 2));
-        MessageAccessor.putProperty(message, "INNER_MULTI_DISPATCH", step.getString("queues"));
+        if (step.containsKey("queues")) {
+            MessageAccessor.putProperty(message, "INNER_MULTI_DISPATCH", step.getString("queues"));
+        }
         message.setPropertiesString(MessageDecoder.messageProperties2String(message.getProperties()));
         PutMessageResult result = store.putMessage(message);
         while (store.dispatchBehindBytes() > 0) {
@@ -163,6 +209,51 @@ public final class RestartFacts {
         }
         return Arrays.asList(result.getPutMessageStatus().name(), message.getQueueOffset(),
             message.getProperty("INNER_MULTI_QUEUE_OFFSET"));
+    }
+
+    private static Thread daemon(java.util.concurrent.Callable<Object> action) {
+        Thread thread = new Thread(() -> {
+            try {
+                action.call();
+            } catch (Exception error) {
+                error.printStackTrace();
+            }
+        });
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
+    }
+
+    private static boolean endsWithin(int millis, Thread thread) throws Exception {
+        thread.join(millis);
+        return !thread.isAlive();
+    }
+
+    /** Lets the log go on into its next file, and waits until that file and the one made ahead are there. */
+    private Object nextFile(int files) throws Exception {
+        MappedFile made = store.getCommitLog().mappedFileQueue.getLastMappedFile(0);
+        for (int i = 0; i < 5000 && count(root.toFile()) < files; i++) {
+            Thread.sleep(1);
+        }
+        return root.relativize(Paths.get(made.getFileName())).toString();
+    }
+
+    private static int count(File folder) {
+        int result = 0;
+        for (File file : folder.listFiles()) {
+            result += file.isDirectory() ? count(file) : file.getName().matches("[0-9]{20}") ? 1 : 0;
+        }
+        return result;
+    }
+
+    /** The directories in the root. */
+    private Object folders() {
+        List<Object> result = new ArrayList<>();
+        for (File file : root.toFile().listFiles(File::isDirectory)) {
+            result.add(file.getName());
+        }
+        result.sort(null);
+        return result;
     }
 
     /** Runs what waits between its tries, and cuts each wait short. */
@@ -195,7 +286,8 @@ public final class RestartFacts {
         config.setStorePathCommitLog(root + "/commitlog");
         BrokerConfig broker = new BrokerConfig();
         Properties properties = new Properties();
-        script.getJSONObject("config").forEach((name, value) -> properties.put(name, String.valueOf(value)));
+        script.getJSONObject("config").forEach((name, value) -> properties.put(name,
+            String.valueOf(value).replace("$ROOT", root.toString())));
         MixAll.properties2Object(properties, config);
         MixAll.properties2Object(properties, broker);
         store = new DefaultMessageStore(config, new BrokerStatsManager("facts", false), null, broker);

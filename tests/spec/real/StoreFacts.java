@@ -21,8 +21,11 @@ import java.util.TimeZone;
 import java.util.TreeMap;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.UtilAll;
+import org.apache.rocketmq.common.message.MessageAccessor;
 import org.apache.rocketmq.common.message.MessageDecoder;
+import org.apache.rocketmq.common.message.MessageExtBatch;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
+import org.apache.rocketmq.store.index.IndexFile;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
 
 /**
@@ -77,6 +80,8 @@ public final class StoreFacts {
         all.put("ext", facts.ext());
         all.put("checkpoint", facts.checkpoint());
         all.put("index_names", indexNames());
+        all.put("batch_properties", batchProperties());
+        all.put("held", facts.held());
         String text = JSON.toJSONString(all, SerializerFeature.PrettyFormat, SerializerFeature.WriteMapNullValue,
             SerializerFeature.BrowserCompatible);
         Files.write(Paths.get(target), (text + "\n").getBytes(StandardCharsets.UTF_8));
@@ -253,6 +258,68 @@ public final class StoreFacts {
             "store_host", ((InetSocketAddress) message.getStoreHost()).getAddress().getHostAddress(),
             "store_port", ((InetSocketAddress) message.getStoreHost()).getPort(),
             "bytes", hex(encode(message)));
+    }
+
+    /** What a batch of one message stores of the client's properties and of the batch's own. */
+    private static List<Object> batchProperties() throws Exception {
+        List<Object> result = new ArrayList<>();
+        String[] ofClient = {"", "KEYS\u0001k", "KEYS\u0001k\u0002", "\u0002\u0002", "x", "KEYS\u0001\u0002TAGS\u0001t\u0002\u0002"};
+        for (String client : ofClient) {
+            for (boolean own : new boolean[] {false, true}) {
+                byte[] properties = text(client);
+                ByteBuffer one = ByteBuffer.allocate(4 + 4 + 4 + 4 + 4 + 1 + 2 + properties.length);
+                one.putInt(one.capacity()).putInt(0).putInt(0).putInt(0).putInt(1).put((byte) 'b');
+                one.putShort((short) properties.length).put(properties);
+                MessageExtBatch batch = new MessageExtBatch();
+                batch.setTopic("T");
+                batch.setBody(one.array());
+                batch.setBornHost(host("127.0.0.1", 1));
+                batch.setStoreHost(host("127.0.0.1", 2));
+                if (own) {
+                    MessageAccessor.putProperty(batch, "CLUSTER", "c");
+                }
+                ByteBuffer stored = new CommitLog.MessageExtEncoder(1 << 16).encode(batch, new CommitLog.PutMessageContext("T-0"));
+                byte[] record = new byte[stored.getInt(0)];
+                stored.duplicate().get(record);
+                byte[] kept = Arrays.copyOfRange(record, 91 + 1 + 1, record.length);
+                result.add(map("client", units(client), "own", own, "stored", hex(kept),
+                    "length", ByteBuffer.wrap(record).getShort(91 + 1 + 1 - 2)));
+            }
+        }
+        return result;
+    }
+
+    /** Files that someone still holds when they are deleted. */
+    private Object held() throws Exception {
+        Path path = root.resolve("held/00000000000000000000");
+        MappedFile file = new MappedFile(path.toString(), 100);
+        boolean before = file.appendMessage(new byte[] {1, 2, 3, 4});
+        file.hold();
+        List<Object> steps = new ArrayList<>();
+        steps.add(map("do", "destroy", "result", file.destroy(1000), "exists", Files.exists(path), "available", file.isAvailable()));
+        steps.add(map("do", "select", "result", file.selectMappedBuffer(0) != null));
+        steps.add(map("do", "append", "result", file.appendMessage(new byte[] {5, 6}), "wrote", file.getWrotePosition(),
+            "bytes", hex(Arrays.copyOf(Files.readAllBytes(path), 8))));
+        steps.add(map("do", "flush", "result", file.flush(0)));
+        steps.add(map("do", "destroy again", "result", file.destroy(60_000), "exists", Files.exists(path)));
+        file.release();
+        steps.add(map("do", "release", "exists", Files.exists(path), "over", file.isCleanupOver()));
+        steps.add(map("do", "destroy once more", "result", file.destroy(60_000), "exists", Files.exists(path)));
+
+        Path indexPath = root.resolve("held/20200101000000001");
+        IndexFile index = new IndexFile(indexPath.toString(), 7, 12, 0, 0);
+        index.putKey("T#a", 1, STORE_TIME);
+        java.lang.reflect.Field mapped = IndexFile.class.getDeclaredField("mappedFile");
+        mapped.setAccessible(true);
+        ((MappedFile) mapped.get(index)).hold();
+        List<Long> found = new ArrayList<>();
+        boolean destroyed = index.destroy(3000);
+        boolean put = index.putKey("T#a", 2, STORE_TIME);
+        index.selectPhyOffset(found, "T#a", 32, 0, Long.MAX_VALUE, false);
+        byte[] bytes = Files.readAllBytes(indexPath);
+        boolean forced = index.destroy(0);
+        return map("before", before, "steps", steps, "index", map("destroyed", destroyed, "put", put, "found", found,
+            "count", ByteBuffer.wrap(bytes).getInt(36), "forced", forced, "exists", Files.exists(indexPath)));
     }
 
     private Object longestProperties() throws Exception {

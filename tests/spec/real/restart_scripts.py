@@ -138,6 +138,11 @@ def scripts() -> dict[str, Script]:
         **_unclean(),
         **_dispatch(),
         **_multi_dispatch(),
+        **_huge_sizes(),
+        **_paths(),
+        **_duplication(),
+        **_whole_queues(),
+        **_held_files(),
         **_ext(),
         **_queries(),
         **_by_time(),
@@ -164,6 +169,20 @@ def _clean() -> dict[str, Script]:
         "clean, first files deleted": script(log_of(8, 3) | queue(*(unit(n) for n in range(8))), LOAD),
         "no log": script(queue(*five) | queue(unit(0), topic="U") | index(), LOAD),
         "no log, unclean": script(queue(*five) | index(end_time=5) | ABORT, LOAD),
+        "clean, blank and no next file": script(log([message(0), message(1), message(2), BLANK]), LOAD),
+        "unclean, blank and no next file": script(
+            log([message(0), message(1), message(2), BLANK]) | ABORT, LOAD
+        ),
+        "clean, blank and no next file, written on": {
+            **script(
+                log([message(0), struct.pack(">iI", 289, 0xCBD43194)]) | queue(unit(0)),
+                LOAD,
+                {"do": "start"},
+                {"do": "send", "topic": "T"},
+                {"do": "shutdown"},
+            ),
+            "clock": True,
+        },
         "clean, file of zeros at the end": script(log_of(3) | log([], start=400), LOAD),
     }
 
@@ -179,6 +198,22 @@ def _refused() -> dict[str, Script]:
         "queue directory that is no number": script(
             log_of(3) | queue(unit(0)) | {f"consumequeue/T/x/{0:020}": bytes(80)}, LOAD
         ),
+        "queue names": script(
+            log_of(3)
+            | {
+                "consumequeue/T/5": b"x",
+                f"consumequeue/V/007/{0:020}": unit(0).ljust(100, b"\0"),
+                f"consumequeue/W/+3/{0:020}": unit(0).ljust(100, b"\0"),
+                f"consumequeue/W/-1/{0:020}": unit(1).ljust(100, b"\0"),
+                "consumequeue/file": b"x",
+            },
+            LOAD,
+            reput(0),
+        ),
+        "queue file whose name is no number": script(
+            log_of(3) | queue(unit(0)) | {"consumequeue/T/0/x": bytes(100)}, LOAD
+        ),
+        "log file whose name is no number": script(log_of(3) | {"commitlog/x": bytes(LOG_FILE)}, LOAD),
         "index directory that ends the load": script(
             log_of(3) | index(1) | {"index/20200101000000002/x": b""} | index(3), LOAD
         ),
@@ -323,6 +358,7 @@ def _ext() -> dict[str, Script]:
     folder = "consumequeue_ext/T/0/"
     address = -(1 << 63)
     units = queue(struct.pack(">qiq", 0, 100, address))
+    five = {f"{folder}{70 * n:020}": small.ljust(70, b"\0") for n in range(5)}
     return {
         "ext, repeated put": script({}, LOAD, put(0, 0), put(0, 0), put(1, 100, 8), **ext),
         "ext, recovered": script(
@@ -349,6 +385,127 @@ def _ext() -> dict[str, Script]:
             **ext,
         ),
         "ext, file of another length": script({f"{folder}{0:020}": bytes(69)} | queue(), LOAD, **ext),
+        "ext, minimum with an address": script(
+            log_of(8, 3) | five | queue(*(unit(n, address + 70 * n) for n in range(5))), LOAD, **ext
+        ),
+        "ext, minimum with a plain code": script(
+            log_of(8, 3) | five | queue(*(unit(n, address + 70 * n if n != 3 else 7) for n in range(5))), LOAD, **ext
+        ),
+        "ext, unit longer than a file": script(
+            {}, LOAD, put(0, 0), {**put(1, 100, 8), "bit_map": 47}, {**put(2, 200, 9), "bit_map": 46}, **ext
+        ),
+        "ext, unit longer than any": script({}, LOAD, {**put(0, 0), "bit_map": 32748}, **ext),
+    }  # fmt: skip
+
+
+def _huge_sizes() -> dict[str, Script]:
+    """A record that says 2147483647 bytes, more than any array of Java has."""
+    huge = message(1, more=0x7FFFFFFF - SIZE)
+    start = {"do": "start"}
+    return {
+        "huge size, clean": script(log([message(0), huge]) | queue(unit(0)), LOAD),
+        "huge size, unclean": script(log([message(0), huge]) | queue(unit(0)) | ABORT, LOAD),
+        "huge size, clean, in the fourth file from the end": script(
+            log_of(11) | log([message(0), huge]) | queue(*(unit(n) for n in range(11))), LOAD
+        ),
+        "huge size, met by the thread": script(
+            log([message(0)]), LOAD, start, {"do": "write", "bytes": huge.hex()}, {"do": "reput_ends", "millis": 9000},
+            {"do": "write", "bytes": message(2).hex()}, {"do": "sleep", "millis": 50},
+        ),
+        "error in a dispatcher": script(
+            log([message(0)]), LOAD, start, {"do": "throwing_dispatcher", "error": True},
+            {"do": "write", "bytes": message(1).hex()}, {"do": "reput_ends", "millis": 9000},
+        ),
+        "exception in a dispatcher": script(
+            log([message(0)]), LOAD, start, {"do": "throwing_dispatcher", "error": False},
+            {"do": "write", "bytes": message(1).hex()}, {"do": "reput_ends", "millis": 300},
+        ),
+    }  # fmt: skip
+
+
+def _paths() -> dict[str, Script]:
+    """A commit log in several directories."""
+    spread = {
+        name.replace("commitlog/", "a/" if number % 2 == 0 else "b/"): data
+        for number, (name, data) in enumerate(sorted(log_of(8).items()))
+    }
+    both = {"storePathCommitLog": "$ROOT/a,$ROOT/b"}
+    next_file = {"do": "next_file", "files": 6}  # three of the log, two new ones, one of the queue
+    return {
+        "paths, two": script(spread, LOAD, reput(0), wrote(400), next_file, {"do": "folders"}, **both),
+        "paths, names out of order": script(
+            {name.replace("a/", "c/").replace("b/", "a/").replace("c/", "b/"): data for name, data in spread.items()},
+            LOAD,
+            **both,
+        ),
+        "paths, one of them read-only": script(
+            spread, LOAD, reput(0), wrote(400), next_file, **both, readOnlyCommitLogStorePaths="$ROOT/a"
+        ),
+        "paths, a third that is read-only": script(
+            {name.replace("a/", "c/"): data for name, data in spread.items()}, LOAD, **both,
+            readOnlyCommitLogStorePaths="$ROOT/c",
+        ),
+        "paths, one, and one that is read-only": script(
+            spread, LOAD, storePathCommitLog="$ROOT/a", readOnlyCommitLogStorePaths="$ROOT/b"
+        ),
+        "paths, one name twice": script(log_of(2) | {f"b/{0:020}": log_of(1)[f"commitlog/{0:020}"]}, LOAD,
+            storePathCommitLog="$ROOT/commitlog,$ROOT/b"),
+        "paths, one is missing": script(
+            {name: data for name, data in spread.items() if name.startswith("a/")}, LOAD, **both
+        ),
+    }  # fmt: skip
+
+
+def _duplication() -> dict[str, Script]:
+    eight = [unit(n) for n in range(8)]
+    on = {"duplicationEnable": True}
+    return {
+        "duplication, dispatch": script(
+            log_of(5), LOAD, reput(0), {"do": "confirm", "offset": 1}, reput(0), **on
+        ),
+        "duplication, confirmed at a file's start": script(
+            log_of(5), LOAD, {"do": "confirm", "offset": 400}, reput(0), **on
+        ),
+        "duplication, unclean": script(log_of(8) | queue(*eight[:2]) | ABORT, LOAD, **on),
+        "duplication, start": script(log_of(2), LOAD, {"do": "start_briefly"}, **on),
+        "duplication, start with nothing to dispatch": script(
+            log_of(2) | queue(*eight[:2]), LOAD, {"do": "start_briefly"}, **on
+        ),
+    }
+
+
+def _whole_queues() -> dict[str, Script]:
+    old = [unit(0), unit(1)]
+    at_the_start = struct.pack(">qiq", 400 - SIZE, SIZE, 0)
+    topics = ("U", "SCHEDULE_TOPIC_XXXX", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "RMQ_SYS_TRANS_HALF_TOPIC", "%LMQ%x")
+    many: dict[str, bytes] = {}
+    for topic in topics:
+        many |= queue(*old, topic=topic)
+    start, shutdown = {"do": "start"}, {"do": "shutdown"}
+    send = {"do": "send", "topic": "U"}
+    return {
+        "whole queues, expired": script(
+            log_of(8, 3) | queue(*(unit(n) for n in range(8))) | many | queue(at_the_start, topic="V")
+            | queue(topic="W") | queue(*old, topic="T", queue_id="1"),
+            LOAD, {"do": "clean_expired_queues"}, LOAD,
+        ),
+        "whole queues, unused": script(
+            log_of(8) | queue(*(unit(n) for n in range(8))) | many, LOAD, {"do": "clean_unused", "topics": ["T"]}, LOAD,
+        ),
+        "whole queues, sent to again": {
+            **script({}, LOAD, start, send, send, {"do": "clean_unused", "topics": ["T"]}, send, shutdown),
+            "clock": True,
+        },
+    }  # fmt: skip
+
+
+def _held_files() -> dict[str, Script]:
+    return {
+        "held index file": script(
+            log_of(8), LOAD, reput(0), {"do": "hold_index"}, query("k1"), {"do": "delete_index", "offset": 900},
+            query("k1"), {"do": "delete_index", "offset": 900}, {"do": "sleep", "millis": 3100},
+            {"do": "delete_index", "offset": 900},
+        ),
     }  # fmt: skip
 
 
@@ -371,6 +528,12 @@ def _queries() -> dict[str, Script]:
         ),
         "query, another hit does not decode": script(
             log(rows), LOAD, reput(0), {"do": "damage", "offset": 189, "byte": 127}, query("same"),
+        ),
+        "query, size of another hit leaves the log": script(
+            log(rows), LOAD, reput(0), {"do": "damage", "offset": 101, "byte": 127}, query("same"),
+        ),
+        "query, negative size of another hit": script(
+            log(rows), LOAD, reput(0), {"do": "damage", "offset": 101, "byte": -1}, query("same"),
         ),
         "query, only hit does not decode": script(
             log(rows[:1]), LOAD, reput(0), {"do": "damage", "offset": 88, "byte": 127}, query("same"),
