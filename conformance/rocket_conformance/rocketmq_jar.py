@@ -27,13 +27,43 @@ from rocket_spec.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["ORACLE_VERSION", "JarSet", "JarUnavailableError", "cache_directory", "command", "resolve"]
+__all__ = [
+    "ORACLE_VERSION",
+    "STORE_ADAPTER",
+    "WORKLOAD",
+    "JarSet",
+    "JarUnavailableError",
+    "Program",
+    "cache_directory",
+    "command",
+    "resolve",
+]
 
 ORACLE_VERSION = "4.9.3"
 """The version that the clauses describe."""
 
-_ADAPTER = "conformance/adapters/rocketmq"
-_MAIN = "rocketspec.adapter.Main"
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A Java program of ours that runs on RocketMQ's own jars.
+
+    Attributes:
+        folder: of its pom.xml and source, as `find_data` takes it.
+        main: its main class.
+        name: of its folders in the cache.
+    """
+
+    folder: str
+    main: str
+    name: str
+
+
+STORE_ADAPTER = Program("conformance/adapters/rocketmq", "rocketspec.adapter.Main", "adapter")
+"""The real store behind the protocol."""
+
+WORKLOAD = Program("conformance/adapters/client", "rocketspec.workload.Workload", "workload")
+"""The real client that carries out a workload."""
+
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _NEEDED_JAVA = 17
 
@@ -83,12 +113,13 @@ def cache_directory() -> Path:
     return Path(platformdirs.user_cache_dir("rocketspec", appauthor=False)) / "rocketmq"
 
 
-def resolve(version: str, jars: Path | None = None) -> JarSet:
-    """The jars of rocketmq-store `version`: from the folder `jars`, else from the cache, else by Maven.
+def resolve(version: str, jars: Path | None = None, *, program: Program = STORE_ADAPTER) -> JarSet:
+    """The jars of RocketMQ `version`: from the folder `jars`, else from the cache, else by Maven.
 
     Args:
         version: such as "4.9.3"; 3.x is looked up under `com.alibaba.rocketmq`.
         jars: a folder that holds `rocketmq-store-VERSION.jar` and what it needs (the `lib` of a release).
+        program: what runs on them.
 
     Raises:
         UsageError: for a version that is none, or a folder that holds another one.
@@ -97,35 +128,40 @@ def resolve(version: str, jars: Path | None = None) -> JarSet:
     if not _VERSION.fullmatch(version):
         raise UsageError(f"{version!r} is no RocketMQ version; expected one such as {ORACLE_VERSION}")
     if jars is not None:
-        return _from_folder(version, jars)
+        return _from_folder(version, jars, program)
     group = "com.alibaba.rocketmq" if version.startswith("3.") else "org.apache.rocketmq"
+    pom = _pom(program)
     folder = _cached(
-        f"{version}-{_digest([_pom()])}",
+        f"{version}-{_digest([pom])}",
         lambda target: _copy_dependencies(
-            target, f"-Drocketmq.version={version}", f"-Drocketmq.groupId={group}", what=f"RocketMQ {version}"
+            target,
+            pom,
+            f"-Drocketmq.version={version}",
+            f"-Drocketmq.groupId={group}",
+            what=f"RocketMQ {version}",
         ),
     )
     return JarSet(version, _class_path(folder))
 
 
-def command(version: str, jars: Path | None = None) -> list[str]:
-    """The command that starts the adapter on the real store of `version`; compiles it where needed.
+def command(version: str, jars: Path | None = None, *, program: Program = STORE_ADAPTER) -> list[str]:
+    """The command that starts a program on the real jars of `version`; compiles it where needed.
 
     Raises:
         UsageError: as `resolve`.
         JarUnavailableError: as `resolve`, and when there is no Java 17.
     """
     java = _java()
-    jar_set = resolve(version, jars)
-    class_path = os.pathsep.join(str(path) for path in (_classes(jar_set), *jar_set.jars))
-    return [java, *_FLAGS, "-cp", class_path, _MAIN]
+    jar_set = resolve(version, jars, program=program)
+    class_path = os.pathsep.join(str(path) for path in (_classes(jar_set, program), *jar_set.jars))
+    return [java, *_FLAGS, "-cp", class_path, program.main]
 
 
-def _pom() -> Path:
-    return find_data(_ADAPTER) / "pom.xml"
+def _pom(program: Program) -> Path:
+    return find_data(program.folder) / "pom.xml"
 
 
-def _from_folder(version: str, folder: Path) -> JarSet:
+def _from_folder(version: str, folder: Path, program: Program) -> JarSet:
     jars = _class_path(folder) if folder.is_dir() else ()
     found = [match["version"] for jar in jars if (match := _STORE_JAR.fullmatch(jar.name))]
     if not found:
@@ -134,9 +170,10 @@ def _from_folder(version: str, folder: Path) -> JarSet:
         raise UsageError(f"{folder}: holds rocketmq-store {', '.join(found)}, not {version}")
     if any((match := _GSON_JAR.fullmatch(jar.name)) and int(match["minor"]) >= 9 for jar in jars):
         return JarSet(version, jars)
+    pom = _pom(program)
     own = _cached(
-        f"adapter-jars-{_digest([_pom()])}",
-        lambda target: _copy_dependencies(target, "-Dadapter.only", what="Gson"),
+        f"{program.name}-jars-{_digest([pom])}",
+        lambda target: _copy_dependencies(target, pom, "-Dadapter.only", what="Gson"),
     )
     # A folder with its own slf4j-api keeps it: a second one of another version would shadow it.
     return JarSet(version, tuple(jar for jar in _class_path(own) if "slf4j" not in jar.name) + jars)
@@ -148,7 +185,7 @@ def _class_path(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(jars, key=lambda jar: not jar.name.startswith(_ADAPTER_JARS)))
 
 
-def _copy_dependencies(target: Path, *properties: str, what: str) -> None:
+def _copy_dependencies(target: Path, pom: Path, *properties: str, what: str) -> None:
     """Lets Maven put the pom's jars into `target`: from its own repository if they are there, else from afar."""
     maven = shutil.which("mvn")
     if maven is None:
@@ -156,7 +193,7 @@ def _copy_dependencies(target: Path, *properties: str, what: str) -> None:
             f"no Maven (mvn) on the PATH to fetch {what} with; give its jars with --jars"
         )
     arguments = [
-        *(maven, "-q", "-B", "-Dstyle.color=never", "-f", str(_pom()), _PLUGIN),
+        *(maven, "-q", "-B", "-Dstyle.color=never", "-f", str(pom), _PLUGIN),
         *(f"-DoutputDirectory={target}", "-DincludeScope=runtime"),
         *(f"-DexcludeArtifactIds={','.join(_LOG_BACK_ENDS)}", *properties),
     ]
@@ -168,14 +205,16 @@ def _copy_dependencies(target: Path, *properties: str, what: str) -> None:
         raise JarUnavailableError(f"Maven could not fetch {what}: {_one_line(reason)}")
 
 
-def _classes(jar_set: JarSet) -> Path:
-    """The folder of the compiled adapter; one serves every version, since it is compiled against none."""
-    sources = sorted((find_data(_ADAPTER) / "src/main/java").rglob("*.java"))
+def _classes(jar_set: JarSet, program: Program) -> Path:
+    """The folder of the compiled program; one serves every version, since all have the classes that it names."""
+    sources = sorted((find_data(program.folder) / "src/main/java").rglob("*.java"))
 
     def compile_into(target: Path) -> None:
         javac = _tool("javac")
         if javac is None:
-            raise JarUnavailableError(f"no javac on the PATH; a JDK {_NEEDED_JAVA} compiles the adapter")
+            raise JarUnavailableError(
+                f"no javac on the PATH; a JDK {_NEEDED_JAVA} compiles the {program.name}"
+            )
         class_path = os.pathsep.join(str(jar) for jar in jar_set.jars)
         run = _run(
             [
@@ -184,9 +223,9 @@ def _classes(jar_set: JarSet) -> Path:
             ]
         )
         if run.returncode != 0:
-            raise JarUnavailableError(f"javac could not compile the adapter: {_one_line(run.stderr)}")
+            raise JarUnavailableError(f"javac could not compile the {program.name}: {_one_line(run.stderr)}")
 
-    return _cached(f"adapter-{_digest(sources)}", compile_into)
+    return _cached(f"{program.name}-{_digest(sources)}", compile_into)
 
 
 def _cached(name: str, make: Callable[[Path], None]) -> Path:

@@ -109,6 +109,11 @@ class RealBroker:
         self._answer()
 
     @property
+    def namesrv(self) -> str:
+        """Where the name server listens."""
+        return self._namesrv
+
+    @property
     def address(self) -> str:
         """Where the broker listens."""
         return f"{_LOOPBACK}:{self._port}"

@@ -13,6 +13,7 @@ __all__ = ["is_verb", "register_all", "register_one"]
 
 _VERBS = (
     "conform",
+    "workload",
     "replay",
     "conform_diff",
     "adapter",

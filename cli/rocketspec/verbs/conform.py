@@ -62,6 +62,10 @@ def conform(
         str | None,
         typer.Option(metavar="SLOTS,ENTRIES", help="Geometry of the index files of --store; else inferred."),
     ] = None,
+    workload: Annotated[
+        Path | None,
+        typer.Option(metavar="MANIFEST", help="What `rocketspec workload` sent to the broker of --store."),
+    ] = None,
     rocketmq: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
     ] = None,
@@ -134,7 +138,13 @@ def conform(
             raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
         given = None if geometry is None else parse_geometry(geometry)
         code = conform_store(
-            store, geometry=given, level=level, require=families, baseline=known, folder=report
+            store,
+            geometry=given,
+            workload=workload,
+            level=level,
+            require=families,
+            baseline=known,
+            folder=report,
         )
         raise typer.Exit(code)
     options = Options(

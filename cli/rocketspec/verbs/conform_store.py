@@ -20,6 +20,7 @@ def conform_store(
     store: Path,
     *,
     geometry: Geometry | None,
+    workload: Path | None,
     level: str,
     require: Sequence[str],
     baseline: Baseline,
@@ -28,9 +29,11 @@ def conform_store(
     """Judges a store, prints what it shows, writes a report if a folder is given, and returns the exit code."""
     from rocket_conformance.report import write_renderings
     from rocket_conformance.store_verdict import judge_store, store_report, verdict_lines
+    from rocket_conformance.workload import read_manifest
     from rocket_spec.printable import printable
 
-    judged = judge_store(store, geometry=geometry)
+    manifest = None if workload is None else read_manifest(workload)
+    judged = judge_store(store, geometry=geometry, manifest=manifest)
     report = store_report(judged, level=level, require=require, baseline=baseline, folder=folder)
     if folder is not None:
         write_renderings(report, folder)

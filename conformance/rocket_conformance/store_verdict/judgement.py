@@ -14,11 +14,14 @@ from rocket_conformance.store_verdict.index_judge import judge_indexes
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
 from rocket_conformance.store_verdict.stored_log import read_log
+from rocket_conformance.store_verdict.workload_judge import judge_workload
 
 if TYPE_CHECKING:
     import os
 
     from rocket_spec.layout import Geometry
+
+    from rocket_conformance.workload import Manifest
 
 __all__ = ["Outcome", "StoreVerdict", "judge_store"]
 
@@ -52,7 +55,9 @@ class StoreVerdict:
         return [clause for clause in clauses() if self.outcome(clause) == outcome]
 
 
-def judge_store(path: str | os.PathLike[str], *, geometry: Geometry | None = None) -> StoreVerdict:
+def judge_store(
+    path: str | os.PathLike[str], *, geometry: Geometry | None = None, manifest: Manifest | None = None
+) -> StoreVerdict:
     """Judges a store by its own commit log.
 
     The log is taken as what was stored. Index files, consume queues, ext units and the checkpoint are compared with what
@@ -61,6 +66,7 @@ def judge_store(path: str | os.PathLike[str], *, geometry: Geometry | None = Non
     Args:
         path: the store's directory, the one that holds `commitlog/`.
         geometry: of its index files; None infers it.
+        manifest: of a workload that was sent to its broker; each acknowledged message and each answer is judged too.
 
     Raises:
         UsageError: no such directory, or a geometry that cannot be inferred.
@@ -87,4 +93,6 @@ def judge_store(path: str | os.PathLike[str], *, geometry: Geometry | None = Non
     indexes = judge_indexes(store, log, seen, geometry=geometry, stopped=stopped)
     judge_queues(store, log, seen, stopped=stopped)
     judge_checkpoint(store, log, indexes, seen, stopped=stopped)
+    if manifest is not None:
+        judge_workload(manifest, log, seen)
     return StoreVerdict(str(path), stopped, len(log.records), seen)

@@ -1,0 +1,17 @@
+"""A seeded set of messages, sent through the real client to any broker, and a record of what it acknowledged and answered."""
+
+from rocket_conformance.workload.actions import Action, make_actions
+from rocket_conformance.workload.client import Client, ClientError
+from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
+from rocket_conformance.workload.running import run_workload
+
+__all__ = [
+    "Action",
+    "Client",
+    "ClientError",
+    "Manifest",
+    "Sent",
+    "make_actions",
+    "read_manifest",
+    "run_workload",
+]

@@ -1,0 +1,167 @@
+"""What a workload sends, drawn from a seed: messages chosen to bring out the clauses.
+
+Each group of actions below says what it is for. Nothing here depends on a clock or on an answer, so one seed always
+sends the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_reference import java
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["GROUP", "QUEUES", "Action", "key_of_least_hash", "make_actions", "topics"]
+
+Action = dict[str, Any]
+"""One line to the client: `do`, and what that takes."""
+
+GROUP: Final = "rocketspec-workload"
+QUEUES: Final = 3
+_PLAIN: Final = "rocketspec-Plain"
+_COLLIDING: Final = ("rocketspec-AaTopic", "rocketspec-BBTopic")
+_HALF: Final = "rocketspec-Paid"
+_LATER: Final = "rocketspec-Later"
+_MOST_KEYS: Final = 60
+_LONGEST_PROPERTIES: Final = 30_000
+_COMPRESSED: Final = 8_000
+
+
+def topics() -> list[str]:
+    """The topics that a workload makes, each with `QUEUES` queues; the last has the longest name that a client takes."""
+    return [_PLAIN, *_COLLIDING, _HALF, _LATER, "rocketspec-" + "x" * 100]
+
+
+def make_actions(seed: int, count: int) -> list[Action]:
+    """The actions that send, in their order.
+
+    Args:
+        seed: of everything that is drawn.
+        count: number of plain messages that follow the directed ones, to roll index and queue files.
+    """
+    rng = random.Random(seed)  # noqa: S311 - test data
+    actions = [
+        *_keys(rng),
+        *_tags(rng),
+        *_bodies(rng),
+        *_properties(rng),
+        *_batches(rng),
+        *_transactions(rng),
+        *_delays(rng),
+    ]
+    rng.shuffle(actions)
+    bulk = [_plain(rng, number) for number in range(count)]
+    half = len(bulk) // 2
+    return [*_within_a_second(rng), *bulk[:half], *actions, *bulk[half:]]
+
+
+def _send(topic: str, queue: int, body: bytes, **more: object) -> Action:
+    return {"do": "send", "topic": topic, "queue": queue, "body": _base64(body), **more}
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _queue(rng: random.Random) -> int:
+    return rng.randrange(QUEUES)
+
+
+def _plain(rng: random.Random, number: int) -> Action:
+    """Many messages with one to three keys, some of which repeat."""
+    keys = [f"order-{rng.randrange(1 + number)}" for _ in range(rng.randint(1, 3))]
+    return _send(
+        _PLAIN,
+        _queue(rng),
+        rng.randbytes(rng.randrange(200)),
+        keys=" ".join(keys),
+        tags=f"Tag{rng.randrange(5)}",
+    )
+
+
+def _within_a_second(rng: random.Random) -> Iterator[Action]:
+    """Times that share a second and a millisecond, and then a second's distance (IDX-PUT-2)."""
+    for number in range(5):
+        yield _send(_PLAIN, 0, b"burst", keys=f"burst-{number}")
+    yield {"do": "pause", "ms": 1_100 + rng.randrange(200)}
+    yield _send(_PLAIN, 0, b"later", keys="burst-later")
+
+
+def _keys(rng: random.Random) -> Iterator[Action]:
+    """Keys that collide, repeat, are many, odd or absent (IDX-HASH-1, IDX-HASH-2, IDX-SVC-2)."""
+    for topic in _COLLIDING:
+        for key in ("Aa", "BB"):
+            yield _send(topic, _queue(rng), b"collides", keys=key)
+    yield _send(_PLAIN, 1, b"repeated", keys="again again again")
+    yield _send(_PLAIN, 1, b"many", keys=" ".join(f"many-{number}" for number in range(_MOST_KEYS)))
+    yield _send(_PLAIN, 1, b"empty parts", keys="  a   b  ")
+    yield _send(_PLAIN, 1, b"text", keys="订单1 \U0001f600 é ключ")
+    yield _send(_PLAIN, 1, b"control", keys="tab\tbell\x07 del\x7f")
+    yield _send(_PLAIN, 1, b"commas", keys="a,b;c")
+    yield _send(_PLAIN, 1, b"long", keys="k" * 4_000)
+    yield _send(_PLAIN, 2, b"least hash", keys=key_of_least_hash(_PLAIN))
+    yield _send(_PLAIN, 2, b"no key")
+
+
+def key_of_least_hash(topic: str) -> str:
+    """A key whose indexed form has the Java hash code -2^31, which has no absolute value (IDX-HASH-2)."""
+    digits = 7
+    modulus = 1 << 32
+    base = java.string_hash(f"{topic}#" + "0" * digits)
+    rest = (-(1 << 31) - base) % modulus
+    key = []
+    for power in range(digits - 1, -1, -1):
+        digit, rest = divmod(rest, 31**power)
+        key.append(chr(ord("0") + digit))
+    return "".join(key)
+
+
+def _tags(rng: random.Random) -> Iterator[Action]:
+    """Tags that collide, have a negative hash, or are absent (CQ-TAGS-1)."""
+    for tag in ("Aa", "BB", "TagA", "标签", "\U0001f600", "polygenelubricants"):
+        yield _send(_PLAIN, _queue(rng), b"tagged", tags=tag)
+    yield _send(_PLAIN, _queue(rng), b"untagged")
+
+
+def _bodies(rng: random.Random) -> Iterator[Action]:
+    """Bodies of one byte, of zeros, and so long that the client compresses them (LOG-REC-4, LOG-REC-5)."""
+    yield _send(_PLAIN, 0, b"\0")
+    yield _send(_PLAIN, 0, bytes(100))
+    yield _send(_PLAIN, 0, b"compress me " * (_COMPRESSED // 12), keys="compressed")
+    yield _send(_PLAIN, 0, rng.randbytes(_COMPRESSED), keys="incompressible")
+
+
+def _properties(rng: random.Random) -> Iterator[Action]:
+    """User properties, nearly as many bytes as a record takes (LOG-PROP-1, LOG-PROP-5), and a flag."""
+    yield _send(_PLAIN, 0, b"properties", properties={"colour": "red", "size": "xl", "名": "值"}, flag=7)
+    yield _send(_PLAIN, 0, b"long properties", properties={"long": "p" * _LONGEST_PROPERTIES})
+    yield _send(topics()[-1], _queue(rng), b"the longest topic", keys="longest")
+
+
+def _batches(rng: random.Random) -> Iterator[Action]:
+    """Batches, whose messages are records of one store time (LOG-REC-8)."""
+    for number in range(3):
+        messages = [
+            {"topic": _PLAIN, "body": _base64(rng.randbytes(20)), "keys": f"batch-{number}-{place}"}
+            for place in range(2 + number * 3)
+        ]
+        yield {"do": "batch", "topic": _PLAIN, "queue": _queue(rng), "messages": messages}
+
+
+def _transactions(rng: random.Random) -> Iterator[Action]:
+    """Half messages that are committed, rolled back and left unknown (LOG-DSP-7, IDX-SVC-9)."""
+    for number, outcome in enumerate(("commit", "rollback", "unknown", "commit")):
+        body = _base64(rng.randbytes(10))
+        yield {
+            "do": "transaction", "topic": _HALF, "body": body, "keys": f"paid-{number}", "tags": "Paid", "outcome": outcome
+        }  # fmt: skip
+
+
+def _delays(rng: random.Random) -> Iterator[Action]:
+    """Every delay level; the short ones are delivered while the workload runs (CQ-TAGS-2, LOG-DSP-5)."""
+    for level in range(1, 19):
+        yield _send(_LATER, _queue(rng), b"later", keys=f"later-{level}", tags="Later", delay=level)

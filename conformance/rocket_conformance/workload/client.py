@@ -1,0 +1,85 @@
+"""The real client in a process of its own: one action a line, one answer a line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from typing import TYPE_CHECKING, Any, Self
+
+from rocket_conformance.rocketmq_jar import WORKLOAD, command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from rocket_conformance.workload.actions import Action
+
+__all__ = ["Client", "ClientError"]
+
+
+class ClientError(OSError):
+    """The client does not start, ended, or cannot reach the name server."""
+
+
+class Client:
+    """A running client; use it in a `with` block.
+
+    Args:
+        namesrv: address of the name server, `HOST:PORT`.
+        version: of the client's jars.
+        jars: a folder that holds them; None fetches them by Maven.
+
+    Raises:
+        JarUnavailableError: when Java or the jars cannot be had.
+        ClientError: when the client does not start.
+    """
+
+    def __init__(self, namesrv: str, *, version: str, jars: Path | None = None) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        whole = command(version, jars, program=WORKLOAD)
+        quiet = "-Drocketmq.client.logUseSlf4j=true"
+        self._process = subprocess.Popen(
+            [whole[0], quiet, *whole[1:], namesrv],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            encoding="utf-8",
+        )
+        self._answer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+    def ask(self, action: Action) -> dict[str, Any]:
+        """The answer to one action; `error` in it where the broker refused.
+
+        Raises:
+            ClientError: when the client ended.
+        """
+        assert self._process.stdin is not None  # noqa: S101 - a pipe was asked for
+        try:
+            self._process.stdin.write(json.dumps(action) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None  # noqa: S101
+        for line in self._process.stdout:
+            if line.startswith("= "):
+                answer: dict[str, Any] = json.loads(line[2:])
+                return answer
+        self._process.wait()
+        self._errors.seek(0)
+        told = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        raise ClientError(f"the client ended: {told[-1] if told else 'without a word'}")

@@ -1,0 +1,97 @@
+"""The record of a workload: what was sent, what the broker acknowledged, what it answered to which question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_spec.errors import MalformedError
+
+from rocket_conformance.input_files import read_input
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Manifest", "Sent", "read_manifest"]
+
+_FORMAT: Final = "rocketspec_workload"
+_LARGEST: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message that the broker acknowledged.
+
+    Attributes:
+        topic: it is stored under; a half message is under another one at first.
+        queue: queue number.
+        queue_offset: logical offset.
+        phy_offset: physical offset, bytes; None where the broker gave no offset id.
+        unique_key: the client's id of it.
+        keys: as sent.
+        body_size: of the body as sent, bytes.
+        kind: send, batch or transaction.
+    """
+
+    topic: str
+    queue: int
+    queue_offset: int
+    phy_offset: int | None
+    unique_key: str
+    keys: str
+    body_size: int
+    kind: str
+
+
+@dataclass
+class Manifest:
+    """What a workload did.
+
+    Attributes:
+        seed: of the actions.
+        client: version of the real client.
+        sent: acknowledged messages, in the order of their acknowledgements.
+        refused: actions that the broker refused, each with its reason.
+        answers: questions with their answers, each a mapping with `do`.
+    """
+
+    seed: int
+    client: str
+    sent: list[Sent] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+    def write(self, path: Path) -> None:
+        """Writes it as JSON."""
+        value = {
+            _FORMAT: 1,
+            "seed": self.seed,
+            "client": self.client,
+            "sent": [{name: getattr(sent, name) for name in Sent.__slots__} for sent in self.sent],
+            "refused": self.refused,
+            "answers": self.answers,
+        }
+        path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Reads a manifest.
+
+    Raises:
+        MalformedError: when the file is none, or too large.
+        OSError: when it cannot be read.
+    """
+    data = read_input(path, limit=_LARGEST, expected="the manifest of a workload")
+    try:
+        value = json.loads(data)
+        sent = [Sent(**{name: item[name] for name in Sent.__slots__}) for item in value["sent"]]
+        found = Manifest(value["seed"], value["client"], sent, list(value["refused"]), list(value["answers"]))
+        version = value[_FORMAT]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise MalformedError(
+            file=str(path), found=f"{type(error).__name__}: {error}", expected="the manifest of a workload"
+        ) from None
+    if version != 1:
+        raise MalformedError(file=str(path), found=f"{_FORMAT} {version!r}", expected=f"{_FORMAT} 1")
+    return found
