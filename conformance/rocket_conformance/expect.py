@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.images import FileImage, read_image
+from rocket_conformance.images import CHUNK, MOST_HELD, FileImage, open_inside, read_image
 from rocket_conformance.protocol import check_path
 from rocket_conformance.reference_adapter import UnspecifiedOperationError, run_operations
 
@@ -24,6 +24,8 @@ _SERVICE_FOLDER: Final = "index"
 _SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")
 _QUEUE_NAME: Final = re.compile(r"-?[0-9]{20,}\Z")
 _CHECKPOINT: Final = "checkpoint"
+_MOST_FILES: Final = 1_000
+_MOST_UNEXPECTED: Final = 64 << 20
 
 
 def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
@@ -42,7 +44,7 @@ def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
 
 
 def rejected_files(case: Case, results: Sequence[Result]) -> set[str]:
-    """Files that only rejected opens name, and that did not lie there: whether one remains is an accident."""
+    """Files that only rejected opens name, and that were not there: whether one remains is an accident."""
     opened = [
         (op["file"], "rejected" in result)
         for op, result in zip(case.ops, results, strict=True)
@@ -56,7 +58,11 @@ def rejected_files(case: Case, results: Sequence[Result]) -> set[str]:
 
 
 def collect_files(
-    case: Case, directory: Path, results: Sequence[Result], listed: Iterable[str] = ()
+    case: Case,
+    directory: Path,
+    results: Sequence[Result],
+    listed: Iterable[str] = (),
+    expected: Mapping[str, FileImage] | None = None,
 ) -> dict[str, FileImage]:
     """Images of the files that are compared, of those that are there.
 
@@ -66,9 +72,14 @@ def collect_files(
 
     Args:
         case: whose directory it is.
-        directory: where its files lie.
-        results: of the reference: they tell which opens are accepted.
-        listed: what the adapter says that it wrote.
+        directory: where its files are.
+        results: of the reference: they decide which opens are accepted.
+        listed: the files that the adapter lists.
+        expected: what the files should be; None for the reference's own.
+
+    Raises:
+        ValueError: when one is a symbolic link, or holds too much.
+        OSError: when one cannot be read.
     """
     names = dict.fromkeys(case.files)
     names.update(dict.fromkeys(op["file"] for op in case.ops if op["op"] == "index.open"))
@@ -76,16 +87,26 @@ def collect_files(
     names.update(dict.fromkeys(listed))
     rejected = rejected_files(case, results)
     images: dict[str, FileImage] = {}
-    new = 0
+    new = held = 0
     for path in sorted(names):
-        if path in rejected or not (directory / path).is_file():
+        file = None if path in rejected else open_inside(directory, path)
+        if file is None:
             continue
         name = path
         if _is_new(case, path):
             new += 1
             name = f"{_SERVICE_FOLDER}/new-{new}"
-        images[name] = read_image(directory / path)
+        with file:
+            images[name] = read_image(file, most=None if expected is None else _most(expected.get(name)))
+        held += len(images[name].chunks) * CHUNK
+        if held > MOST_HELD:
+            raise ValueError(f"more than {MOST_HELD >> 20} MiB are not zero")
     return images
+
+
+def _most(expected: FileImage | None) -> int:
+    """How long a file may be for its bytes to be read: its length is judged first."""
+    return max(_MOST_UNEXPECTED, 0 if expected is None else expected.size)
 
 
 def _in_folders(case: Case, directory: Path) -> Iterator[str]:
@@ -100,9 +121,11 @@ def _in_folders(case: Case, directory: Path) -> Iterator[str]:
             yield _CHECKPOINT
     for folder, pattern in folders.items():
         if (directory / folder).is_dir():
-            for path in (directory / folder).iterdir():
-                if pattern.match(path.name):
-                    yield f"{folder}/{path.name}"
+            names = (path.name for path in (directory / folder).iterdir() if pattern.match(path.name))
+            for number, name in enumerate(names):
+                if number >= _MOST_FILES:
+                    raise ValueError(f"{folder} holds more than {_MOST_FILES:,} files")
+                yield f"{folder}/{name}"
 
 
 def _is_new(case: Case, path: str) -> bool:

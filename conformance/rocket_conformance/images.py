@@ -6,9 +6,11 @@ A default index file is 420 MB of which a case writes a few hundred bytes; an im
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import io
 import os
+import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -19,10 +21,23 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-__all__ = ["Allowance", "FileImage", "image_from_base64", "image_of", "read_image"]
+__all__ = [
+    "MOST_HELD",
+    "Allowance",
+    "FileImage",
+    "image_from_base64",
+    "image_of",
+    "open_inside",
+    "read_image",
+]
 
 CHUNK: Final = 1 << 16
 _ZEROS: Final = bytes(CHUNK)
+MOST_HELD: Final = 256 << 20
+"""What may not be zero in the files of a case: what takes memory, and room on disk."""
+_READ: Final = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +47,12 @@ class FileImage:
     Attributes:
         size: length, bytes.
         chunks: pieces of 64 KiB (the last one shorter) by their number; one that is all zeros is absent.
+        whole: whether the bytes were read; else the length alone is known, and `chunks` is empty.
     """
 
     size: int
     chunks: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
+    whole: bool = True
 
     def at(self, offset: int, length: int) -> bytes:
         """Up to `length` bytes from `offset` on; fewer at the file's end."""
@@ -79,7 +96,9 @@ class FileImage:
         return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
     def differing_bytes(self, other: FileImage) -> Iterator[int]:
-        """Offsets, ascending, of the bytes that differ, up to the shorter length."""
+        """Offsets, ascending, of the bytes that differ, up to the shorter length; none unless both were read."""
+        if not (self.whole and other.whole):
+            return
         size = min(self.size, other.size)
         for number in sorted(self.chunks.keys() | other.chunks.keys()):
             start = number * CHUNK
@@ -108,7 +127,7 @@ class Allowance:
         held: greatest total length of the chunks that are not all zeros, bytes: what takes memory, and room on disk.
     """
 
-    def __init__(self, *, size: int = 2 << 30, held: int = 256 << 20) -> None:
+    def __init__(self, *, size: int = 2 << 30, held: int = MOST_HELD) -> None:
         self._size = size
         self._held = held
 
@@ -161,24 +180,61 @@ def _read_fully(reader: BinaryIO | io.BufferedIOBase, length: int) -> bytes:
     return b"".join(parts)
 
 
-def read_image(path: Path) -> FileImage:
-    """The image of a file on disk; holes are skipped where the system can tell them.
+def open_inside(directory: Path, path: str) -> BinaryIO | None:
+    """A file in a case's directory, opened for reading; None when it is missing or not a regular file.
 
     Raises:
+        ValueError: when a part of the path is a symbolic link.
         OSError: when it cannot be read.
     """
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size <= 16 * CHUNK:
-            return image_of(file.read())
-        chunks: dict[int, bytes] = {}
-        for start, end in _data_regions(file, size):
-            for number in range(start // CHUNK, (end + CHUNK - 1) // CHUNK):
-                file.seek(number * CHUNK)
-                chunk = file.read(min(CHUNK, size - number * CHUNK))
-                if chunk != _ZEROS[: len(chunk)]:
-                    chunks[number] = chunk
-        return FileImage(size, chunks)
+    *folders, _ = path.split("/")
+    here = directory
+    for part in (None, *folders):
+        here = here if part is None else here / part
+        if here.is_symlink():
+            raise ValueError(f"{path}: a symbolic link leads there; links are not followed")
+    try:
+        descriptor = os.open(directory / path, _READ)
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise ValueError(f"{path} is a symbolic link; links are not followed") from None
+        raise
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return open(descriptor, "rb")  # noqa: PTH123 - a descriptor
+    os.close(descriptor)
+    return None
+
+
+def read_image(file: BinaryIO, *, most: int | None = None) -> FileImage:
+    """The image of an open file; holes are skipped if the system can tell them.
+
+    Args:
+        file: opened for reading.
+        most: the length, bytes, beyond which it is not read; None reads it whatever its length.
+
+    Raises:
+        ValueError: when more than 256 MiB of it are not zero.
+        OSError: when it cannot be read.
+    """
+    size = os.fstat(file.fileno()).st_size
+    if most is not None and size > most:
+        return FileImage(size, whole=False)
+    if size <= 16 * CHUNK:
+        return image_of(file.read(size))
+    chunks: dict[int, bytes] = {}
+    for start, end in _data_regions(file, size):
+        for number in range(start // CHUNK, (end + CHUNK - 1) // CHUNK):
+            file.seek(number * CHUNK)
+            chunk = file.read(min(CHUNK, size - number * CHUNK))
+            if chunk != _ZEROS[: len(chunk)]:
+                chunks[number] = chunk
+                if len(chunks) * CHUNK > MOST_HELD:
+                    raise ValueError(f"more than {MOST_HELD >> 20} MiB are not zero")
+    return FileImage(size, chunks)
 
 
 def _data_regions(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:

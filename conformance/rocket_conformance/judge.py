@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rocket_spec.printable import printable
+
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.compare import Difference, differences
 from rocket_conformance.expect import collect_files, rejected_files
@@ -36,7 +38,7 @@ class Judgement:
 
 
 def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgement:
-    """Holds a reply, and the files that it left in the job's directory, against what is expected."""
+    """Compares a reply, and the files that it left in the job's directory, with what is expected."""
     if isinstance(reply, Failed):
         return Judgement(reply.verdict, reply.detail)
     results = reply.answer.results
@@ -44,10 +46,11 @@ def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgemen
         if "errored" in result:
             return Judgement("errored", f"operation {place} ({case.ops[place]['op']}): {result['errored']}")
     try:
-        listed = _listed(job, reply)
-        actual = Observation(results, collect_files(case, job.directory, expected.results, listed))
+        listed = [path for role, path in reply.answer.files if role in _ROLES]
+        files = collect_files(case, job.directory, expected.results, listed, expected.files)
+        actual = Observation(results, files)
     except (ValueError, OSError) as error:
-        return Judgement("errored", f"files of the answer: {error}")
+        return Judgement("errored", printable(f"files of the answer: {error}"))
     for place, result in enumerate(results):
         left_out: Verdict | None = (
             "unsupported" if "unsupported" in result else "skipped" if "skipped" in result else None
@@ -60,25 +63,6 @@ def judge(case: Case, expected: Observation, job: Job, reply: Reply) -> Judgemen
             )
     found = differences(case, expected, actual)
     return Judgement("diverged" if found else "pass", "", actual, tuple(found))
-
-
-def _listed(job: Job, reply: Reply) -> list[str]:
-    """The files that the adapter says it wrote; what role it gives them makes no difference.
-
-    Raises:
-        ValueError: when one lies outside the case's directory.
-    """
-    if isinstance(reply, Failed):
-        return []
-    root = job.directory.resolve()
-    names: list[str] = []
-    for role, path in reply.answer.files:
-        target = (job.directory / path).resolve()
-        if not target.is_relative_to(root):
-            raise ValueError(f"{path} lies outside the case's directory")
-        if role in _ROLES:
-            names.append(target.relative_to(root).as_posix())
-    return names
 
 
 def disagreement(case: Case, reference: Observation) -> list[Difference]:

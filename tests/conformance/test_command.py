@@ -72,7 +72,7 @@ def test_a_report_of_a_rejecting_adapter_is_not_conformant(adapter: AdapterMaker
     ("arguments", "code", "text"),
     [
         (["conform", "--", "./no-such-adapter"], 3, "./no-such-adapter: no such file or directory"),
-        (["conform", "--", sys.executable, "-c", "print(1)"], 3, "no object"),
+        (["conform", "--", sys.executable, "-c", "print(1)"], 3, "not an object"),
         (["conform", "--select", "NOPE"], 2, "no case matches NOPE"),
         (["conform", "--level", "some"], 2, "--level is must or observed"),
         (["conform", "--require", "everything"], 2, "--require takes index"),

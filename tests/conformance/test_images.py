@@ -19,7 +19,8 @@ def test_an_image_comes_back_from_disk_and_from_base64(tmp_path: Path, size: int
     image = image_of(bytes(data))
     image.write(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == data
-    assert read_image(tmp_path / "file") == image
+    with (tmp_path / "file").open("rb") as file:
+        assert read_image(file) == image
     assert image_from_base64(image.to_base64(), Allowance()) == image
     assert b"".join(image.pieces()) == data
 
@@ -27,7 +28,8 @@ def test_an_image_comes_back_from_disk_and_from_base64(tmp_path: Path, size: int
 def test_a_default_index_file_costs_little(tmp_path: Path) -> None:
     image = FileImage(420_000_040, {0: bytes(36) + b"\0\0\0\1" + bytes(CHUNK - 40)})
     image.write(tmp_path / "file")
-    again = read_image(tmp_path / "file")
+    with (tmp_path / "file").open("rb") as file:
+        again = read_image(file)
     assert again == image
     assert len(again.chunks) == 1
     assert len(image.to_base64()) < 100_000

@@ -129,7 +129,7 @@ def test_an_answer_of_the_wrong_form(results: object) -> None:
 
 
 def test_an_i64_as_a_number_is_named() -> None:
-    with pytest.raises(ProtocolError, match=r"result 0 \(index\.select\): offsets: 5 is no string"):
+    with pytest.raises(ProtocolError, match=r"result 0 \(index\.select\): offsets: 5 is not a string"):
         parse_answer({"results": [{"offsets": [5]}]}, [SELECT])
 
 
@@ -199,12 +199,16 @@ def test_objects_in_results_keep_what_the_protocol_knows() -> None:
 @pytest.mark.parametrize(
     ("op", "result", "text"),
     [
-        ("queue.get", {"unit": []}, "unit: .* is no object"),
+        ("queue.get", {"unit": []}, "unit: .* is not an object"),
         ("queue.get", {"unit": {"offset": "1", "size": 2}}, "unit: no tags_code"),
-        ("queue.get", {"unit": {"offset": 1, "size": 2, "tags_code": "3"}}, "unit: offset: 1 is no string"),
-        ("log.dispatch", {"requests": None}, "requests: None is no list"),
-        ("log.dispatch", {"requests": [None]}, "requests: None is no object"),
-        ("log.dispatch", {"requests": [REQUEST | {"keys": 7}]}, "requests: keys: 7 is no text"),
+        (
+            "queue.get",
+            {"unit": {"offset": 1, "size": 2, "tags_code": "3"}},
+            "unit: offset: 1 is not a string",
+        ),
+        ("log.dispatch", {"requests": None}, "requests: None is not a list"),
+        ("log.dispatch", {"requests": [None]}, "requests: None is not an object"),
+        ("log.dispatch", {"requests": [REQUEST | {"keys": 7}]}, "requests: keys: 7 is not a text"),
     ],
 )
 def test_objects_of_the_wrong_form_are_named(op: str, result: dict[str, Any], text: str) -> None:

@@ -153,7 +153,7 @@ def test_an_adapter_that_reads_nothing_more_is_a_timeout(adapter: AdapterMaker, 
     ("line", "why"),
     [
         ("'Hello, world'", "not JSON"),
-        ("'[]'", "no object"),
+        ("'[]'", "not an object"),
         ("{'id': 'other', 'results': []}", "no unanswered case has"),
         ("{'results': []}", "no unanswered case has"),
     ],
@@ -180,7 +180,7 @@ def test_an_answer_of_the_wrong_form_does_not_end_the_process(adapter: AdapterMa
     found = replies(adapter(code), tmp_path, 3)
     assert verdicts(found) == ["answered", "errored", "answered"]
     assert isinstance(found[1], Failed)
-    assert "hash: '49' is no 32-bit number" in found[1].detail
+    assert "hash: '49' is not a 32-bit number" in found[1].detail
 
 
 def test_endless_output_is_ended(adapter: AdapterMaker, tmp_path: Path) -> None:

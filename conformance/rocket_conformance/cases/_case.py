@@ -80,13 +80,17 @@ def families_of(names: frozenset[str]) -> frozenset[str]:
 
 def _files_to_json(files: Mapping[str, FileImage], *, with_hash: bool) -> dict[str, Any]:
     return {
-        path: ({"sha256": image.sha256()} if with_hash else {}) | {"zstd_base64": image.to_base64()}
+        path: (
+            ({"sha256": image.sha256()} if with_hash else {}) | {"zstd_base64": image.to_base64()}
+            if image.whole
+            else {"size": image.size}
+        )
         for path, image in sorted(files.items())
     }
 
 
 def observation_to_json(observation: Observation) -> dict[str, Any]:
-    """An observation as `expected` and `actual` hold it."""
+    """An observation as `expected` and `actual` hold it; of a file that was not read the length alone."""
     return {
         "results": list(observation.results),
         "files": _files_to_json(observation.files, with_hash=True),

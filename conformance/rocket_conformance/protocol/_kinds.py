@@ -33,12 +33,12 @@ def checked(kind: Kind, value: Any) -> Any:
 
 def _object(kind: Kind, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is no object")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{value!r:.80} is not an object")  # noqa: TRY004 - one error for one wrong value
     given = cast("dict[str, Any]", value)
     kept: dict[str, Any] = {}
     for name, field_kind in OBJECTS[kind].items():
         if name not in given:
-            raise ValueError(f"no {name} in {given!r}")
+            raise ValueError(f"no {name} in {given!r:.80}")
         try:
             kept[name] = checked(field_kind, given[name])
         except ValueError as error:
@@ -52,17 +52,17 @@ def is_i32(value: object) -> bool:
 
 def _check_i32(value: object) -> None:
     if not is_i32(value):
-        raise ValueError(f"{value!r} is no 32-bit number")
+        raise ValueError(f"{value!r:.80} is not a 32-bit number")
 
 
 def _check_bool(value: object) -> None:
     if not isinstance(value, bool):
-        raise ValueError(f"{value!r} is neither true nor false")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{value!r:.80} is neither true nor false")  # noqa: TRY004 - one error for one wrong value
 
 
 def _check_text(value: object) -> None:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is no text")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{value!r:.80} is not a text")  # noqa: TRY004 - one error for one wrong value
 
 
 def _check_text_or_null(value: object) -> None:
@@ -72,7 +72,7 @@ def _check_text_or_null(value: object) -> None:
 
 def _items(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise ValueError(f"{value!r} is no list")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{value!r:.80} is not a list")  # noqa: TRY004 - one error for one wrong value
     return cast("list[object]", value)
 
 

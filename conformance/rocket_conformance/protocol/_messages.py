@@ -10,6 +10,7 @@ from rocket_spec.printable import printable
 
 from rocket_conformance.protocol._kinds import checked, is_i32
 from rocket_conformance.protocol._operations import OPERATIONS, Operation
+from rocket_conformance.protocol._paths import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +43,8 @@ BYE: Final = {"cmd": "bye"}
 
 _MOST_IN_FLIGHT: Final = 1024
 _MOST_SHOWN: Final = 400
+_LONGEST_NAME: Final = 100
+_MOST_LISTED: Final = 1_000
 _OUTCOMES: Final = ("rejected", "errored", "unsupported", "skipped")
 
 
@@ -102,7 +105,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
     """The object on a line; a carriage return at its end is accepted.
 
     Raises:
-        ProtocolError: when it is not UTF-8, not JSON, or no object.
+        ProtocolError: when it is not UTF-8, not JSON, or not an object.
     """
     try:
         value: Any = json.loads(line.decode("utf-8"))
@@ -111,7 +114,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise ProtocolError(f"line nests too deeply: {_shown(line)}") from error
     if not isinstance(value, dict):
-        raise ProtocolError(f"line is JSON but no object: {_shown(line)}")
+        raise ProtocolError(f"line is JSON but not an object: {_shown(line)}")
     return cast("dict[str, Any]", value)
 
 
@@ -128,45 +131,48 @@ def parse_hello(message: Mapping[str, Any]) -> Hello:
     """
     protocol = message.get("protocol")
     if protocol != PROTOCOL:
-        raise ProtocolError(f"hello answered with protocol {protocol!r}; this suite speaks {PROTOCOL}")
-    ops = message.get("ops")
-    if not _is_strings(ops):
-        raise ProtocolError("hello: ops is not a list of names")
-    features = message.get("features", [])
-    if not _is_strings(features):
-        raise ProtocolError("hello: features is not a list of names")
+        raise ProtocolError(f"hello answered with protocol {protocol!r:.80}; this suite speaks {PROTOCOL}")
     in_flight = message.get("max_in_flight", 1)
     if not isinstance(in_flight, int) or isinstance(in_flight, bool) or in_flight < 1:
-        raise ProtocolError(f"hello: max_in_flight is {in_flight!r}, not a number from 1 on")
+        raise ProtocolError(f"hello: max_in_flight is {in_flight!r:.80}, not a number of at least 1")
     texts = {name: message.get(name, "") for name in ("name", "version", "language")}
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise ProtocolError(f"hello: {name} is no text")
+            raise ProtocolError(f"hello: {name} is not a text")
     if not texts["name"]:
         raise ProtocolError("hello: name is missing")
     return Hello(
-        name=texts["name"],
-        version=texts["version"],
-        language=texts["language"],
-        ops=frozenset(cast("list[str]", ops)),
+        **{name: printable(text, limit=_LONGEST_NAME) for name, text in texts.items()},
+        ops=_names("ops", message.get("ops")),
         geometries=_geometries(message.get("geometry", "any")),
-        features=frozenset(cast("list[str]", features)),
+        features=_names("features", message.get("features", [])),
         max_in_flight=min(in_flight, _MOST_IN_FLIGHT),
     )
 
 
-def _is_strings(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value))
+def _names(field: str, value: object) -> frozenset[str]:
+    items = cast("list[object]", value) if isinstance(value, list) else [None]
+    names = [printable(item, limit=_LONGEST_NAME) for item in items if isinstance(item, str)]
+    if len(names) != len(items):
+        raise ProtocolError(f"hello: {field} is not a list of names")
+    _check_count(f"hello: {field}", len(names))
+    return frozenset(names)
+
+
+def _check_count(what: str, count: int) -> None:
+    if count > _MOST_LISTED:
+        raise ProtocolError(f"{what} lists {count:,} items; at most {_MOST_LISTED:,} are read")
 
 
 def _geometries(value: object) -> tuple[tuple[int, int], ...] | None:
     if value == "any":
         return None
     pairs: list[tuple[int, int]] = []
+    _check_count("hello: geometry", len(cast("list[object]", value)) if isinstance(value, list) else 1)
     for item in cast("list[object]", value) if isinstance(value, list) else [value]:
         pair = cast("list[object]", item) if isinstance(item, list) else []
         if len(pair) != 2 or not all(is_i32(number) for number in pair):
-            raise ProtocolError(f'hello: geometry is {value!r}, not "any" or a list of [slots, entries]')
+            raise ProtocolError(f'hello: geometry is {value!r:.80}, not "any" or a list of [slots, entries]')
         pairs.append((cast("int", pair[0]), cast("int", pair[1])))
     return tuple(pairs)
 
@@ -188,28 +194,40 @@ def parse_answer(message: Mapping[str, Any], ops: Sequence[Op]) -> Answer:
 
 def _list(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ProtocolError(f"{what}: missing, or no list")
+        raise ProtocolError(f"{what}: missing, or not a list")
     return value  # pyright: ignore[reportUnknownVariableType] # its items are checked one by one
 
 
 def _files(value: object) -> tuple[tuple[str, str], ...]:
     files: list[tuple[str, str]] = []
-    for item in _list(value, "files of the answer"):
+    listed = _list(value, "files of the answer")
+    _check_count("files of the answer", len(listed))
+    for item in listed:
         entry = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         role, path = entry.get("role"), entry.get("path")
         if not isinstance(role, str) or not isinstance(path, str):
-            raise ProtocolError(f"files of the answer: {item!r} is not a role and a path")
-        files.append((role, path))
+            raise ProtocolError(f"files of the answer: {item!r:.80} is not a role and a path")
+        try:
+            files.append((role, check_path(path)))
+        except ValueError as error:
+            raise ProtocolError(f"files of the answer: {error}") from None
     return tuple(files)
+
+
+def _reason(value: object) -> str | bool:
+    """Why an operation has no result, safe to show."""
+    if isinstance(value, bool):
+        return value
+    return printable(value if isinstance(value, str) else json.dumps(value))
 
 
 def _result(index: int, op: Op, value: Any) -> Result:
     if not isinstance(value, dict):
-        raise ProtocolError(f"result {index} ({op['op']}) is no object")
+        raise ProtocolError(f"result {index} ({op['op']}) is not an object")
     result = cast("Result", value)
     for outcome in _OUTCOMES:
         if outcome in result:
-            return {outcome: result[outcome]}
+            return {outcome: _reason(result[outcome])}
     operation: Operation = OPERATIONS[op["op"]]
     kept: Result = {}
     for name, kind in operation.result.items():

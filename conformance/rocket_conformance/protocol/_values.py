@@ -22,12 +22,12 @@ def to_i64(text: object) -> int:
     """The integer that a decimal string stands for.
 
     Raises:
-        ValueError: when it is no string, not canonical (`+5`, `007`, `-0`), or beyond 64 bits.
+        ValueError: when it is not a string, not canonical (`+5`, `007`, `-0`), or beyond 64 bits.
     """
     if not isinstance(text, str):
-        raise ValueError(f"{text!r} is no string; 64-bit integers travel as decimal strings")  # noqa: TRY004 - one error for one wrong value
+        raise ValueError(f"{text!r:.80} is not a string; 64-bit integers travel as decimal strings")  # noqa: TRY004 - one error for one wrong value
     if not _DECIMAL.match(text) or text == "-0":
-        raise ValueError(f"{text!r} is no decimal integer")
+        raise ValueError(f"{text!r:.80} is not a decimal integer")
     value = int(text)
     if not _I64_MIN <= value <= _I64_MAX:
         raise ValueError(f"{text} does not fit 64 bits")

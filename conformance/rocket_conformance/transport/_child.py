@@ -140,7 +140,9 @@ class ChildTransport:
         ahead = _Ahead(jobs)
         waiting: dict[str, Job] = {}
         self._clock = time.monotonic()
-        self._interrupted = False
+        if self._interrupted:
+            self._drop(patience=0.0)
+            self._interrupted = False
         try:
             while self.gave_up is None:
                 yield from self._fill(ahead, waiting)

@@ -1,0 +1,244 @@
+"""Adapters that answer with malice: a verdict and a whole report in bounded time, nothing of it acts, no link is followed."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocket_conformance.protocol import ProtocolError, parse_answer, parse_hello
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.report import CaseLine, Report, read_report, write_renderings
+from rocket_conformance.runner import Options, run
+from rocket_conformance.schemas import problems
+from rocket_conformance.session import open_command, open_handler
+from rocket_golden import zstd
+
+AdapterMaker = Callable[[str], list[str]]
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\0\x9b31m\u202e<script>alert(1)</script>\ud800"
+CASE = "IDX-PUT-6/chain"
+FILE = "20260101000000000"
+
+
+class Adapter(ReferenceAdapter):
+    """The reference, that does something to its answers and to the directory."""
+
+    def __init__(
+        self, change: Callable[[dict[str, Any], Path], None], hello: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__()
+        self.change = change
+        self.hello = hello or {}
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        answer = super().handle(message)
+        if answer is not None and message["cmd"] == "hello":
+            return {**answer, **self.hello}
+        if answer is not None:
+            self.change(answer, Path(message["dir"]))
+        return answer
+
+
+def run_on(
+    change: Callable[[dict[str, Any], Path], None], folder: Path, *, hello: Mapping[str, Any] | None = None
+) -> tuple[Report, CaseLine]:
+    with open_handler(Adapter(change, hello)) as transport:
+        report = run(transport, Options(select=[CASE]), report=folder)
+    write_renderings(report, folder)
+    assert report.footer is not None
+    assert read_report(folder / "report.jsonl").footer is not None
+    for text in (folder / "report.jsonl").read_text("utf-8").splitlines():
+        assert problems("report_line", json.loads(text)) == []
+    return report, report.cases[0]
+
+
+def nothing(_answer: dict[str, Any], _directory: Path) -> None:
+    """Leaves the answer as it is."""
+
+
+# --- texts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outcome", ["errored", "skipped", "rejected", "unsupported"])
+def test_a_reason_that_acts_is_shown_and_does_nothing(outcome: str, tmp_path: Path) -> None:
+    def change(answer: dict[str, Any], _directory: Path) -> None:
+        answer["results"][1] = {outcome: HOSTILE}
+
+    _, line = run_on(change, tmp_path / "out")
+    assert line.verdict != "pass"
+    assert line.detail.isprintable()
+    assert all(ord(char) < 0xD800 for char in line.detail)
+    for name in ("report.html", "report.md", "junit.xml"):
+        text = (tmp_path / "out" / name).read_text("utf-8")
+        assert not {"\x1b", "\0", "\x9b", "\u202e"} & set(text)
+
+
+def test_an_error_of_15_mb_is_cut(tmp_path: Path) -> None:
+    def change(answer: dict[str, Any], _directory: Path) -> None:
+        answer["results"][1] = {"errored": "x" * (15 << 20)}
+
+    _, line = run_on(change, tmp_path / "out")
+    assert line.verdict == "errored"
+    assert "15,728,640 characters" in line.detail
+    assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 1 << 20
+
+
+def test_reasons_that_are_no_text() -> None:
+    ops = [{"op": "key.hash", "key": "a"}] * 3
+    results = [{"errored": {"code": 5}}, {"unsupported": True}, {"skipped": ["\x1b" * 3_000]}]
+    answer = parse_answer({"results": results}, ops)
+    assert answer.results[:2] == ({"errored": '{"code": 5}'}, {"unsupported": True})
+    assert len(answer.results[2]["skipped"]) < 3_000
+
+
+def test_a_name_of_10_mb_that_acts(tmp_path: Path) -> None:
+    hello = {"name": HOSTILE + "x" * 10_000_000, "version": HOSTILE, "features": [HOSTILE]}
+    report, line = run_on(nothing, tmp_path / "out", hello=hello)
+    assert line.verdict == "pass"
+    implementation = report.header["implementation"]
+    assert implementation["name"].startswith("\\x1b[2J\\x1b]0;owned\\x07\\x00\\x9b31m\\u202e<script>")
+    for text in (implementation["name"], implementation["version"], *implementation["features"]):
+        assert text.isprintable()
+        assert len(text) < 1_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ops": ["x"] * 300_000},
+        {"features": ["x"] * 300_000},
+        {"geometry": [[7, 12]] * 300_000},
+        {"protocol": "x" * 1_000_000},
+        {"max_in_flight": "\x1b" * 1_000_000},
+        {"geometry": "\x1b" * 1_000_000},
+    ],
+)
+def test_a_hello_of_300_000_items_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        parse_hello({"protocol": 1, "name": "x", "ops": ["key.hash"], **change})
+    assert len(str(caught.value)) < 500
+    assert str(caught.value).isprintable()
+
+
+def test_stderr_that_acts_and_never_ends(adapter: AdapterMaker, tmp_path: Path) -> None:
+    code = """
+    def handle(count, message):
+        for _ in range(2_000):
+            sys.stderr.write("\\x1b]0;owned\\x07\\u202e" * 5_000)
+        sys.stderr.flush()
+        os._exit(1)
+    """
+    with open_command(adapter(code)) as transport:
+        options = Options(select=["IDX-HASH-2/*"], examples=1, restarts=2, shrink_seconds=0)
+        report = run(transport, options, report=tmp_path / "out")
+    crashed = [line for line in report.cases if line.verdict == "crash"]
+    assert crashed
+    for line in crashed:
+        assert len(line.detail) < 20_000
+        assert line.detail.replace("\n", "").isprintable()
+        assert "\\x1b]0;owned\\x07\\u202e" in line.detail
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+def test_a_file_grown_to_1_tb_is_judged_by_its_length(tmp_path: Path) -> None:
+    def change(_answer: dict[str, Any], directory: Path) -> None:
+        with (directory / FILE).open("r+b") as file:
+            file.truncate(1 << 40)
+
+    _, line = run_on(change, tmp_path / "out")
+    assert line.verdict == "diverged"
+    assert (line.divergence[0]["field"], line.divergence[0]["actual"]) == ("size", 1 << 40)
+    assert len(line.divergence) == 1
+    document = json.loads((tmp_path / "out" / str(line.replay)).read_bytes())
+    assert document["actual"]["files"] == {FILE: {"size": 1 << 40}}
+    assert problems("case", document) == []
+
+
+def test_300_mib_that_are_not_zero_are_not_held(tmp_path: Path) -> None:
+    def change(answer: dict[str, Any], directory: Path) -> None:
+        for number in range(8):
+            (directory / f"x{number}").write_bytes(b"\xff" * (60 << 20))
+            answer["files"].append({"role": "index", "path": f"x{number}"})
+
+    _, line = run_on(change, tmp_path / "out")
+    assert line.verdict == "errored"
+    assert "256 MiB are not zero" in line.detail
+
+
+@pytest.mark.parametrize("linked", ["file", "folder", "directory"])
+def test_a_link_to_a_secret_is_not_followed(linked: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / FILE).write_bytes(b"root:x:0:0")
+
+    def change(answer: dict[str, Any], directory: Path) -> None:
+        if linked == "file":
+            (directory / FILE).unlink()
+            (directory / FILE).symlink_to(secret / FILE)
+        elif linked == "folder":
+            (directory / "link").symlink_to(secret)
+            answer["files"].append({"role": "index", "path": f"link/{FILE}"})
+        else:
+            directory.rename(directory.with_name("moved"))
+            directory.symlink_to(secret)
+
+    _, line = run_on(change, tmp_path / "out")
+    assert line.verdict == "errored"
+    assert "links are not followed" in line.detail
+    needles = (b"root:x:0:0", base64.b64encode(zstd.compress(b"root:x:0:0")))
+    for path in (tmp_path / "out").rglob("*"):
+        assert path.is_dir() or not any(needle in path.read_bytes() for needle in needles)
+    assert (secret / FILE).read_bytes() == b"root:x:0:0"
+
+
+def test_a_fifo_in_place_of_the_file_does_not_hang(tmp_path: Path) -> None:
+    import os
+
+    def change(_answer: dict[str, Any], directory: Path) -> None:
+        (directory / FILE).unlink()
+        os.mkfifo(directory / FILE)
+
+    _, line = run_on(change, tmp_path / "out")
+    assert line.verdict == "diverged"
+    assert line.divergence[0]["field"] == "size"
+
+
+@pytest.mark.parametrize(
+    ("files", "text"),
+    [
+        ([{"role": "index", "path": str(n)} for n in range(300_000)], "300,000 items"),
+        ([{"role": "index", "path": "../../etc/passwd"}], "inside the case's directory"),
+        ([{"role": "index", "path": "/etc/passwd"}], "inside the case's directory"),
+        ([{"role": "index", "path": "x" * 1_000_000}], "longer than 255 bytes"),
+        ([{"role": "index", "path": "\ud800"}], "must not hold"),
+        ([{"role": "index", "path": HOSTILE}], "must not hold"),
+        ([{"role": 7, "path": "x" * 10_000_000}], "not a role and a path"),
+    ],
+)
+def test_files_that_no_answer_may_list(files: list[Any], text: str, tmp_path: Path) -> None:
+    def change(answer: dict[str, Any], _directory: Path) -> None:
+        answer["files"] = files
+
+    _, line = run_on(change, tmp_path / "out")
+    assert line.verdict == "errored"
+    assert text in line.detail
+    assert line.detail.isprintable()
+    assert len(line.detail) < 1_000
+
+
+def test_a_queue_folder_of_20_000_files_is_refused(tmp_path: Path) -> None:
+    def change(_answer: dict[str, Any], directory: Path) -> None:
+        folder = next((directory / "consumequeue").glob("*/*"), None)
+        for number in range(20_000 if folder else 0):
+            (folder or directory).joinpath(f"{number:020}").touch()
+
+    with open_handler(Adapter(change)) as transport:
+        report = run(transport, Options(select=["CQ-PUT-1/*"], examples=1), report=tmp_path / "out")
+    errored = [line for line in report.cases if line.verdict == "errored"]
+    assert errored
+    assert all("more than 1,000 files" in line.detail for line in errored)
