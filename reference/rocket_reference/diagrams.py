@@ -50,7 +50,7 @@ def _dispatch_lines() -> Iterator[str]:
             parts = [
                 *(["dispatch"] if turn.dispatches else []),
                 turn.move.value,
-                *(["reads on behind the fields"] if turn.then is Reading.BEHIND_THE_FIELDS else []),
+                *(["continues after the fields"] if turn.then is Reading.BEHIND_THE_FIELDS else []),
             ]
             yield f"read --> {names[turn.then]} : {role}{what.value} - {', '.join(parts)} ({turn.clause})"
     yield "read --> stopped : exception in a dispatcher - position stays (LOG-DSP-14)"

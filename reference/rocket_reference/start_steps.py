@@ -100,6 +100,6 @@ START: Final[Mapping[Step, Mapping[Outcome, Turn]]] = {
 
 STOPS: Final[Mapping[Step, str]] = {
     Step.REFUSED: "the broker does not start, or an exception in a load",
-    Step.RUNNING: "shutdown, file abort removed unless behind (STORE-2)",
+    Step.RUNNING: "shutdown, file abort removed if dispatch is complete (STORE-2)",
 }
 """Where the walk ends, and what the diagram says of it."""

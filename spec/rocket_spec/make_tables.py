@@ -1,6 +1,8 @@
-"""Writes the layout tables and byte diagrams into SPEC.md: `python -m rocket_spec.make_tables`.
+"""Writes what SPEC.md derives from data and from itself: `python -m rocket_spec.make_tables`.
 
-They stand between `<!-- layout: NAME -->` and `<!-- end layout -->`, and come from `rocket_spec.layout`.
+Layout tables and byte diagrams are between `<!-- layout: NAME -->` and `<!-- end layout -->`, and come from
+`rocket_spec.layout`. The contents and the clause index are between markers of their own, and come from the document's headings
+and clauses.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final
 
+from rocket_spec.clauses import parse
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import LAYOUTS
@@ -18,9 +21,13 @@ if TYPE_CHECKING:
 
     from rocket_spec.layout import Field, Layout
 
-__all__ = ["diagram", "main", "refreshed", "rewrite", "table"]
+__all__ = ["clause_index", "contents", "diagram", "main", "refreshed", "rewrite", "table"]
 
 _BLOCK: Final = re.compile(r"<!-- layout: (?P<name>[^>]+) -->\n.*?<!-- end layout -->", re.DOTALL)
+_CONTENTS: Final = re.compile(r"<!-- contents -->\n.*?<!-- end contents -->", re.DOTALL)
+_INDEX: Final = re.compile(r"<!-- clause index -->\n.*?<!-- end clause index -->", re.DOTALL)
+_HEADING: Final = re.compile(r"^(?P<level>##|###) (?P<title>.+)$", re.MULTILINE)
+_CODE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _COLUMNS_PER_BYTE: Final = 4
 _LONGEST_ROW: Final = 20
 
@@ -82,11 +89,37 @@ def _block(match: re.Match[str]) -> str:
     return f"<!-- layout: {name} -->\n{body}\n<!-- end layout -->"
 
 
+def _anchor(title: str) -> str:
+    """What a heading is linked by: lower case, hyphens for spaces, no punctuation."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def contents(text: str) -> str:
+    """The headings that are not clauses, as a nested list of links."""
+    known = parse(text)
+    lines = [
+        f"{'  ' * (len(match['level']) - 2)}- [{match['title']}](#{_anchor(match['title'])})"
+        for match in _HEADING.finditer(_CODE.sub("", text))
+        if match["title"] not in known
+    ]
+    return "\n".join(lines)
+
+
+def clause_index(text: str) -> str:
+    """Every clause with its level and its first sentence, as a table."""
+    rows = ["| clause | level | says |", "|---|---|---|"]
+    rows += [
+        f"| [{clause.id}](#{_anchor(clause.id)}) | {clause.level} | {clause.summary.replace('|', chr(92) + '|')} |"
+        for clause in parse(text).values()
+    ]
+    return "\n".join(rows)
+
+
 def refreshed(text: str) -> str:
-    """The document with every layout block made anew.
+    """The document with every layout block, the contents and the clause index generated again.
 
     Raises:
-        MalformedError: when a block names no layout, or a layout has no block.
+        MalformedError: when a block names no layout, a layout has no block, or the contents or the index have none.
     """
     named = [match["name"] for match in _BLOCK.finditer(text)]
     missing = [name for name in LAYOUTS if name not in named]
@@ -94,7 +127,13 @@ def refreshed(text: str) -> str:
         raise MalformedError(
             file="spec/SPEC.md", found=f"no block for {missing[0]}", expected="one for each layout"
         )
-    return _BLOCK.sub(_block, text)
+    text = _BLOCK.sub(_block, text)
+    for form, name, made in ((_CONTENTS, "contents", contents), (_INDEX, "clause index", clause_index)):
+        if len(form.findall(text)) != 1:
+            raise MalformedError(file="spec/SPEC.md", found=f"no block for the {name}", expected="one")
+        block = f"<!-- {name} -->\n{made(text)}\n<!-- end {name} -->"
+        text = form.sub(block.replace("\\", r"\\"), text)
+    return text
 
 
 def rewrite(fresh: Callable[[str], str]) -> None:
@@ -112,7 +151,7 @@ def rewrite(fresh: Callable[[str], str]) -> None:
 
 
 def main() -> None:
-    """Writes the tables and byte diagrams."""
+    """Writes the tables, byte diagrams, contents and clause index."""
     rewrite(refreshed)
 
 

@@ -330,6 +330,16 @@ def _entry() -> Iterator[Vector]:
         put(key_of(0x01020304), 0x3132333435363738, NOW + 0x21222325 * 1000),
     )
     yield clause(
+        "small-file",
+        "a byte of a rolled file that is not as SPEC.md shows it",
+        open_file(3, 5, phy_offset=500, timestamp=NOW),
+        put("AaTopic#Aa", 600, NOW + 5999),
+        put("AaTopic#BB", 700, NOW + 6999),
+        put("T#d", 800, NOW + 9000),
+        flush(),
+        also=("IDX-PUT-8",),
+    )
+    yield clause(
         "entry-0-unused",
         "entries counted from 0",
         open_file(1, 3),
