@@ -1,4 +1,4 @@
-"""The command `rocketspec` and `python -m rocketspec`: one module per verb, errors to one line and a code."""
+"""The command `rocketspec` and `python -m rocketspec`: one module per verb; an error is one line and an exit code."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ import typer
 from rocket_spec.errors import FormatError, UsageError
 
 from rocketspec._extras import missing_extra
-from rocketspec._notes import note
+from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
 from rocketspec._quick import QuickGroup
+from rocketspec._terminal import note, replace_unencodable
 from rocketspec.verbs import is_verb, register_all, register_one
 
 __all__ = ["main"]
 
-USAGE = 2
-UNREADABLE = 3
-INTERRUPTED = 130
-
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from rocketspec._version import version_lines
 
-        typer.echo(f"rocketspec {version('rocketspec')}")
+        typer.echo("\n".join(version_lines()))
         raise typer.Exit
 
 
 def _root(
     version_asked: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the version, and those of Python and the libraries.",
+        ),
     ] = False,
 ) -> None:
-    """The options before the verb."""
+    """Declares the options before the verb."""
 
 
 def _app(arguments: list[str]) -> typer.Typer:
@@ -43,7 +46,6 @@ def _app(arguments: list[str]) -> typer.Typer:
         name="rocketspec",
         help="Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.",
         no_args_is_help=True,
-        add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -67,7 +69,11 @@ def _os_error(error: OSError) -> str:
 
 
 def main() -> None:
-    """Runs the command; bad input ends in one line on stderr and exit 2 or 3, a closed pipe in silence."""
+    """Runs the command.
+
+    Bad input prints one line on stderr and exits with 2 or 3; a closed pipe ends it silently.
+    """
+    replace_unencodable()
     try:
         _app(sys.argv[1:])()
     except UsageError as error:

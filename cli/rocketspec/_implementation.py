@@ -45,15 +45,15 @@ def open_implementation(
     check_schema: bool = False,
     jobs: int = 1,
 ) -> Iterator[Transport]:
-    """The adapter that the options ask for: a command, the real jar, or the bundled engine.
+    """The adapter that the options name: a command, the real jar, or the bundled engine.
 
-    `jobs` are processes; the bundled engine is in this one, whatever their number.
+    `jobs` is the number of processes; the bundled engine always runs in this one.
 
     Raises:
         UsageError: when both a command and a version are given.
     """
     if command and rocketmq:
-        raise UsageError("give a COMMAND or --rocketmq, not both")
+        raise UsageError("COMMAND and --rocketmq are mutually exclusive")
     if command:
         with open_command(command, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
             yield opened

@@ -211,22 +211,22 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (["store", "--kind", "idx"], 2, "unknown kind 'idx'; say --kind index|queue|ext|log|checkpoint"),
         (["store", "--table", "entries"], 2, None),
         (["store/index", "--table", "commit_log"], 2, "store/index: no log files for table commit_log"),
-        (["store", "--format", "xml"], 2, "unknown format 'xml'; there are jsonl, csv, parquet, arrow"),
+        (["store", "--format", "xml"], 2, "unknown format 'xml'; expected jsonl, csv, parquet or arrow"),
         (["store", "--format", "csv"], 2, None),
         (
             ["store", "--format", "parquet"],
             2,
-            "parquet does not go to standard output; name a directory with -o",
+            "parquet cannot be written to standard output; use -o DIR",
         ),
-        (["store", "-o", "text"], 2, "text: a file; -o names a directory"),
+        (["store", "-o", "text"], 2, "text: is a file; -o expects a directory"),
         (["store", "-o", "store/out"], 2, None),
         (["store", "--geometry", "7"], 2, None),
         (
             ["store", "--offsets", "5"],
             2,
-            "--offsets '5': give two numbers FROM,TO in bytes, such as 0,1048576",
+            "--offsets '5': expected two numbers FROM,TO in bytes, such as 0,1048576",
         ),
-        (["store", "--key", "k1"], 2, "--key 'k1': give topic and key as TOPIC#KEY"),
+        (["store", "--key", "k1"], 2, "--key 'k1': expected topic and key as TOPIC#KEY"),
         (["store", "--begin", "yesterday"], 2, None),
         (
             ["store", "--topic", "T"],
@@ -294,7 +294,7 @@ def test_undecidable_geometry_names_candidates(run: Run, tmp_path: Path) -> None
     [
         ("--limit", "-1", "-1 is less than 0"),
         ("--threads", "0", "0 is less than 1"),
-        ("--skip", "few", "'few' is no whole number"),
+        ("--skip", "few", "'few' is not a whole number"),
     ],
 )
 def test_numbers_out_of_range_are_usage_errors(
@@ -366,7 +366,7 @@ def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) 
     records = b"".join(record(96 * number) for number in range(20_000))
     log = put(tmp_path, f"commitlog/{FIRST}", records + gap)
     ours, theirs = pty.openpty()
-    script = "import rocketspec.verbs.decode as verb\nverb._PATIENCE = 0.0\nfrom rocketspec.__main__ import main\nmain()"
+    script = "import rocketspec._terminal as terminal\nterminal.PATIENCE = 0.0\nfrom rocketspec.__main__ import main\nmain()"
     command_line = [sys.executable, "-c", script, "decode", str(log), "-o", str(tmp_path / "out")]
     with subprocess.Popen(command_line, stdout=subprocess.DEVNULL, stderr=theirs) as process:
         os.close(theirs)

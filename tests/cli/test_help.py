@@ -1,7 +1,10 @@
-"""The paragraphs of `--help` flow into whatever width the terminal has."""
+"""`--help` of every verb: wrapped at the terminal's width, with an example; and completion in a shell."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -10,16 +13,28 @@ from rocketspec import __main__ as command
 from verb_run import Outcome
 
 VERBS = (
-    "audit",
+    "conform",
+    "replay",
+    "conform-diff",
+    "adapter new",
+    "adapter check",
     "decode",
     "inspect",
     "query",
+    "audit",
     "rebuild",
     "diff",
     "digest",
-    "conform-diff",
-    "spark audit",
+    "spec list",
+    "spec show",
+    "spec coverage",
+    "mutants",
+    "golden list",
+    "golden verify",
     "golden unpack",
+    "spark decode",
+    "spark audit",
+    "spark rebuild",
 )
 
 
@@ -45,7 +60,47 @@ def test_no_line_ends_before_it_must(shown: Callable[[str, int], Outcome], verb:
     text = shown(verb, width).out.partition("╭")[0]
     for line, following in pairwise(line.rstrip() for line in text.splitlines()):
         if (
-            line and following and not following.startswith("   ") and not line.endswith(":")
+            line
+            and following
+            and not following.startswith("   ")
+            and not line.startswith("   ")
+            and not line.endswith(":")
         ):  # a list has lines of its own
             word = following.split()[0]
             assert len(line) + 1 + len(word) > width - 1, (line, following)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_line_is_wider_than_the_terminal(
+    shown: Callable[[str, int], Outcome], verb: str, width: int
+) -> None:
+    text = shown(verb, width).out
+    assert "rocketspec " + verb in text
+    assert "Example" in text
+    assert all(len(line) <= width for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("rocketspec dec", ["decode"]),
+        ("rocketspec con", ["conform", "conform-diff"]),
+        ("rocketspec golden un", ["unpack"]),
+        ("rocketspec decode --only", []),
+        ("rocketspec rebuild --only", ["--only-missing"]),
+        ("rocketspec decode --table c", ["consume_queue", "consume_queue_ext", "commit_log", "checkpoint"]),
+        ("rocketspec decode --format p", ["parquet"]),
+    ],
+)
+def test_a_shell_completes_verbs_options_and_values(words: str, offered: list[str]) -> None:
+    asked = {
+        "_ROCKETSPEC_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
+    code = "import sys; sys.argv[0] = 'rocketspec'; from rocketspec.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **asked}
+    )
+    assert done.stdout.split() == offered, done.stderr

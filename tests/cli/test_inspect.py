@@ -138,7 +138,7 @@ def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
         (2, (index, "--at", "2084"), "no byte 2,084 in a file of 2,084 bytes"),
         (2, (index, "--at", "x"), "--at x"),
         (2, (index, "--plot", tmp_path / "plot.txt"), ".svg"),
-        (2, (index, "--plot", store / "plot.svg"), "only read"),
+        (2, (index, "--plot", store / "plot.svg"), "never written to"),
         (2, (store / "checkpoint", "--plot", tmp_path / "plot.svg"), "not an index file"),
         (3, (index, "--plot", tmp_path / "none" / "plot.svg"), "no such file"),
     ]

@@ -96,7 +96,7 @@ def test_json(run: Run, store: Path) -> None:
 def test_nothing_found(run: Run, store: Path) -> None:
     code, out, err = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200")
     assert (code, err) == (1, "")
-    assert out == "nothing found: no hit (--explain tells why)\n"
+    assert out == "nothing found: no hit (--explain shows why)\n"
     code, out, _ = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200", "--json")
     assert code == 1
     assert json.loads(out)["offsets"] == []
@@ -171,7 +171,7 @@ def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
         (2, (store / "commitlog" / f"{0:020}",), "a file"),
         (2, (store, "--geometry", "1"), "SLOTS,ENTRIES"),
         (2, (store, "--geometry", "5,5"), "5,5"),
-        (2, (store, "--begin", "2026-01-01"), "without a zone"),
+        (2, (store, "--begin", "2026-01-01"), "the time zone is missing"),
         (2, (store, "--max", "-1"), "--max -1"),
         (3, (text.parents[1],), str(text)),
     ]
@@ -214,7 +214,7 @@ def test_a_brokers_limit_is_told_and_all_goes_beyond_it(run: Run, many: Path) ->
         code, out, _ = run(many, *MANY, *limit, "--json")
         answer = json.loads(out)
         assert (code, len(answer["messages"]), answer["truncated"]) == (0, found, found < 70)
-    assert "--all shows every one" in run(many, *MANY).out
+    assert "--all shows all" in run(many, *MANY).out
     assert "there are more" not in run(many, *MANY, "--all").out
     assert "70 messages" in run(many, *MANY, "--scan").out
     assert len(json.loads(run(many, *MANY, "--all", "--begin", T + 69, "--json").out)["messages"]) == 1
@@ -227,7 +227,7 @@ def test_a_unique_key_of_any_topic(run: Run, many: Path) -> None:
     assert (
         f"unique key {UNIQUE}, made by 192.0.2.2, process 21695, number 1, at 2023-11-14T22:18:09.086Z" in out
     )
-    assert "offset id 0A000002000008AE0000000000000000, topic T" in out  # 10.0.0.2:2222
+    assert "offset ID 0A000002000008AE0000000000000000, topic T" in out  # 10.0.0.2:2222
     answer = json.loads(run(many, "--unique-key", UNIQUE, "--geometry", "16,200", "--json").out)
     assert (answer["unique_key"]["client_ip"], answer["unique_key"]["pid"]) == ("192.0.2.2", 21695)
     (message,) = answer["messages"]
@@ -236,7 +236,7 @@ def test_a_unique_key_of_any_topic(run: Run, many: Path) -> None:
     assert run(many, "--unique-key", UNIQUE, "--topic", "T", "--geometry", "16,200").code == 0
     assert run(many, "--unique-key", UNIQUE, "--scan").code == 0
     code, out, _ = run(many, "--unique-key", "mine")
-    assert (code, out) == (1, "nothing found: no message has that id (--scan reads the whole log)\n")
+    assert (code, out) == (1, "nothing found: no message has that ID (--scan reads the whole log)\n")
 
 
 def test_an_offset_id(run: Run, many: Path) -> None:
@@ -247,7 +247,7 @@ def test_an_offset_id(run: Run, many: Path) -> None:
     assert answer["offset_id"] == {"store_host": "10.0.0.2:2222", "phy_offset": second["phy_offset"]}
     code, out, _ = run(many, "--offset-id", "0A000002000008AE0000000000000001")
     assert code == 1
-    assert out == "nothing found: no record lies at physical offset 1 (the id is of broker 10.0.0.2:2222)\n"
+    assert out == "nothing found: no record at physical offset 1 (the ID is of broker 10.0.0.2:2222)\n"
 
 
 def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: Path) -> None:
@@ -257,21 +257,21 @@ def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: P
     assert "70 messages" in out
     assert err == (
         "rocketspec: index/20260101000000001: cut short: found 100 bytes, expected 4,104; "
-        "it answers as far as it goes\n"
+        "the part before it is searched\n"
     )
 
 
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ((), "say one of --key"),
-        (("--key", "k"), "--key goes with --topic"),
+        ((), "expected one of --key"),
+        (("--key", "k"), "--key requires --topic"),
         (("--topic", "T"), "found none"),
         (("--topic", "T", "--key", "k", "--unique-key", "u"), "found --key and --unique-key"),
-        (("--unique-key", "u", "--explain"), "--explain walks the index"),
+        (("--unique-key", "u", "--explain"), "--explain requires --topic"),
         (("--offset-id", "u"), "no offset id"),
-        (("--offset-id", "0A000002000008AE0000000000000001", "--begin", "0"), "--begin does not go"),
-        ((*MANY, "--all", "--max", "3"), "--max is a broker's limit"),
+        (("--offset-id", "0A000002000008AE0000000000000001", "--begin", "0"), "--begin cannot be combined"),
+        ((*MANY, "--all", "--max", "3"), "--max is the limit of a broker"),
         ((*MANY, "--all", "--scan"), "--all and --scan"),
     ],
 )
@@ -286,9 +286,9 @@ def test_options_that_do_not_go_together(
 def test_an_offset_id_of_another_broker_is_told(run: Run, many: Path) -> None:
     code, out, _ = run(many, "--offset-id", "7F000001000008AE0000000000000000")
     assert code == 0
-    assert "stored by 10.0.0.2:2222: the id names 127.0.0.1:2222" in out
+    assert "stored by 10.0.0.2:2222, but the ID names 127.0.0.1:2222" in out
 
 
 def test_hosts_of_both_families_are_shown_whole(run: Run, many: Path) -> None:
     _, out, _ = run(many, "--offset-id", "FE800000000000000000000000000001000008AE0000000000000001")
-    assert out.endswith("(the id is of broker [fe80::1]:2222)\n")
+    assert out.endswith("(the ID is of broker [fe80::1]:2222)\n")

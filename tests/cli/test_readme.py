@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import subprocess
 import sys
@@ -72,4 +73,6 @@ def test_the_facade_decodes_queries_and_conforms(tmp_path: Path) -> None:
 
 def test_the_version_is_that_of_the_distribution(tmp_path: Path) -> None:
     done = rocketspec_command("--version", cwd=tmp_path)
-    assert re.fullmatch(r"rocketspec \d+\.\d+\.\d+\n", done.stdout), done.stdout + done.stderr
+    assert re.match(r"rocketspec \d+\.\d+\.\d+ \(RocketMQ 4\.9\.3, ", done.stdout), done.stdout + done.stderr
+    assert f"CPython {platform.python_version()}" in done.stdout
+    assert all(library in done.stdout for library in ("typer ", "numpy ", "java: "))

@@ -121,7 +121,7 @@ def test_the_verb_ends_with_a_verdict(adapter_verb: Run, adapter: AdapterMaker) 
     run = adapter_verb("check", "--", *command)
     assert run.code == 0
     assert run.out.splitlines()[0] == "ok   hello"
-    assert run.out.splitlines()[-1].startswith("ready: 1 smoke cases pass; now rocketspec conform -- ")
+    assert run.out.splitlines()[-1].startswith("ready: 1 smoke cases pass; next: rocketspec conform -- ")
 
 
 def test_a_wrong_value_is_the_implementations(adapter_verb: Run, adapter: AdapterMaker) -> None:
@@ -129,7 +129,7 @@ def test_a_wrong_value_is_the_implementations(adapter_verb: Run, adapter: Adapte
     run = adapter_verb("check", "--", *adapter(code))
     assert run.code == 1
     assert "IDX-HASH-1: operation 0, hash: wrong value, expected " in run.out
-    assert "the protocol is kept, and 1 of 1 smoke cases fail" in run.out.splitlines()[-1]
+    assert "the protocol is followed, but 1 of 1 smoke cases fail" in run.out.splitlines()[-1]
 
 
 def test_what_was_sent_and_what_came_is_shown(adapter_verb: Run, adapter: AdapterMaker) -> None:
@@ -173,7 +173,7 @@ def test_a_starter_is_copied_whole(adapter_verb: Run, tmp_path: Path, language: 
     names = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
     copied = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
     assert copied == {name for name in names if "__pycache__" not in name}
-    assert "says YOURS" in run.out.splitlines()[0]
+    assert "marked YOURS" in run.out.splitlines()[0]
     assert run.out.splitlines()[-1].startswith("  rocketspec conform -- ")
     again = adapter_verb("new", language, "-o", target)
     assert again.code == 2
@@ -193,4 +193,4 @@ def test_the_python_starter_is_ready_as_it_is_copied(
 def test_another_language_is_one_line_and_exit_2(adapter_verb: Run) -> None:
     run = adapter_verb("new", "cobol")
     assert run.code == 2
-    assert run.err == "rocketspec: no starter in 'cobol'; there are go, java, python, rust\n"
+    assert run.err == "rocketspec: unknown language 'cobol'; expected go, java, python, rust\n"

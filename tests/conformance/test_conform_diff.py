@@ -113,7 +113,7 @@ def test_the_verb_tells_what_broke_and_why(conform_diff: Run, tmp_path: Path) ->
         "fixed    IDX-PUT-1/b: crash -> pass",
         "changed  IDX-PUT-1/d: diverged -> crash",
         "         it exited with code 9",
-        "added    IDX-PUT-1/e: not there -> crash",
+        "added    IDX-PUT-1/e: absent -> crash",
         "         it exited with code 9",
         "1 broken, 1 fixed, 1 changed, 2 added (1 of them fail), 1 removed",
     ]

@@ -74,7 +74,7 @@ def test_list_names_all(mutants: Run) -> None:
     ("arguments", "message"),
     [
         (("--select", "nope"), "no mutant matches nope; `rocketspec mutants --list` names them"),
-        (("--alone", "cases"), "--alone is own or properties, not 'cases'"),
+        (("--alone", "cases"), "--alone 'cases': expected own or properties"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_2(mutants: Run, arguments: tuple[str, ...], message: str) -> None:

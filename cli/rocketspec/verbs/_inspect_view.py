@@ -1,4 +1,4 @@
-"""How `inspect` shows a file, or a byte of it: JSON, or lines that 80 columns can hold."""
+"""How `inspect` shows a file or a byte of it: as JSON, or as lines that fit 80 columns."""
 
 from __future__ import annotations
 
@@ -97,23 +97,23 @@ def _index_lines(file: StoreFile, guess: GeometryGuess, filled: Occupancy) -> It
                 f"of {filled.capacity:,}{_percent(filled.entries, filled.capacity)}",
             ),
             ("used slots", f"{filled.used_slots:,}", f"of {slots:,}{_percent(filled.used_slots, slots)}"),
-            ("load", f"{filled.entries / slots:.3g}", "entries a slot"),
+            ("load", f"{filled.entries / slots:.3g}", "entries per slot"),
             ("longest chain", f"{max((length for length, _ in filled.chains), default=0):,}", "entries"),
         )
     )
     if filled.begin_timestamp is not None and filled.end_timestamp is not None:
         yield ""
-        yield "entries lie between"
+        yield "range of the entries"
         first, last = iso(filled.begin_timestamp), iso(filled.end_timestamp)
-        yield f"  {first} and {last}, as the index places them"
-        yield f"  physical offsets {filled.begin_phy_offset:,} and {filled.end_phy_offset:,}"
+        yield f"  {first} to {last}, store times in the index"
+        yield f"  physical offsets {filled.begin_phy_offset:,} to {filled.end_phy_offset:,}"
     if filled.chains:
         yield ""
         yield "chains by length"
         yield from _histogram(filled)
     if filled.oddities:
         yield ""
-        yield "worth knowing"
+        yield "oddities"
         yield from (f"  {oddity.text} ({oddity.clause})" for oddity in filled.oddities)
 
 
@@ -134,7 +134,7 @@ def _header_rows(filled: Occupancy) -> Iterator[tuple[str, str, str]]:
 
 
 def _histogram(filled: Occupancy) -> Iterator[str]:
-    """A bar for each of the short lengths, and one for each doubling behind them."""
+    """A bar for each short length, then one for each doubling."""
     groups: dict[tuple[int, int], int] = {}
     for length, number in filled.chains:
         group = (length, length)
@@ -166,7 +166,7 @@ def _fact_rows(facts: Facts) -> Iterator[tuple[str, str, str]]:
             for topic, number in list(value.items())[:_TOPICS]:
                 yield "topic", f"{number:,}", topic
             if len(value) > _TOPICS:
-                yield "topics", f"{len(value):,}", "in all"
+                yield "topics", f"{len(value):,}", "in total"
         elif name == "gaps":
             for gap in value:
                 yield "gap", f"{gap['begin']:,}", f"to {gap['end']:,}: found {gap['found']}"

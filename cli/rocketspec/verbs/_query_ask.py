@@ -1,4 +1,4 @@
-"""What a user of `query` asks for, and which search answers it."""
+"""The options of `query`, and the search that they select."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _LIMIT: Final = 32  # messages that a broker's client asks for
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options; exactly one of `key`, `unique_key` and `offset_id` is there.
+    """The options; exactly one of `key`, `unique_key` and `offset_id` is set.
 
     Attributes:
         topic: the topic, or None for any.
-        key: a key, or a unique key that is taken as one.
-        unique_key: a client's id.
-        offset_id: a broker's id.
+        key: a key, or a unique key used as one.
+        unique_key: an ID made by a client.
+        offset_id: an ID made by a broker.
         begin: first ms, or None.
         end: last ms, or None.
-        max_num: messages at most, or None.
-        exact: without other keys of the same hash.
-        every: without any limit.
-        scan: without the index.
+        max_num: greatest number of messages, or None.
+        exact: drop messages that only share the hash of the key.
+        every: no limit.
+        scan: read the log instead of the index.
     """
 
     topic: str | None
@@ -48,30 +48,30 @@ class Asked:
     scan: bool
 
     def check(self, *, explain: bool) -> None:
-        """Raises UsageError where the options do not go together."""
+        """Raises UsageError for options that cannot be combined."""
         ids = {"--key": self.key, "--unique-key": self.unique_key, "--offset-id": self.offset_id}
         given = [name for name, value in ids.items() if value is not None]
         if len(given) != 1:
-            told = " and ".join(given) if given else "none"
-            raise UsageError(f"say one of --key, --unique-key and --offset-id; found {told}")
+            found = " and ".join(given) if given else "none"
+            raise UsageError(f"expected one of --key, --unique-key and --offset-id; found {found}")
         if self.key is not None and self.topic is None:
-            raise UsageError("--key goes with --topic: the index knows keys together with their topic")
+            raise UsageError("--key requires --topic: the index stores topic and key together")
         if explain and (self.topic is None or self.offset_id is not None):
-            raise UsageError("--explain walks the index: it takes --topic, and --key or --unique-key")
+            raise UsageError("--explain requires --topic, and --key or --unique-key: it follows the index")
         if self.every and self.scan:
-            raise UsageError("--all and --scan: say one of them")
+            raise UsageError("--all and --scan are mutually exclusive")
         if self.max_num is not None and self.max_num < 0:
-            raise UsageError(f"--max {self.max_num}: a negative number of messages")
+            raise UsageError(f"--max {self.max_num}: expected 0 or more")
         if self.max_num is not None and (self.every or self.scan or self.key is None):
-            raise UsageError("--max is a broker's limit, and goes with a plain --key")
+            raise UsageError("--max is the limit of a broker: it requires --key without --all or --scan")
         if self.offset_id is not None:
             for name, value in {"--begin": self.begin, "--end": self.end}.items():
                 if value is not None:
-                    raise UsageError(f"{name} does not go with --offset-id, which names one message")
+                    raise UsageError(f"{name} cannot be combined with --offset-id, which names one message")
 
 
 def answer(store: OpenStore, asked: Asked) -> Answer:
-    """The messages; errors as those of the searches."""
+    """The messages; raises what the searches raise."""
     window = (-(1 << 63) if asked.begin is None else asked.begin, _last(asked, (1 << 63) - 1))
     if asked.offset_id is not None:
         return store.answer_of(find_by_offset_id(store, parse_offset_id(asked.offset_id)))
@@ -91,7 +91,10 @@ def answer(store: OpenStore, asked: Asked) -> Answer:
 
 
 def explained(store: OpenStore, asked: Asked) -> tuple[Answer, Explanation]:
-    """The messages, and a broker's walk to the key, whatever else was asked for; a chain on which a broker would never answer gives no messages, and is explained."""
+    """The messages, and the path of a broker to the key.
+
+    A chain on which a broker would never answer gives no messages, and is explained.
+    """
     try:
         found = answer(store, asked)
     except InvalidError:

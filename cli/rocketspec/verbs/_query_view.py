@@ -1,4 +1,4 @@
-"""How `query` shows an answer, and the walk to it: JSON, or tables that 80 columns can hold."""
+"""How `query` shows an answer and the path to it: as JSON, or as tables that fit 80 columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WITH_IDS: Final = 3  # messages at most whose ids are shown too
 
 
 def as_json(answer: Answer, explanation: Explanation | None, asked: Asked) -> dict[str, Any]:
-    """The answer as one JSON object; binary is base64. Each message has its ids, and an id that was asked is told."""
+    """The answer as one JSON object, with the IDs of each message; binary is base64."""
     shown: dict[str, Any] = {
         "offsets": answer.offsets,
         "messages": [_plain(row) for row in answer.messages],
@@ -58,7 +58,7 @@ def _plain(row: Row) -> Row:
 
 
 def _client(unique_key: str | None, born_timestamp: int | None) -> dict[str, Any] | None:
-    """What a unique key tells of who made it, and when; None where no client of 4.9.3 did."""
+    """The origin and time that a unique key records; None for a key not made by a client of 4.9.3."""
     try:
         parts = parse_unique_key(unique_key or "")
     except UsageError:
@@ -69,7 +69,7 @@ def _client(unique_key: str | None, born_timestamp: int | None) -> dict[str, Any
 
 
 def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
-    """Prints the messages, and where asked for the walk."""
+    """Prints the messages and, if there is one, the explanation."""
     console = Console(highlight=False, soft_wrap=False)
     if answer.messages:
         console.print(_messages(answer, console.width, asked))
@@ -86,14 +86,14 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
 def _nothing(answer: Answer, asked: Asked) -> str:
     if asked.offset_id is not None:
         parts = parse_offset_id(asked.offset_id)
-        return f"nothing found: no record lies at physical offset {parts.phy_offset:,} (the id is of broker {parts.store_host})"
+        return f"nothing found: no record at physical offset {parts.phy_offset:,} (the ID is of broker {parts.store_host})"
     if asked.unique_key is not None:
         told = _made(_client(asked.unique_key, None))
-        return f"nothing found: no message has that id{f'; it was {told}' if told else ''} (--scan reads the whole log)"
+        return f"nothing found: no message has that ID{f'; it was {told}' if told else ''} (--scan reads the whole log)"
     if asked.scan:
         return "nothing found: no record in the log has that key"
     what = f"{len(answer.offsets):,} hits without a record" if answer.offsets else "no hit"
-    return f"nothing found: {what} (--explain tells why)"
+    return f"nothing found: {what} (--explain shows why)"
 
 
 def _made(client: dict[str, Any] | None) -> str:
@@ -103,12 +103,12 @@ def _made(client: dict[str, Any] | None) -> str:
 
 
 def _id_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """The ids of messages."""
+    """The IDs of messages."""
     for row in rows:
         if row["topic"] is None:
             continue
         offset_id = make_offset_id(row["store_host"], row["phy_offset"])
-        yield f"{row['phy_offset']}: offset id {offset_id}, topic {_text(row['topic'])}"
+        yield f"{row['phy_offset']}: offset ID {offset_id}, topic {_text(row['topic'])}"
         if row["uniq_key"] is not None:
             told = _made(_client(row["uniq_key"], row["born_timestamp"]))
             yield f"  unique key {_text(row['uniq_key'])}{f', {told}' if told else ''}"
@@ -119,7 +119,7 @@ def _is_asked(row: Row, asked: Asked) -> bool:
 
 
 def _messages(answer: Answer, width: int, asked: Asked) -> Table:
-    """The rows in `width` columns: numbers and times whole, texts cut to what is left."""
+    """The rows in `width` columns: numbers and times whole, texts cut to the remaining width."""
     rows = [_cells(row, mark="" if _is_asked(row, asked) else "*") for row in answer.messages]
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     left = width
@@ -140,7 +140,7 @@ def _messages(answer: Answer, width: int, asked: Asked) -> Table:
 
 def _cells(row: Row, *, mark: str) -> tuple[str, ...]:
     if row["topic"] is None:
-        return (f"{mark}{row['phy_offset']}", "", "", "no whole record", "", "", f"{row['size']:,} bytes")
+        return (f"{mark}{row['phy_offset']}", "", "", "incomplete record", "", "", f"{row['size']:,} bytes")
     return (
         f"{mark}{row['phy_offset']}",
         str(row["queue_id"]),
@@ -172,11 +172,9 @@ def _summary(answer: Answer, asked: Asked) -> str:
     if asked.offset_id is not None:
         named, stored = parse_offset_id(asked.offset_id).store_host, answer.messages[0]["store_host"]
         if named != stored:
-            parts.append(f"stored by {stored}: the id names {named}, and may be of another message there")
+            parts.append(f"stored by {stored}, but the ID names {named}, where it may be another message")
     if answer.truncated:
-        parts.append(
-            "there are more (a broker sends at most --max, and never over 64; --all shows every one)"
-        )
+        parts.append("there are more (a broker sends at most --max, and never more than 64; --all shows all)")
     if asked.offset_id is None and not asked.scan:
         parts.append(f"index written up to {iso(answer.last_update_timestamp)}")
     return "; ".join(parts)
@@ -240,7 +238,7 @@ def _file_lines(walked: FileWalk) -> Iterator[str]:
         if remarks.get(number):
             yield f"  {' ' * widths[0]} {remarks[number]}"
     if any(not step.read for step in walked.steps):
-        yield "  (what a query does not get to is in brackets)"
+        yield "  (entries that a query does not reach are in brackets)"
     left_out = len(walked.steps) - len(kept) + walked.omitted
     if left_out:
         yield f"  and {_count(left_out, 'more entry', 'more entries')}"

@@ -1,10 +1,12 @@
-"""Puts every verb on the command, in the order in which `--help` lists them."""
+"""Puts the verbs on the command, in the order in which `--help` lists them."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING
+
+from rocketspec._quick import QuickCommand, QuickGroup
 
 if TYPE_CHECKING:
     import typer
@@ -38,22 +40,25 @@ def register_all(app: typer.Typer) -> None:
 
 
 def register_one(app: typer.Typer, verb: str) -> None:
-    """Registers one verb only, as the command line spells it: a start needs no other."""
+    """Registers one verb, spelled as on the command line: a start needs no other."""
     import_module(f"rocketspec.verbs.{verb.replace('-', '_')}").register(app)
-    _flow(app)
+    _prepare(app)
 
 
-def _flow(app: typer.Typer) -> None:
-    """Lets the paragraphs of each help text flow into the terminal's width, where typer would keep the source's lines."""
+def _prepare(app: typer.Typer) -> None:
+    """Reads options fast, and wraps the paragraphs of each help text at the terminal's width."""
     for command in app.registered_commands:
+        command.cls = QuickCommand
         text = command.help or (command.callback and command.callback.__doc__) or ""
         paragraphs = cleandoc(text).split("\n\n")
         command.help = "\n\n".join(
-            one if one.startswith("\b") else one.replace("\n", " ") for one in paragraphs
+            paragraph if paragraph.startswith("\b") else paragraph.replace("\n", " ")
+            for paragraph in paragraphs
         )
     for group in app.registered_groups:
+        group.cls = QuickGroup
         if group.typer_instance is not None:
-            _flow(group.typer_instance)
+            _prepare(group.typer_instance)
 
 
 def is_verb(word: str) -> bool:

@@ -1,14 +1,14 @@
-"""What a start would do, for people and for scripts."""
+"""How `audit --restart` shows what a start would do: as JSON, or as text."""
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import typer
+
+from rocketspec._options import write_json
 
 if TYPE_CHECKING:
     from rocket_columnar.restart import Restart
@@ -28,12 +28,12 @@ def show(usual: Restart, safe: Restart, *, as_json: bool) -> None:
 
 def _show_json(usual: Restart, safe: Restart) -> None:
     for one in usual.deletions:
-        _line(asdict(one))
+        write_json(asdict(one))
     for unit in usual.lost_units:
-        _line({"lost_units": asdict(unit)})
+        write_json({"lost_units": asdict(unit)})
     for key in usual.lost:
-        _line({"lost_key": key._asdict()})
-    _line(
+        write_json({"lost_key": key._asdict()})
+    write_json(
         {
             "clean": usual.clean,
             "refused": usual.refused,
@@ -48,18 +48,18 @@ def _show_json(usual: Restart, safe: Restart) -> None:
 
 
 def _show_text(usual: Restart, safe: Restart) -> None:
-    typer.echo("the last stop was clean" if usual.clean else "found an abort file: a start recovers")
+    typer.echo("the last stop was clean" if usual.clean else "found an abort file: a start will recover")
     if usual.refused is not None:
-        typer.echo(f"a broker does not start on these files: {usual.refused}")
+        typer.echo(f"a broker will not start on these files: {usual.refused}")
         return
     for one in usual.deletions:
-        place = one.file if one.offset is None else f"{one.file} from byte {one.offset:,} on"
+        place = one.file if one.offset is None else f"{one.file} from byte {one.offset:,}"
         typer.echo(f"{one.action} {place}: {one.reason}")
-    typer.echo(f"the log is walked from {usual.walk_from:,}, and ends at {usual.log_end:,}")
-    typer.echo(f"dispatch begins {'' if usual.clean else 'again '}at {usual.dispatch_from:,}")
+    typer.echo(f"the log is read from {usual.walk_from:,} and ends at {usual.log_end:,}")
+    typer.echo(f"dispatch {'starts' if usual.clean else 'restarts'} at {usual.dispatch_from:,}")
     for unit in usual.lost_units:
         typer.echo(
-            f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,} on, the first of "
+            f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "
             f"the record at physical offset {unit.phy_offset:,}: {unit.reason}"
         )
     for key in islice(usual.lost, _SHOWN):
@@ -69,10 +69,6 @@ def _show_text(usual: Restart, safe: Restart) -> None:
         typer.echo(f"lost: {len(usual.lost) - _SHOWN:,} more keys; --json lists them all")
     if not usual.clean:
         typer.echo(
-            f"with messageIndexSafe: dispatch begins again at {safe.dispatch_from:,}, {len(safe.lost):,} keys lost "
+            f"with messageIndexSafe: dispatch restarts at {safe.dispatch_from:,}, {len(safe.lost):,} keys lost "
             f"(without: {len(usual.lost):,})"
         )
-
-
-def _line(value: dict[str, object]) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")

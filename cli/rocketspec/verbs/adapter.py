@@ -1,4 +1,4 @@
-"""The verbs `adapter new` and `adapter check`: a starter to copy, and a look at what an adapter says."""
+"""The verbs `adapter new` and `adapter check`: a starter to copy, and a check of what an adapter sends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from rocketspec._options import UNREADABLE, JsonLines
+from rocketspec._terminal import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +27,12 @@ _LANGUAGES = {
 }
 """How a starter is built, and the command that runs it."""
 
-_ADAPTER_FAILED = 3
 _LONGEST_LINE = 400
 
-CHECK_HELP = """Talk to an adapter, and explain what it says wrong.
+CHECK_HELP = """Check that an adapter follows the protocol, and explain each violation.
 
-It is asked hello, a small case for each operation that it declares, and bye;
-each line that breaks the protocol is shown with the rule of PROTOCOL.md. Run it
-before conform: what it finds is the adapter's fault, not the implementation's.
+Sends hello, a small case for each operation that the adapter declares, and bye. Each violation is shown with the rule of
+PROTOCOL.md. Run it before conform: what it finds is a fault of the adapter, not of the implementation.
 
 \b
 Example:
@@ -47,7 +48,7 @@ Exit codes:
 
 def register(app: typer.Typer) -> None:
     """Adds `adapter new` and `adapter check` to the command."""
-    group = typer.Typer(help="Start an adapter, and check it.", no_args_is_help=True)
+    group = typer.Typer(help="Create an adapter from a starter, and check it.", no_args_is_help=True)
     group.command("new")(new)
     group.command("check", help=CHECK_HELP)(check)
     app.add_typer(group, name="adapter")
@@ -56,7 +57,8 @@ def register(app: typer.Typer) -> None:
 def new(
     language: Annotated[str, typer.Argument(metavar="LANG", help="go, java, python or rust.")],
     directory: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; default adapter-LANG.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Directory to create. \\[default: adapter-LANG]"),
     ] = None,
 ) -> None:
     """Copy a starter adapter: a small complete program that passes the suite.
@@ -67,10 +69,10 @@ def new(
     from rocket_spec.errors import UsageError
 
     if language not in _LANGUAGES:
-        raise UsageError(f"no starter in {language!r}; there are {', '.join(_LANGUAGES)}")
+        raise UsageError(f"unknown language {language!r}; expected {', '.join(_LANGUAGES)}")
     target = directory or Path(f"adapter-{language}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target}: is there already and not empty")
+        raise UsageError(f"{target}: already exists and is not empty")
     left_out = shutil.ignore_patterns("__pycache__", "target", "classes")
     source = find_data(f"conformance/adapters/{language}")
     shutil.copytree(source, target, dirs_exist_ok=True, ignore=left_out)
@@ -81,7 +83,7 @@ def new(
     ]
     build, command = _LANGUAGES[language]
     typer.echo(
-        f"{target}: call your code where {' and '.join(name for name in marked if name != 'README.md')} says YOURS. Then, there:"
+        f"{target}: call your code at the lines marked YOURS in {' and '.join(name for name in marked if name != 'README.md')}, then run in that directory:"
     )
     for line in filter(
         None, (build, f"rocketspec adapter check -- {command}", f"rocketspec conform -- {command}")
@@ -94,10 +96,10 @@ def check(
         list[str], typer.Argument(help="The adapter's command, after --.", show_default=False)
     ],
     *,
-    case_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that an answer may take.")] = 10.0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for each exchange.")] = False,
+    case_timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of an answer, in seconds.")] = 10.0,
+    as_json: JsonLines = False,
 ) -> None:
-    """Talks to an adapter; exit 1 when it breaks the protocol or fails a smoke case."""
+    """Checks an adapter; exits with 1 if it breaks the protocol or fails a smoke case."""
     from contextlib import closing
 
     from rocket_conformance.adapter_check import check_adapter, summary
@@ -113,8 +115,8 @@ def check(
                 for line in [_as_json(exchange)] if as_json else _told(exchange):
                     typer.echo(printable(line, limit=None))
     except AdapterError as error:
-        typer.echo(f"rocketspec: {error}", err=True)
-        raise typer.Exit(_ADAPTER_FAILED) from None
+        note(str(error))
+        raise typer.Exit(UNREADABLE) from None
     result = summary(exchanges)
     if not as_json:
         for line in _verdict(result, command):
@@ -129,7 +131,7 @@ def _as_json(exchange: Exchange) -> str:
 
 
 def _told(exchange: Exchange) -> Iterator[str]:
-    """One line for what is right; what is wrong with all that was said."""
+    """One line for a correct exchange; the whole exchange for a wrong one."""
     if not exchange.broken and exchange.verdict in {None, "pass"}:
         yield f"ok   {exchange.about}"
         return
@@ -151,14 +153,14 @@ def _verdict(result: Summary, command: list[str]) -> Iterator[str]:
     if result.broken:
         yield (
             f"not ready: the protocol is broken in {result.broken} of {result.exchanges} exchanges; "
-            "the rules are those of PROTOCOL.md"
+            "see PROTOCOL.md for the rules"
         )
     elif result.good:
-        yield f"ready: {result.passed} smoke cases pass; now rocketspec conform -- {' '.join(command)}"
+        yield f"ready: {result.passed} smoke cases pass; next: rocketspec conform -- {' '.join(command)}"
     elif result.cases:
         yield (
-            f"the protocol is kept, and {result.cases - result.passed} of {result.cases} smoke cases fail: "
-            "the implementation, or the call to it"
+            f"the protocol is followed, but {result.cases - result.passed} of {result.cases} smoke cases fail: "
+            "check the implementation, and how the adapter calls it"
         )
     else:
         yield "not ready: no operation could be tried"

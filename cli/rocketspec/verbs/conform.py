@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path  # noqa: TC003  typer reads the annotation
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rocketspec._options import UNREADABLE, GeometryText, read_geometry
+from rocketspec._terminal import note, progress
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rocket_conformance.report import CaseLine, Report
     from rocket_conformance.runner import Options
@@ -18,13 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
-_ADAPTER_FAILED = 3
 _THOROUGH = 2_000
 
 HELP = """Test an implementation against the clauses of RocketMQ 4.9.3.
 
-It is the COMMAND of an adapter, which speaks JSON lines on stdin and stdout;
-without one it is the bundled engine, with --rocketmq the real jar of a version.
+COMMAND starts an adapter, which exchanges JSON lines on stdin and stdout. Without COMMAND the bundled engine is
+tested, with --rocketmq the real RocketMQ of a version.
 
 \b
 Examples:
@@ -56,44 +58,47 @@ def conform(
     *,
     store: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Judge a store that any broker wrote, without an adapter."),
+        typer.Option(metavar="DIR", help="Test the store that a broker wrote, without an adapter."),
     ] = None,
-    geometry: Annotated[
-        str | None,
-        typer.Option(metavar="SLOTS,ENTRIES", help="Geometry of the index files of --store; else inferred."),
-    ] = None,
+    geometry: GeometryText = None,
     workload: Annotated[
         Path | None,
-        typer.Option(metavar="MANIFEST", help="What `rocketspec workload` sent to the broker of --store."),
+        typer.Option(metavar="MANIFEST", help="The manifest that `rocketspec workload` wrote for the broker of --store."),
     ] = None,
     rocketmq: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
     ] = None,
     jars: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Take its jars from here, not from Maven.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]"),
     ] = None,
     oracle: Annotated[
-        bool, typer.Option("--oracle", help="Run each case on the real 4.9.3 jar too.")
+        bool, typer.Option("--oracle", help="Also run each case on the real 4.9.3 jar.")
     ] = False,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write report.jsonl, .html, .md, junit.xml and replay/ here."),
+        typer.Option(
+            metavar="DIR", help="Write report.jsonl, report.html, report.md, junit.xml and replay/ to DIR."
+        ),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Known failures: CASE-OR-GLOB verdict reason.")
+        Path | None, typer.Option(metavar="FILE", help="File of known failures: CASE-OR-GLOB VERDICT REASON.")
     ] = None,
     select: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Only cases whose id matches; repeatable.")
+        list[str] | None, typer.Option(metavar="GLOB", help="Only cases whose ID matches; repeatable.")
     ] = None,
-    level: Annotated[str, typer.Option(help="must: leave out what is only OBSERVED.")] = "observed",
+    level: Annotated[str, typer.Option(help="observed, or must to leave out OBSERVED clauses.")] = "observed",
     require: Annotated[
-        str, typer.Option(metavar="FAMILIES", help="Families that must be declared, as index,queue.")
+        str,
+        typer.Option(metavar="FAMILIES", help="Families that the adapter must declare, such as index,queue."),
     ] = "",
-    examples: Annotated[int, typer.Option(min=1, help="Operation lists per property.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the lists.")] = 0,
-    thorough: Annotated[bool, typer.Option("--thorough", help=f"{_THOROUGH:,} lists per property.")] = False,
+    examples: Annotated[int, typer.Option(min=1, help="Number of operation lists per property.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the operation lists.")] = 0,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help=f"Use {_THOROUGH:,} operation lists per property.")
+    ] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Number of adapter processes to run in parallel.")] = 1,
-    case_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a case may take.")] = 10.0,
+    case_timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of a case, in seconds.")] = 10.0,
     restarts: Annotated[
         int,
         typer.Option(
@@ -105,11 +110,11 @@ def conform(
         bool, typer.Option("--fail-fast", help="Stop at the first failure that is not in the baseline.")
     ] = False,
     check_schema: Annotated[
-        bool, typer.Option("--check-schema", help="Validate each message by its JSON Schema.")
+        bool, typer.Option("--check-schema", help="Validate each message against its JSON Schema.")
     ] = False,
     scratch: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Cases' files go here; else TMPDIR, memory where there is room."),
+        typer.Option(metavar="DIR", help="Directory for the files of cases. \\[default: TMPDIR, or memory]"),
     ] = None,
 ) -> None:
     """Runs the suite and ends with its exit code."""
@@ -121,25 +126,22 @@ def conform(
     from rocketspec._implementation import open_implementation
 
     if level not in {"must", "observed"}:
-        raise UsageError(f"--level is must or observed, not {level!r}")
+        raise UsageError(f"--level {level!r}: expected must or observed")
     families = [name for name in require.split(",") if name]
     for name in families:
         if name not in _FAMILIES:
-            raise UsageError(f"--require takes {', '.join(_FAMILIES)}, not {name!r}")
+            raise UsageError(f"--require {name!r}: expected {', '.join(_FAMILIES[:-1])} or {_FAMILIES[-1]}")
     if jars is not None and rocketmq is None and not oracle:
-        raise UsageError("--jars goes with --rocketmq or --oracle")
+        raise UsageError("--jars requires --rocketmq or --oracle")
     known = Baseline() if baseline is None else read_baseline(baseline)
     if store is not None:
-        from rocket_spec.layout import parse_geometry
-
         from rocketspec.verbs.conform_store import conform_store
 
         if command or rocketmq or oracle:
             raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
-        given = None if geometry is None else parse_geometry(geometry)
         code = conform_store(
             store,
-            geometry=given,
+            geometry=read_geometry(geometry),
             workload=workload,
             level=level,
             require=families,
@@ -172,14 +174,14 @@ def conform(
 
 @contextlib.contextmanager
 def _adapter_errors() -> Iterator[None]:
-    """An adapter that would not start is exit 3 and one line."""
+    """Turns an adapter that does not start into one line and exit code 3."""
     from rocket_conformance.transport import AdapterError
 
     try:
         yield
     except AdapterError as error:
-        typer.echo(f"rocketspec: {error}", err=True)
-        raise typer.Exit(_ADAPTER_FAILED) from None
+        note(str(error))
+        raise typer.Exit(UNREADABLE) from None
 
 
 @contextlib.contextmanager
@@ -192,35 +194,17 @@ def _open_oracle(jars: Path | None) -> Iterator[Transport]:
 
 
 def _run(opened: Transport, options: Options, witness: Transport | None, folder: Path | None) -> Report:
-    from rich.console import Console
     from rocket_conformance.runner import run
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        return run(opened, options, oracle=witness, report=folder)
-    with _progress(console, opened.hello.name) as step:
-        return run(opened, options, oracle=witness, report=folder, on_case=step)
+    done = 0
+    with progress(opened.hello.name, unit="cases") as step:
 
+        def on_case(_line: CaseLine, total: int) -> None:
+            nonlocal done
+            done += 1
+            step(done, total)
 
-@contextlib.contextmanager
-def _progress(console: object, name: str) -> Iterator[Callable[[CaseLine, int], None]]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    assert isinstance(console, Console)  # noqa: S101 - rich is imported late
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(name, total=None)
-
-        def step(_line: CaseLine, total: int) -> None:
-            progress.update(task, total=total, advance=1)
-
-        yield step
+        return run(opened, options, oracle=witness, report=folder, on_case=on_case)
 
 
 def _show(result: Report, folder: Path | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path  # noqa: TC003  typer reads the annotation
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,9 +17,8 @@ __all__ = ["register"]
 
 HELP = """Compare two reports of conform: what broke, what was fixed.
 
-OLD and NEW are report.jsonl files, or the folders of conform --report. A case
-is broken when it passed in OLD and does not in NEW; one that NEW does not hold
-is removed, one that runs in NEW alone is added, whether it passes or fails.
+OLD and NEW are report.jsonl files, or directories of conform --report. A case is *broken* if it passed in OLD and does
+not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only in NEW, whether it passes or fails.
 
 \b
 Example:
@@ -28,7 +27,7 @@ Example:
 \b
 Exit codes:
   0 nothing broke         2 usage
-  1 something broke       3 unreadable, or the report of a run that was cut off
+  1 something broke       3 unreadable or incomplete report
 """
 
 
@@ -72,6 +71,6 @@ def _lines(diff: ReportDiff) -> Iterator[str]:
 
 
 def _told(name: str, change: Change) -> Iterator[str]:
-    yield f"{name:<8} {change.id}: {change.old or 'not there'} -> {change.new or 'not there'}"
+    yield f"{name:<8} {change.id}: {change.old or 'absent'} -> {change.new or 'absent'}"
     if change.new != "pass" and change.why:
         yield f"         {change.why.splitlines()[0]}"

@@ -3,113 +3,88 @@
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import ExitStack
-from pathlib import Path  # noqa: TC003  typer reads the annotation
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._notes import note, one_line
-from rocketspec._quick import QuickCommand
+from rocketspec._options import FINDINGS, GeometryText, KindText, TableNames, exit_codes, read_geometry
+from rocketspec._terminal import note, progress, skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
-    from rich.progress import Progress
     from rocket_columnar.decode import Where
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.log import Gap
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
+    from rocketspec._terminal import Step
+
 __all__ = ["register"]
 
-_FINDINGS: Final = 1
-_PATIENCE: Final = 1.0  # seconds before progress is shown
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
+_FORMATS: Final = ("jsonl", "csv", "parquet", "arrow")
 
 
 def register(app: typer.Typer) -> None:
     """Adds `decode` to the command."""
-    app.command("decode", cls=QuickCommand)(decode)
+    app.command("decode", epilog=exit_codes("part of the input could not be decoded"))(decode)
 
 
-class _Terminal:
-    """What goes to stderr: notes, and on a terminal, from the second second on, the rows so far."""
+class _Report:
+    """What `decode` reports while it reads: gaps, assumed geometries, and progress."""
 
-    def __init__(self, stack: ExitStack, *, shows_progress: bool) -> None:
+    def __init__(self, step: Step) -> None:
         self.gaps = 0
-        self._stack = stack
-        self._due = time.monotonic() + _PATIENCE if shows_progress else float("inf")
-        self._bar: Progress | None = None
+        self._step = step
         self._rows: dict[str, int] = {}
         self._read = 0, 0
         self._assumed: set[Geometry] = set()
 
-    def note(self, text: str) -> None:
-        """One line."""
-        if self._bar is None:
-            note(text)
-        else:
-            self._bar.console.print(
-                f"rocketspec: {one_line(text)}", markup=False, highlight=False, soft_wrap=True
-            )
-
-    def skipped(self, name: str, reason: str) -> None:
-        """A file that is left out."""
-        self.note(f"{name}: skipped, {reason}")
-
     def gap(self, gap: Gap) -> None:
-        """A range of the log that is passed over."""
+        """Reports a range of the log that cannot be decoded."""
         self.gaps += 1
-        self.note(str(gap))
+        note(str(gap))
 
     def geometry(self, file: StoreFile, guess: GeometryGuess) -> None:
-        """A geometry; one that is only assumed is said, once."""
+        """Reports a geometry that is only assumed, once."""
         if guess.how == "assumed" and guess.geometry not in self._assumed:
             self._assumed.add(guess.geometry)
             slots, entries = guess.geometry
-            self.note(f"{file.path}: geometry {slots},{entries} assumed: {guess.reason}")
+            note(f"{file.path}: geometry {slots},{entries} assumed: {guess.reason}")
 
     def counted(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The same batches, their rows counted as they pass."""
+        """The same batches, with their rows counted."""
         for table, batch in batches:
             self._rows[table] = self._rows.get(table, 0) + batch.num_rows
-            if self._bar is None and time.monotonic() >= self._due:
-                self._bar = self._start()
-            if self._bar is not None:
-                done, total = self._read
-                text = f"{table}: {self._rows[table]:,} rows"
-                self._bar.update(self._bar.task_ids[0], description=text, completed=done, total=total)
+            self._step(*self._read, f"{table}: {self._rows[table]:,} rows")
             yield table, batch
 
     def progress(self, done: int, total: int) -> None:
-        """Bytes read of the files of a table, and all there are."""
+        """Records the bytes read of a table's files, and their total size."""
         self._read = done, total
 
-    def _start(self) -> Progress:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-        bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        bar.add_task("", total=None)
-        return self._stack.enter_context(bar)
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _check_output(output: Path | None, fmt: str, tables: Sequence[str]) -> None:
     """What can be wrong with the request before anything is read."""
     if output is not None:
         if output.exists() and not output.is_dir():
-            raise UsageError(f"{output}: a file; -o names a directory")
+            raise UsageError(f"{output}: is a file; -o expects a directory")
         return
     if fmt not in ("jsonl", "csv"):
-        raise UsageError(f"{fmt} does not go to standard output; name a directory with -o")
+        raise UsageError(f"{fmt} cannot be written to standard output; use -o DIR")
     if fmt == "csv" and len(tables) > 1:
-        raise UsageError(f"csv holds one table; choose one with --table: {', '.join(tables)}")
+        raise UsageError(
+            f"csv on standard output takes one table; choose one with --table: {', '.join(tables)}"
+        )
 
 
 def _where(
@@ -136,11 +111,13 @@ def _where(
     if offsets is not None:
         first, _, last = offsets.partition(",")
         if not (first.strip().isdecimal() and last.strip().isdecimal()):
-            raise UsageError(f"--offsets {offsets!r}: give two numbers FROM,TO in bytes, such as 0,1048576")
+            raise UsageError(
+                f"--offsets {offsets!r}: expected two numbers FROM,TO in bytes, such as 0,1048576"
+            )
         span = int(first), int(last)
     for key in keys or ():
         if "#" not in key:
-            raise UsageError(f"--key {key!r}: give topic and key as TOPIC#KEY")
+            raise UsageError(f"--key {key!r}: expected topic and key as TOPIC#KEY")
     return Where(
         times, span, {hash_key(key) for key in keys} if keys else None, set(topics) if topics else None
     )
@@ -158,84 +135,76 @@ def decode(
     fmt: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help="jsonl, csv, parquet or arrow. \\[jsonl; with -o parquet]"
+            "--format",
+            metavar="FORMAT",
+            help="jsonl, csv, parquet or arrow. \\[default: jsonl; with -o parquet]",
+            autocompletion=lambda: list(_FORMATS),
         ),
     ] = None,
-    table: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this table; repeat for several.")
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. \\[from path and content]"),
-    ] = None,
-    geometry: Annotated[
-        str | None,
-        typer.Option(metavar="S,N", help="Slots and entries of the index files. \\[inferred]"),
-    ] = None,
+    table: TableNames = None,
+    kind: KindText = None,
+    geometry: GeometryText = None,
     column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeat for several.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeatable.")
     ] = None,
     begin: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Rows stored from then on: ms since 1970 or ISO 8601 with zone."),
+        typer.Option(metavar="TIME", help="Earliest store time: ms since 1970, or ISO 8601 with time zone."),
     ] = None,
-    end: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Rows stored up to then, inclusive.")
-    ] = None,
+    end: Annotated[str | None, typer.Option(metavar="TIME", help="Latest store time, inclusive.")] = None,
     offsets: Annotated[
         str | None,
-        typer.Option(metavar="FROM,TO", help="Rows with a physical offset from FROM on, before TO."),
+        typer.Option(metavar="FROM,TO", help="Physical offsets from FROM up to, but excluding, TO."),
     ] = None,
     topic: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Rows of this topic; repeat for several.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only this topic; repeatable.")
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option(metavar="TOPIC#KEY", help="Index entries with this key's hash; repeat for several."),
+        typer.Option(metavar="TOPIC#KEY", help="Only index entries with the hash of this key; repeatable."),
     ] = None,
-    skip: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Pass over the first N rows of each table.")
-    ] = 0,
+    skip: Annotated[int, typer.Option(min=0, metavar="N", help="Skip the first N rows of each table.")] = 0,
     limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
     ] = None,
     threads: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Threads that decode large index files and logs.")
+        int, typer.Option(min=1, metavar="N", help="Number of threads for large index files and logs.")
     ] = 1,
     all_entries: Annotated[
-        bool, typer.Option("--all", help="Also what lies beyond the index count or the last valid unit.")
+        bool,
+        typer.Option(
+            "--all", help="Also decode entries beyond the index count and units after the last valid one."
+        ),
     ] = False,
 ) -> None:
-    """Decode index files, consume queues, commit logs and checkpoints to rows.
+    """Decode index files, consume queues, commit logs and checkpoints into tables.
 
-    Tables: index_headers, index_entries, consume_queue, consume_queue_ext, commit_log, checkpoint. Notes and
-    gaps in a commit log go to stderr; a gap makes exit code 1.
+    Tables: index_headers, index_entries, consume_queue, consume_queue_ext, commit_log, checkpoint. Gaps in a commit
+    log are reported on stderr.
 
-    Filters look at rows before anything else of them is read; with one, name tables that have its column.
+    With a filter such as --begin or --topic, use --table to choose tables that have its column.
 
     Example: `rocketspec decode ~/store --table commit_log --limit 10`
     """
     from rocket_columnar.compile_notice import announce
-    from rocket_columnar.decode import FORMATS, TABLE_KINDS, write, write_stream
+    from rocket_columnar.decode import TABLE_KINDS, write, write_stream
     from rocket_columnar.decode import decode as engine
-    from rocket_columnar.index import parse_geometry
     from rocket_columnar.store import find_files
 
     where = _where(begin, end, offsets, topic, key)
     chosen = fmt or ("jsonl" if output is None else "parquet")
-    if chosen not in FORMATS:
-        raise UsageError(f"unknown format {chosen!r}; there are {', '.join(FORMATS)}")
+    if chosen not in _FORMATS:
+        raise UsageError(f"unknown format {chosen!r}; expected {_listed(_FORMATS)}")
     for name in table or ():
         if name not in TABLE_KINDS:
-            raise UsageError(f"unknown table {name!r}; there are {', '.join(TABLE_KINDS)}")
-    given = None if geometry is None else parse_geometry(geometry)
-    # Rows that run over the terminal show progress enough.
-    shows_progress = sys.stderr.isatty() and not (output is None and sys.stdout.isatty())
-    with ExitStack() as stack:
-        terminal = _Terminal(stack, shows_progress=shows_progress)
+            raise UsageError(f"unknown table {name!r}; expected {_listed(list(TABLE_KINDS))}")
+    # Rows that scroll over the terminal show progress enough.
+    scrolls = output is None and sys.stdout.isatty()
+    with progress("decoding", unit="bytes", shown=not scrolls) as step:
+        report = _Report(step)
         if sys.stderr.isatty():
-            announce(terminal.note)
-        files = find_files(path, kind, on_skip=terminal.skipped)
+            announce(note)
+        files = find_files(path, kind, on_skip=skipped)
         kinds = {file.kind for file in files}
         tables = [name for name, of in TABLE_KINDS.items() if (name in table if table else of in kinds)]
         for name in tables:
@@ -245,24 +214,23 @@ def decode(
         batches = engine(
             files,
             tables=tables,
-            geometry=given,
+            geometry=read_geometry(geometry),
             columns=column,
             limit=limit,
             skip=skip,
             where=where,
             threads=threads,
             all_entries=all_entries,
-            on_gap=terminal.gap,
-            on_geometry=terminal.geometry,
-            on_progress=terminal.progress if shows_progress else None,
+            on_gap=report.gap,
+            on_geometry=report.geometry,
+            on_progress=report.progress if sys.stderr.isatty() else None,
         )
         if output is None:
-            rows = terminal.counted(batches)
-            write_stream(rows, sys.stdout.buffer, chosen, name_tables=len(tables) > 1)
+            write_stream(report.counted(batches), sys.stdout.buffer, chosen, name_tables=len(tables) > 1)
             written = {}
         else:
-            written = write(terminal.counted(batches), output, chosen, source=path)
+            written = write(report.counted(batches), output, chosen, source=path)
     for name, file in written.items():
         typer.echo(f"{name}: {file}")
-    if terminal.gaps:
-        raise typer.Exit(_FINDINGS)
+    if report.gaps:
+        raise typer.Exit(FINDINGS)

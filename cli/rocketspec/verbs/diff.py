@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import base64
-import json
-import sys
 from dataclasses import asdict
-from pathlib import Path  # noqa: TC003  typer reads the annotation
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
+from rocketspec._options import (
+    FINDINGS,
+    GeometryText,
+    JsonLines,
+    KindText,
+    counted,
+    exit_codes,
+    read_geometry,
+    write_json,
+)
+
 __all__ = ["register"]
 
-_DIFFERENT: Final = 1
 _SHOWN: Final = 60  # characters of a value
 
 
 def register(app: typer.Typer) -> None:
     """Adds `diff` to the command."""
-    app.command("diff")(diff)
+    app.command("diff", epilog=exit_codes("the files differ"))(diff)
 
 
 def _plain(value: Any) -> Any:
@@ -35,32 +43,21 @@ def diff(
     first: Annotated[Path, typer.Argument(metavar="A", help="A file.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another file of the same kind.")],
     *,
-    kind: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. \\[from path and content]"),
-    ] = None,
-    geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of two index files. \\[inferred]")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a difference.")] = False,
+    kind: KindText = None,
+    geometry: GeometryText = None,
+    as_json: JsonLines = False,
 ) -> None:
-    """Compare two files field by field.
-
-    Exit code 1 when they differ.
+    """Compare two files of a store field by field.
 
     Example: `rocketspec diff ~/master/index/20260131120000000 ~/slave/index/20260131120000012`
     """
     from rocket_columnar.describe import diff as engine
-    from rocket_columnar.index import parse_geometry
 
-    given = None if geometry is None else parse_geometry(geometry)
     count = 0
-    for found in engine(first, second, kind=kind, geometry=given):
+    for found in engine(first, second, kind=kind, geometry=read_geometry(geometry)):
         count += 1
         if as_json:
-            shown = {name: _plain(value) for name, value in asdict(found).items()}
-            text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"), default=dict)
-            sys.stdout.write(text + "\n")
+            write_json({name: _plain(value) for name, value in asdict(found).items()})
             continue
         number = "" if found.number is None else f" {found.number:,}"
         place = "" if found.offset is None else f" (byte {found.offset:,})"
@@ -68,6 +65,6 @@ def diff(
             f"{found.part}{number} {found.field}{place}: {_short(found.first)} | {_short(found.second)}"
         )
     if not as_json:
-        typer.echo(f"{count:,} difference{'s' * (count != 1)}" if count else "no differences")
+        typer.echo(counted(count, "difference") if count else "no differences")
     if count:
-        raise typer.Exit(_DIFFERENT)
+        raise typer.Exit(FINDINGS)

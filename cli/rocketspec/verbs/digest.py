@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path  # noqa: TC003  typer reads the annotation
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from rocketspec._options import GeometryText, JsonLines, read_geometry, write_json
 
 __all__ = ["register"]
 
@@ -20,36 +20,31 @@ def register(app: typer.Typer) -> None:
 def digest(
     store: Annotated[
         Path,
-        typer.Argument(metavar="STORE", help="The directory of a store, one of its directories, or a file."),
+        typer.Argument(metavar="STORE", help="A store, one of its directories, or a file."),
     ],
     *,
-    geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of the index files. \\[inferred]")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each line.")] = False,
+    geometry: GeometryText = None,
+    as_json: JsonLines = False,
 ) -> None:
-    """Print a SHA-256 for the content of each file, and one for the store; equal on replicas with equal content.
+    """Print the SHA-256 of each file's content and one of the store's; replicas with equal content have equal digests.
 
-    Only what was written counts: header and entries of an index file, units of a queue, records of the log. Paths, the
-    names of index files, the checkpoint and an abort file make no difference to the store's.
+    A digest covers what was written: header and entries of an index file, units of a queue, records of the log. The
+    digest of the store ignores paths, names of index files, the checkpoint and an abort file.
 
     Example: `rocketspec digest ~/store`
     """
     from rocket_columnar.describe import digest as engine
     from rocket_columnar.describe import store_digest
-    from rocket_columnar.index import parse_geometry
 
-    from rocketspec._notes import one_line, skipped
-    from rocketspec.verbs._waiting import waiting
+    from rocketspec._terminal import one_line, progress, skipped
 
-    with waiting("reading"):
-        given = None if geometry is None else parse_geometry(geometry)
-        files = list(engine(store, geometry=given, on_skip=skipped))
+    with progress("reading"):
+        files = list(engine(store, geometry=read_geometry(geometry), on_skip=skipped))
     whole = store_digest(files)
     if as_json:
         lines = [{"path": file.path, "kind": file.kind, "digest": file.digest} for file in files]
         for line in [*lines, {"store": whole}]:
-            sys.stdout.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+            write_json(line)
         return
     for file in files:
         typer.echo(f"{file.digest}  {one_line(file.path)}")

@@ -1,12 +1,14 @@
-"""The verb `golden`: the stores that the real RocketMQ wrote, listed, verified and unpacked."""
+"""The verb `golden`: lists, verifies and unpacks the stores that the real RocketMQ wrote."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path  # noqa: TC003  typer reads the annotation
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from rocketspec._options import AsJson, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,20 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
-
 
 def register(app: typer.Typer) -> None:
     """Adds `golden list`, `golden verify` and `golden unpack` to the command."""
-    group = typer.Typer(help="The golden stores, written by the real RocketMQ.", no_args_is_help=True)
+    group = typer.Typer(
+        help="List, verify and unpack stores written by the real RocketMQ.", no_args_is_help=True
+    )
     group.command("list")(list_stores)
     group.command("verify")(verify_stores)
     group.command("unpack")(unpack_store)
     app.add_typer(group, name="golden")
 
 
-def list_stores(json: _Json = False) -> None:
-    """List the golden stores: geometry, files, sizes and what is in them.
+def list_stores(json: AsJson = False) -> None:
+    """List the golden stores: geometry, files, sizes and content.
 
     Example: `rocketspec golden list --json`
     """
@@ -38,13 +40,13 @@ def list_stores(json: _Json = False) -> None:
         found = manifest().stores.values()
     for store in found:
         if json:
-            _echo_json(_as_json(store))
+            write_json(_as_json(store))
         else:
             _print(store)
 
 
-def verify_stores(json: _Json = False) -> None:
-    """Compare every golden file with the manifest; exit 1 when something differs.
+def verify_stores(json: AsJson = False) -> None:
+    """Compare the golden files with the manifest. Exits with 1 if a file differs.
 
     Example: `rocketspec golden verify`
     """
@@ -53,7 +55,7 @@ def verify_stores(json: _Json = False) -> None:
     with _errors_in_one_line():
         names, problems = stores(), verify()
     if json:
-        _echo_json({"stores": names, "problems": problems})
+        write_json({"stores": names, "problems": problems})
     else:
         for problem in problems:
             typer.echo(problem)
@@ -65,11 +67,13 @@ def verify_stores(json: _Json = False) -> None:
 
 
 def unpack_store(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `golden list` shows.")],
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put the store DIR/NAME.")],
-    json: _Json = False,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a store, as listed by `golden list`.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory in which to create the store DIR/NAME.")
+    ],
+    json: AsJson = False,
 ) -> None:
-    """Unpack a golden store to look at it or to try a tool on it; prints its path.
+    """Unpack a golden store, to inspect it or to try a tool on it, and print its path.
 
     Example: `rocketspec golden unpack mixed /tmp/golden`
     """
@@ -78,15 +82,9 @@ def unpack_store(
     with _errors_in_one_line():
         path = open_store(name, directory)
     if json:
-        _echo_json({"name": name, "path": str(path)})
+        write_json({"name": name, "path": str(path)})
     else:
         typer.echo(path)
-
-
-def _echo_json(value: dict[str, Any]) -> None:
-    from json import dumps
-
-    typer.echo(dumps(value, ensure_ascii=False))
 
 
 def _as_json(store: StoreEntry) -> dict[str, Any]:
@@ -123,7 +121,7 @@ def _print(store: StoreEntry) -> None:
 
 @contextmanager
 def _errors_in_one_line() -> Iterator[None]:
-    """Turns what can be wrong with golden data into the errors that the command maps to exit codes."""
+    """Turns errors of golden data into those that the command maps to exit codes."""
     from rocket_golden import DamagedError, UnknownStoreError
     from rocket_spec.errors import InvalidError, UsageError
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rocket_spec.errors import MalformedError, UsageError
+
+from rocketspec._options import AsJson, GeometryText, KindText, read_geometry, write_json
 
 if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
@@ -31,36 +31,33 @@ def inspect(
     *,
     at: Annotated[
         str | None,
-        typer.Option(metavar="OFFSET", help="Explain the byte at this offset; 0x for hexadecimal."),
+        typer.Option(metavar="OFFSET", help="Explain the byte at this offset: 40 or 0x28."),
     ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(metavar="KIND", help="index, queue, ext, log or checkpoint. \\[from path and content]"),
-    ] = None,
-    geometry: Annotated[
-        str | None, typer.Option(metavar="S,N", help="Slots and entries of an index file. \\[inferred]")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    kind: KindText = None,
+    geometry: GeometryText = None,
+    as_json: AsJson = False,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.svg", help="Draw chain lengths, slots and times of an index file."),
+        typer.Option(
+            metavar="FILE.svg",
+            help="Plot chain lengths, slots and times of an index file: .svg, .png or .pdf.",
+        ),
     ] = None,
 ) -> None:
-    """Show what a file holds: header, geometry, occupancy, chain lengths, time span, oddities.
+    """Show the content of a file: header, geometry, occupancy, chain lengths, time span, oddities.
 
-    An index file does not record its geometry; it is inferred from size and content, and how surely is said.
-    Queue, ext, commit-log and checkpoint files get a short summary.
+    An index file does not record its geometry. It is inferred from size and content; the output states the
+    confidence. Queue, ext, commit-log and checkpoint files get a short summary.
 
     Example: `rocketspec inspect ~/store/index/20260131120000000 --at 0x28`
     """
-    from rocket_columnar.index import parse_geometry
     from rocket_columnar.store import find_files
 
     if file.is_dir():
         raise UsageError(f"{file}: a directory; inspect takes one file of it")
     offset = None if at is None else _parse_offset(at)
     (found,) = find_files(file, kind)
-    given = None if geometry is None else parse_geometry(geometry)
+    given = read_geometry(geometry)
     guess = _geometry(found, given) if found.kind == "index" else None
     if plot is not None:
         _check_plot(found, plot)
@@ -74,11 +71,11 @@ def _parse_offset(text: str) -> int:
     try:
         return int(text, 0) if text.lower().startswith("0x") else int(text.replace(",", ""))
     except ValueError:
-        raise UsageError(f"--at {text}: not a byte offset, as 40 or 0x28") from None
+        raise UsageError(f"--at {text}: expected a byte offset such as 40 or 0x28") from None
 
 
 def _geometry(file: StoreFile, given: Geometry | None) -> GeometryGuess:
-    """Of the file by itself, else with the help of the index files beside it."""
+    """The geometry of the file by itself, else with the help of the index files beside it."""
     from rocket_columnar.index import resolve, resolve_each
     from rocket_columnar.store import find_files
 
@@ -100,57 +97,53 @@ def _geometry(file: StoreFile, given: Geometry | None) -> GeometryGuess:
 
 def _check_plot(file: StoreFile, plot: Path) -> None:
     if file.kind != "index":
-        raise UsageError(f"{file.path}: not an index file; --plot draws index files")
+        raise UsageError(f"{file.path}: not an index file; --plot only draws index files")
     if plot.suffix.lower() not in _PLOTS:
         raise UsageError(f"--plot {plot}: the name must end in {', '.join(_PLOTS)}")
     target, source = plot.resolve(), file.path.resolve()
     in_store = source.parent.name == "index" and target.is_relative_to(source.parent.parent)
     if target == source or in_store:
-        raise UsageError(f"--plot {plot}: lies in the store, which is only read")
-
-
-def _print_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+        raise UsageError(f"--plot {plot}: is inside the store, which is never written to")
 
 
 def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, as_json: bool) -> None:
     from rocket_columnar.describe import byte_at
 
+    from rocketspec._terminal import progress
     from rocketspec.verbs import _inspect_view as view
-    from rocketspec.verbs._waiting import waiting
 
-    with waiting("walking to the byte"):
+    with progress("searching"):
         meaning = byte_at(file, offset, None if guess is None else guess.geometry)
     if as_json:
-        _print_json(view.byte_as_json(file, meaning, guess))
+        write_json(view.byte_as_json(file, meaning, guess))
     else:
         view.show_byte(file, meaning, guess)
 
 
 def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, plot: Path | None) -> None:
+    from rocketspec._terminal import progress
     from rocketspec.verbs import _inspect_view as view
-    from rocketspec.verbs._waiting import waiting
 
     if guess is None:
         from rocket_columnar.describe import summarise
 
-        with waiting("reading"):
+        with progress("reading"):
             facts = summarise(file)
         if as_json:
-            _print_json({"file": file.name, "kind": file.kind} | facts)
+            write_json({"file": file.name, "kind": file.kind} | facts)
         else:
             view.show_facts(file, facts)
         return
     from rocket_columnar.describe import occupancy
 
-    with waiting("reading"):
+    with progress("reading"):
         filled = occupancy(file.path, guess.geometry)
         if plot is not None:
             from rocketspec.verbs._inspect_plot import draw
 
             draw(file, guess.geometry, filled, plot)
     if as_json:
-        _print_json(view.index_as_json(file, guess, filled))
+        write_json(view.index_as_json(file, guess, filled))
     else:
         view.show_index(file, guess, filled)
         if plot is not None:

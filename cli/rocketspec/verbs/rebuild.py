@@ -2,67 +2,62 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path  # noqa: TC003  typer reads the annotation
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-__all__ = ["register"]
+from rocketspec._options import (
+    FINDINGS,
+    AsJson,
+    OnlyMissing,
+    QueueFileSize,
+    RebuildGeometry,
+    StorePath,
+    exit_codes,
+    read_geometry,
+    write_json,
+)
 
-_FINDINGS: Final = 1
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
     """Adds `rebuild` to the command."""
-    app.command("rebuild")(rebuild)
+    app.command("rebuild", epilog=exit_codes("something had to be left out"))(rebuild)
 
 
 def rebuild(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="The directory of a store.")],
+    store: StorePath,
     *,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the new files go; outside the store.")
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Directory for the new files, outside the store."),
     ],
-    geometry: Annotated[
-        str | None,
-        typer.Option(
-            metavar="S,N", help="Slots and entries of the index files. \\[the store's, else the default]"
-        ),
-    ] = None,
-    queue_file_size: Annotated[
-        int | None,
-        typer.Option(
-            metavar="BYTES", min=1, help="Length of a consume-queue file. \\[the store's, else 6000000]"
-        ),
-    ] = None,
-    only_missing: Annotated[
-        bool, typer.Option("--only-missing", help="Only the files that the store lacks or holds otherwise.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    geometry: RebuildGeometry = None,
+    queue_file_size: QueueFileSize = None,
+    only_missing: OnlyMissing = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Make index files and consume queues again from the commit log, into a new directory.
+    """Rebuild index files and consume queues from the commit log, in a new directory.
 
-    They are what an unbroken broker would have written, byte for byte; only index files have other names. Put them in
-    place while the broker is down. Ext files cannot be made again, and are copied. What had to be left out - gaps in the
-    log, topics that no directory can have - goes to stderr and makes exit code 1.
+    The files equal those of a healthy broker byte for byte; only the names of index files differ. Put them in place
+    while the broker is stopped. Ext files cannot be rebuilt and are copied. Gaps in the log, and topics whose name
+    cannot be a directory, are reported on stderr.
 
     Example: `rocketspec rebuild ~/store -o ~/rebuilt`
     """
     from dataclasses import asdict, replace
 
     from rocket_columnar.audit import audit
-    from rocket_columnar.index import parse_geometry
     from rocket_columnar.rebuild import rebuild as engine
     from rocket_columnar.store import find_files
 
-    from rocketspec._notes import note, skipped
-    from rocketspec.verbs._waiting import waiting
+    from rocketspec._terminal import note, progress, skipped
 
-    given = None if geometry is None else parse_geometry(geometry)
+    given = read_geometry(geometry)
     find_files(store, on_skip=skipped)
-    with waiting("rebuilding"):
+    with progress("rebuilding"):
         done = engine(
             store, output, geometry=given, queue_file_size=queue_file_size, only_missing=only_missing
         )
@@ -70,8 +65,7 @@ def rebuild(
         missing = (one for one in audit(store, "quick") if one.code == "log.gap")
         done = replace(done, findings=(*missing, *done.findings))
     if as_json:
-        shown = asdict(done) | {"geometry": list(done.geometry)}
-        sys.stdout.write(json.dumps(shown, ensure_ascii=False, separators=(",", ":")) + "\n")
+        write_json(asdict(done) | {"geometry": list(done.geometry)})
     else:
         for found in done.findings:
             place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
@@ -82,4 +76,4 @@ def rebuild(
             f"{entries:,} entries, consume-queue files of {done.queue_file_size:,} bytes"
         )
     if done.findings:
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(FINDINGS)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path  # noqa: TC003  typer reads the annotation
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ["register"]
+from rocketspec._options import UNREADABLE
+from rocketspec._terminal import note
 
-_ADAPTER_FAILED = 3
+__all__ = ["register"]
 
 HELP = """Run one case file and show the difference.
 
-CASE.json is a replay file of `conform --report`, a golden vector, or a case
-written by hand. Exit codes are those of conform.
+CASE.json is a replay file of `conform --report`, a golden vector, or a case written by hand. The exit codes are those
+of conform.
 
 \b
 Examples:
@@ -40,9 +41,10 @@ def replay(
         str | None, typer.Option(metavar="VERSION", help="Run it on the real RocketMQ store of this version.")
     ] = None,
     jars: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Take its jars from here, not from Maven.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]"),
     ] = None,
-    case_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that the case may take.")] = 10.0,
+    case_timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of the case, in seconds.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the replay file of this run.")] = False,
 ) -> None:
     """Runs one case file and ends with conform's exit code for it."""
@@ -66,8 +68,8 @@ def replay(
         ):
             line, document = run_planned(opened, Planned(loaded), Options())
     except AdapterError as error:
-        typer.echo(f"rocketspec: {error}", err=True)
-        raise typer.Exit(_ADAPTER_FAILED) from None
+        note(str(error))
+        raise typer.Exit(UNREADABLE) from None
     if as_json:
         typer.echo(json.dumps(document if document is not None else line.to_json(), indent=1))
     else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,7 +13,24 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._notes import note, skipped
+from rocketspec._options import (
+    FINDINGS,
+    UNREADABLE,
+    AsJson,
+    DeepLevel,
+    GeometryText,
+    JsonLines,
+    OnlyMissing,
+    QueueFileSize,
+    QuickLevel,
+    RebuildGeometry,
+    TableNames,
+    counted,
+    exit_codes,
+    read_geometry,
+    write_json,
+)
+from rocketspec._terminal import note, progress, skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,13 +44,11 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_UNREADABLE: Final = 3
-
-_FINDINGS: Final = 1
-
 Stores = Annotated[
     list[str],
-    typer.Argument(metavar="STORE", help="One or several, as the workers see them: paths, s3:// or hdfs://."),
+    typer.Argument(
+        metavar="STORE", help="One or more stores, as the workers see them: a path, s3:// or hdfs://."
+    ),
 ]
 Master = Annotated[
     str | None,
@@ -49,41 +62,21 @@ Storage = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="An option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeat for several.",
+        help="Option of S3 or HDFS (s3.endpoint, hdfs.webhdfs, ...); repeatable.",
     ),
 ]
-Conf = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A property of Spark; repeat for several.")
-]
-GeometryText = Annotated[
-    str | None,
-    typer.Option(metavar="S,N", help="Hash slots and entries of the index files; else inferred."),
-]
+Conf = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark property; repeatable.")]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what an earlier job wrote there, once all is written.")
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace the output of an earlier job after everything has been written."
+    ),
 ]
 
 
 def _fail(message: str) -> NoReturn:
     note(message)
-    raise typer.Exit(_UNREADABLE)
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar on a terminal, nothing elsewhere."""
-    from rocket_spark.jobs import silent
-
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting Spark", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+    raise typer.Exit(UNREADABLE)
 
 
 @contextmanager
@@ -94,7 +87,10 @@ def _session(
     from rocket_spark import JobError, SparkUnavailableError, open_session
 
     settings = _settings("--conf", conf)
-    with _progress() as progress, TemporaryDirectory(prefix="rocketspec-spark-") as scratch:
+    with (
+        progress("starting Spark", unit="tasks") as step,
+        TemporaryDirectory(prefix="rocketspec-spark-") as scratch,
+    ):
         try:
             spark = open_session(
                 master, remote=remote, conf=settings, log=Path(scratch) / "stderr", only_jobs=only_jobs
@@ -102,7 +98,7 @@ def _session(
         except SparkUnavailableError as error:
             _fail(str(error))
         try:
-            yield spark, progress
+            yield spark, lambda what, done, total: step(done, total, what)
         except JobError as error:
             _fail(str(error))
         finally:
@@ -114,7 +110,7 @@ def _settings(option: str, given: list[str] | None) -> dict[str, str]:
     for text in given or ():
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {text}: say NAME=VALUE")
+            raise UsageError(f"{option} {text}: expected NAME=VALUE")
         settings[name] = value
     return settings
 
@@ -127,18 +123,14 @@ def _storage(given: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def _told(stores: int) -> str:
-    return "" if stores == 1 else f"{_counted(stores, 'store')}, "
+    return "" if stores == 1 else f"{counted(stores, 'store')}, "
 
 
 def _print_decoded(summary: DecodeSummary, out: str) -> None:
     width = max((len(table.table) for table in summary.tables), default=0)
     for table in summary.tables:
-        parts = _counted(table.parts, "part")
+        parts = counted(table.parts, "part")
         typer.echo(f"{table.table:<{width}}  {table.rows:>14,} rows  {parts:>9}  {table.size:>15,} bytes")
     typer.echo(f"{_told(summary.stores)}{summary.files:,} files, {summary.size:,} bytes decoded to {out}")
 
@@ -152,30 +144,26 @@ def _decode(
             "-o",
             "--output",
             metavar="OUT",
-            help="Directory, s3:// or hdfs:// to make: OUT/TABLE/part-*.parquet.",
+            help="Output directory, s3:// or hdfs://: OUT/TABLE/part-*.parquet.",
         ),
     ],
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
-    table: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this table; repeat for several.")
-    ] = None,
+    table: TableNames = None,
     geometry: GeometryText = None,
     overwrite: Overwrite = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Decode stores into Parquet on Spark; the engine runs inside the tasks.
 
-    A store is a file, a directory of one kind, or a whole store. Of several stores each has a folder
-    OUT/TABLE/store=NAME/. OUT holds all of it, a manifest and _SUCCESS at the end, or nothing.
+    STORE may be a file, a directory of one kind, or a whole store. With several stores, each is written to
+    OUT/TABLE/store=NAME/. OUT is complete, with a manifest and _SUCCESS, or it is not written.
 
     Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
     """
-    from rocket_columnar.index import parse_geometry
-
-    given = None if geometry is None else parse_geometry(geometry)
+    given = read_geometry(geometry)
     from rocket_spark import plan_decode, run_decode
 
     plan = plan_decode(
@@ -187,16 +175,16 @@ def _decode(
         storage=_storage(storage),
         on_skip=skipped,
     )
-    with _session(master, remote, conf) as (spark, progress):
-        summary = run_decode(spark, plan, progress=progress)
+    with _session(master, remote, conf) as (spark, report):
+        summary = run_decode(spark, plan, progress=report)
     for gap in summary.gaps:
         note(gap)
     if as_json:
-        typer.echo(json.dumps(asdict(summary)))
+        write_json(asdict(summary))
     else:
         _print_decoded(summary, output)
     if summary.gaps:
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(FINDINGS)
 
 
 def _print_rebuilt(done: dict[str, Rebuilt], out: str) -> None:
@@ -222,41 +210,27 @@ def _rebuild(
             "-o",
             "--output",
             metavar="OUT",
-            help="Directory, s3:// or hdfs:// to make; outside the stores.",
+            help="Output directory, s3:// or hdfs://, outside the stores.",
         ),
     ],
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
-    geometry: Annotated[
-        str | None,
-        typer.Option(
-            metavar="S,N", help="Slots and entries of the index files. \\[each store's, else the default]"
-        ),
-    ] = None,
-    queue_file_size: Annotated[
-        int | None,
-        typer.Option(
-            metavar="BYTES", min=1, help="Length of a consume-queue file. \\[each store's, else 6000000]"
-        ),
-    ] = None,
-    only_missing: Annotated[
-        bool, typer.Option("--only-missing", help="Only the files that a store lacks or holds otherwise.")
-    ] = False,
+    geometry: RebuildGeometry = None,
+    queue_file_size: QueueFileSize = None,
+    only_missing: OnlyMissing = False,
     overwrite: Overwrite = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each store.")] = False,
+    as_json: JsonLines = False,
 ) -> None:
-    """Make index files and consume queues again from commit logs, on Spark.
+    """Rebuild index files and consume queues from commit logs, on Spark.
 
-    They are those of `rocketspec rebuild`, byte for byte: OUT/index, OUT/consumequeue and OUT/consumequeue_ext, of
-    several stores each in OUT/NAME. What had to be left out goes to stderr and makes exit code 1.
+    The files equal those of `rocketspec rebuild` byte for byte: OUT/index, OUT/consumequeue and OUT/consumequeue_ext.
+    With several stores, each is written to OUT/NAME. Whatever had to be left out is reported on stderr.
 
     Example: `rocketspec spark rebuild ~/store -o ~/rebuilt --master 'local[4]'`
     """
-    from rocket_columnar.index import parse_geometry
-
-    given = None if geometry is None else parse_geometry(geometry)
+    given = read_geometry(geometry)
     from rocket_spark import plan_rebuilds, run_rebuild
 
     job = plan_rebuilds(
@@ -268,32 +242,28 @@ def _rebuild(
         overwrite=overwrite,
         storage=_storage(storage),
     )
-    with _session(master, remote, conf) as (spark, progress):
-        done = run_rebuild(spark, job, progress=progress)
+    with _session(master, remote, conf) as (spark, report):
+        done = run_rebuild(spark, job, progress=report)
     if as_json:
         for name, rebuilt in done.items():
-            shown = {"store": str(job.stores[name])} | asdict(rebuilt) | {"geometry": list(rebuilt.geometry)}
-            typer.echo(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
+            shown = {"store": str(job.stores[name])} | asdict(rebuilt)
+            write_json(shown | {"geometry": list(rebuilt.geometry)})
     else:
         _print_rebuilt(done, output)
     if any(rebuilt.findings for rebuilt in done.values()):
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(FINDINGS)
 
 
 def _audit(
     stores: Stores,
     *,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Only names, sizes, headers, checkpoint and continuity.")
-    ] = False,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Also body checksums, and every key by 4.9.3's own select.")
-    ] = False,
+    quick: QuickLevel = False,
+    deep: DeepLevel = False,
     cross_check: Annotated[
         bool,
         typer.Option(
             "--cross-check",
-            help="Also judge by sort-merge joins in Spark SQL, and tell where the two differ.",
+            help="Also audit by sort-merge joins in Spark SQL, and report where the results differ.",
         ),
     ] = False,
     master: Master = None,
@@ -301,20 +271,17 @@ def _audit(
     conf: Conf = None,
     storage: Storage = None,
     geometry: GeometryText = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each finding.")] = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Cross-check index files, consume queues, commit logs and checkpoints of stores, on Spark.
 
-    The findings are those of `rocketspec audit`; of several stores each tells its store. Exit code 1 when there are
-    errors or warnings, or when the two ways of --cross-check differ.
+    The findings are those of `rocketspec audit`. With several stores, each finding names its store.
 
     Example: `rocketspec spark audit ~/broker-a/store ~/broker-b/store --master 'local[4]'`
     """
-    from rocket_columnar.index import parse_geometry
-
     if quick and (deep or cross_check):
-        raise UsageError("--quick goes without --deep and --cross-check")
-    given = None if geometry is None else parse_geometry(geometry)
+        raise UsageError("--quick cannot be combined with --deep or --cross-check")
+    given = read_geometry(geometry)
     for store in stores:
         if "://" not in store:
             Path(store).stat()  # the system's own reason, before Spark starts
@@ -323,23 +290,21 @@ def _audit(
     far = _storage(storage)
     level: Level = "quick" if quick else "deep" if deep else "default"
     checked = None
-    with _session(master, remote, conf, only_jobs=not cross_check) as (spark, progress):
-        found = list(audit_stores(spark, stores, level, geometry=given, storage=far, progress=progress))
+    with _session(master, remote, conf, only_jobs=not cross_check) as (spark, report):
+        found = list(audit_stores(spark, stores, level, geometry=given, storage=far, progress=report))
         if cross_check:
             checked = cross_check_stores(spark, stores, found, geometry=given, storage=far)
     counts = _print_audited(found, as_json=as_json)
     if not as_json:
-        told = ", ".join(
-            _counted(counts[name], name) for name in ("error", "warning", "note") if counts[name]
-        )
-        typer.echo(f"{_counted(len(stores), 'store')} audited: {told or 'no findings'}")
+        told = ", ".join(counted(counts[name], name) for name in ("error", "warning", "note") if counts[name])
+        typer.echo(f"{counted(len(stores), 'store')} audited: {told or 'no findings'}")
     if checked is not None:
         joined = f"{checked.records:,} records, {checked.units:,} units and {checked.entries:,} entries"
         note(f"cross-check by joins of {joined}: " + ("differs" if checked.disagreements else "agrees"))
         for text in checked.disagreements:
             note(text)
     if counts["error"] or counts["warning"] or (checked is not None and checked.disagreements):
-        raise typer.Exit(_FINDINGS)
+        raise typer.Exit(FINDINGS)
 
 
 def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counter[str]:
@@ -351,8 +316,7 @@ def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counte
         mine = [finding for _, finding in group]
         if store and as_json:
             for finding in mine:
-                shown = {"store": store, **asdict(finding)}
-                typer.echo(json.dumps(shown, ensure_ascii=False, separators=(",", ":")))
+                write_json({"store": store, **asdict(finding)})
             counts.update(finding.severity for finding in mine)
             continue
         if store:
@@ -361,7 +325,12 @@ def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counte
     return counts
 
 
-_VERBS: Final[dict[str, Callable[..., None]]] = {"decode": _decode, "audit": _audit, "rebuild": _rebuild}
+_VERBS: Final[dict[str, tuple[Callable[..., None], str]]] = {
+    "decode": (_decode, "part of the input could not be decoded"),
+    "audit": (_audit, "there are errors or warnings, or the results of --cross-check differ"),
+    "rebuild": (_rebuild, "something had to be left out"),
+}
+"""The verbs, and when each exits with 1."""
 
 
 def register(app: typer.Typer) -> None:
@@ -369,7 +338,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         help="The same jobs on Spark, from a laptop's local[*] to a cluster.", no_args_is_help=True
     )
-    for name, verb in _VERBS.items():
-        group.command(name)(verb)
+    for name, (verb, findings) in _VERBS.items():
+        group.command(name, epilog=exit_codes(findings))(verb)
     app.add_typer(group, name="spark")
     group.callback()(lambda: None)

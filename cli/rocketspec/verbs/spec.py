@@ -1,10 +1,12 @@
-"""The verb `spec`: the clauses of SPEC.md, listed and shown, and what there is of cases and mutants for each."""
+"""The verb `spec`: the clauses of SPEC.md, and the cases and mutants of each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from rocketspec._options import AsJson, JsonLines, write_json
 
 if TYPE_CHECKING:
     from rocket_conformance.mutants import ClauseCoverage
@@ -24,14 +26,15 @@ def register(app: typer.Typer) -> None:
 
 def list_clauses(
     level: Annotated[
-        str | None, typer.Option("--level", metavar="L", help="Only this level: must, observed, unspecified.")
+        str | None,
+        typer.Option("--level", metavar="L", help="Only this level: must, observed or unspecified."),
     ] = None,
     family: Annotated[
-        str | None, typer.Option("--family", metavar="F", help="Only this family: IDX, IDX-PUT, CQ-EXT.")
+        str | None, typer.Option("--family", metavar="F", help="Only this family, such as IDX or IDX-PUT.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    json: JsonLines = False,
 ) -> None:
-    """List the clauses: id, level, evidence and first sentence.
+    """List the clauses: ID, level, evidence and first sentence.
 
     Example: `rocketspec spec list --family IDX-PUT --level must`
     """
@@ -45,7 +48,7 @@ def list_clauses(
     ]
     if json:
         for clause in chosen:
-            _write_json(clause)
+            write_json(_as_json(clause))
     else:
         _print_table(chosen)
     if not chosen:
@@ -53,10 +56,10 @@ def list_clauses(
 
 
 def show_clause(
-    clause_id: Annotated[str, typer.Argument(metavar="ID", help="A clause's id, such as IDX-PUT-5.")],
-    json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    clause_id: Annotated[str, typer.Argument(metavar="ID", help="ID of a clause, such as IDX-PUT-5.")],
+    json: AsJson = False,
 ) -> None:
-    """Show one clause: level, text, example and the place in the Java source.
+    """Show one clause: level, text, example and its place in the Java source.
 
     Example: `rocketspec spec show IDX-PUT-5`
     """
@@ -67,23 +70,22 @@ def show_clause(
     if clause is None:
         raise _unknown("clause", clause_id, list(known))
     if json:
-        _write_json(clause)
+        write_json(_as_json(clause))
     else:
         _print_clause(clause)
 
 
 def show_coverage(
     family: Annotated[
-        str | None, typer.Option("--family", metavar="F", help="Only this family: IDX, IDX-PUT, CQ-EXT.")
+        str | None, typer.Option("--family", metavar="F", help="Only this family, such as IDX or IDX-PUT.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    json: JsonLines = False,
 ) -> None:
-    """Show what there is for each clause: directed cases, properties, mutants; 1 where evidence is missing.
+    """Show the evidence of each clause: directed cases, properties, mutants. Exits with 1 if any is missing.
 
     Example: `rocketspec spec coverage --family IDX-SVC`
     """
     from dataclasses import asdict
-    from json import dumps
 
     from rocket_conformance.mutants import coverage
     from rocket_spec.clauses import clauses
@@ -92,7 +94,7 @@ def show_coverage(
     rows = [row for row in coverage() if _in_family(clauses()[row.id], family)]
     if json:
         for row in rows:
-            typer.echo(dumps({**asdict(row), "shown": row.shown}))
+            write_json({**asdict(row), "shown": row.shown})
     else:
         _print_coverage(rows)
     if not all(row.shown for row in rows if row.level != "UNSPECIFIED"):
@@ -107,14 +109,14 @@ def _check_family(family: str | None) -> None:
 
 
 def _level(asked: str | None, own: str) -> str:
-    """The level that a clause must have: the asked one, or its own where none was asked."""
+    """The level that a clause must have: `asked`, or its own if that is None."""
     from rocket_spec.clauses import LEVELS
     from rocket_spec.errors import UsageError
 
     if asked is None:
         return own
     if asked.upper() not in LEVELS:
-        raise UsageError(f"unknown level {asked!r}; there are {', '.join(LEVELS).lower()}")
+        raise UsageError(f"unknown level {asked!r}; expected {', '.join(LEVELS).lower()}")
     return asked.upper()
 
 
@@ -123,13 +125,13 @@ def _in_family(clause: Clause, family: str | None) -> bool:
 
 
 def _unknown(what: str, name: str, known: list[str]) -> Exception:
-    """The error for a name that is none of the known ones, with those near it."""
+    """The error for an unknown name, with similar ones."""
     from difflib import get_close_matches
 
     from rocket_spec.errors import UsageError
 
     near = get_close_matches(name.upper(), known, n=4, cutoff=0.6)
-    hint = f"near it: {', '.join(near)}" if near else "`rocketspec spec list` names them all"
+    hint = f"did you mean {', '.join(near)}?" if near else "see `rocketspec spec list`"
     return UsageError(f"unknown {what} {name!r}; {hint}")
 
 
@@ -147,12 +149,6 @@ def _as_json(clause: Clause) -> dict[str, Any]:
     }
 
 
-def _write_json(clause: Clause) -> None:
-    from json import dumps
-
-    typer.echo(dumps(_as_json(clause), ensure_ascii=False))
-
-
 def _print_table(chosen: list[Clause]) -> None:
     from rich import box
     from rich.console import Console
@@ -163,7 +159,7 @@ def _print_table(chosen: list[Clause]) -> None:
     table.add_column("clause", no_wrap=True)
     table.add_column("level", no_wrap=True)
     table.add_column("evidence", no_wrap=True)
-    table.add_column("says", ratio=1)
+    table.add_column("summary", ratio=1)
     for clause in chosen:
         table.add_row(clause.id, clause.level, clause.evidence, Markdown(clause.summary))
     console = Console()

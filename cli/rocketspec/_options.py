@@ -1,0 +1,136 @@
+"""What the verbs have in common: options, exit codes, JSON and counts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from rocket_spec.layout import Geometry
+
+__all__ = [
+    "FINDINGS",
+    "INTERRUPTED",
+    "UNREADABLE",
+    "USAGE",
+    "AsJson",
+    "DeepLevel",
+    "GeometryText",
+    "JsonLines",
+    "KindText",
+    "OnlyMissing",
+    "QueueFileSize",
+    "QuickLevel",
+    "RebuildGeometry",
+    "StorePath",
+    "TableNames",
+    "counted",
+    "exit_codes",
+    "read_geometry",
+    "write_json",
+]
+
+FINDINGS: Final = 1
+USAGE: Final = 2
+UNREADABLE: Final = 3
+INTERRUPTED: Final = 130
+
+KINDS: Final = ("index", "queue", "ext", "log", "checkpoint")
+TABLES: Final = (
+    "index_headers",
+    "index_entries",
+    "consume_queue",
+    "consume_queue_ext",
+    "commit_log",
+    "checkpoint",
+)
+
+StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The directory of a store.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
+GeometryText = Annotated[
+    str | None,
+    typer.Option(
+        "--geometry", metavar="S,N", help="Slots and entries of the index files. \\[default: inferred]"
+    ),
+]
+KindText = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}. \\[default: from path and content]",
+        autocompletion=lambda: list(KINDS),
+    ),
+]
+TableNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="NAME",
+        help="Only this table; repeatable.",
+        autocompletion=lambda: list(TABLES),
+    ),
+]
+QuickLevel = Annotated[
+    bool, typer.Option("--quick", help="Only check names, sizes, headers, the checkpoint and continuity.")
+]
+DeepLevel = Annotated[
+    bool,
+    typer.Option("--deep", help="Also verify body checksums and look up every key as 4.9.3 does."),
+]
+RebuildGeometry = Annotated[
+    str | None,
+    typer.Option(
+        "--geometry",
+        metavar="S,N",
+        help="Slots and entries of the index files. \\[default: those of the store, else of 4.9.3]",
+    ),
+]
+QueueFileSize = Annotated[
+    int | None,
+    typer.Option(
+        "--queue-file-size",
+        metavar="BYTES",
+        min=1,
+        help="Size of a consume-queue file. \\[default: that of the store, else 6000000]",
+    ),
+]
+OnlyMissing = Annotated[
+    bool,
+    typer.Option("--only-missing", help="Only write files that are missing from the store or differ."),
+]
+
+
+def exit_codes(findings: str) -> str:
+    """The last lines of a store verb's help; `findings` is when it exits with 1."""
+    return f"Exit codes: 0 success; 1 {findings}; 2 usage; 3 unreadable input."
+
+
+def read_geometry(text: str | None) -> Geometry | None:
+    """The geometry of `--geometry`.
+
+    Raises:
+        UsageError: it is not two numbers that a file can have.
+    """
+    if text is None:
+        return None
+    from rocket_spec.layout import parse_geometry
+
+    return parse_geometry(text)
+
+
+def write_json(value: Any) -> None:
+    """Prints `value` as JSON on one line; characters that the encoding of stdout may lack are escaped."""
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    text = json.dumps(value, ensure_ascii=plain, separators=(",", ":"), default=dict)
+    sys.stdout.write(text + "\n")
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: `1 file`, `2 files`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

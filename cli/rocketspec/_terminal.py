@@ -1,0 +1,93 @@
+"""What goes to the terminal beside a verb's results: notes, and the progress of long work, both on stderr."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from threading import Timer
+from typing import TYPE_CHECKING, Protocol
+
+from rocket_spec.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import Progress
+
+__all__ = ["Step", "note", "one_line", "progress", "replace_unencodable", "skipped"]
+
+PATIENCE = 1.0
+"""Seconds of work before its progress is shown."""
+
+_bars: list[Progress] = []  # the one that is shown, if any
+
+
+class Step(Protocol):
+    """Reports how far the work is."""
+
+    def __call__(self, done: float, total: float | None, text: str | None = None) -> None: ...
+
+
+def one_line(text: str) -> str:
+    r"""`text` with line ends and other control characters as `\x0a`: names of files may hold them."""
+    return printable(text, limit=None)
+
+
+def note(text: str) -> None:
+    """Prints one line on stderr, above a progress bar, cut where it is very long."""
+    line = f"rocketspec: {printable(text)}"
+    if _bars:
+        _bars[-1].console.print(line, markup=False, highlight=False, soft_wrap=True)
+    else:
+        sys.stderr.write(f"{line}\n")
+
+
+def skipped(name: str, reason: str) -> None:
+    """Notes a file that is left out."""
+    note(f"{name}: skipped, {reason}")
+
+
+def replace_unencodable() -> None:
+    """Makes stdout and stderr escape characters that the terminal's encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[Step]:
+    """Shows a bar on stderr while the block runs, after a second, if stderr is a terminal.
+
+    Args:
+        text: what is being done.
+        unit: "bytes", or what the numbers count ("cases"); "" for a fraction of the work.
+        shown: False shows nothing, as for rows that scroll over the same terminal.
+
+    Yields:
+        What reports the progress; without a report the bar moves to and fro.
+    """
+    if not shown or not sys.stderr.isatty():
+        yield lambda done, total, text=None: None  # noqa: ARG005 - nothing is shown
+        return
+    from rocketspec._bar import make_bar
+
+    bar = make_bar(unit)
+    task = bar.add_task(text, total=None)
+
+    def show() -> None:
+        _bars.append(bar)
+        bar.start()
+
+    timer = Timer(PATIENCE, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda done, total, text=None: bar.update(
+            task, completed=done, total=total, **({} if text is None else {"description": text})
+        )
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+        _bars.clear()
