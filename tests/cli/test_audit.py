@@ -127,7 +127,7 @@ def test_help_has_an_example(verb: str) -> None:
         (["audit", "absent"], 3, "absent: no such file or directory"),
         (["audit", "."], 2, "holds no store"),
         (["audit", ".", "--quick", "--deep"], 2, "--quick and --deep are mutually exclusive"),
-        (["audit", ".", "--geometry", "x"], 2, "give two positive numbers"),
+        (["audit", ".", "--geometry", "x"], 2, "expected two positive numbers"),
         (["digest", "absent"], 3, "absent: no such file or directory"),
         (["diff", "absent", "absent"], 3, "absent: no such file or directory"),
         (["rebuild", "absent", "-o", "new"], 3, "absent: no such file or directory"),

@@ -292,8 +292,8 @@ def test_undecidable_geometry_names_candidates(run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--limit", "-1", "-1 is less than 0"),
-        ("--threads", "0", "0 is less than 1"),
+        ("--limit", "-1", "found -1, expected 0 or more"),
+        ("--threads", "0", "found 0, expected 1 or more"),
         ("--skip", "few", "'few' is not a whole number"),
     ],
 )
