@@ -63,7 +63,10 @@ def conform(
     geometry: GeometryText = None,
     workload: Annotated[
         Path | None,
-        typer.Option(metavar="MANIFEST", help="The manifest that `rocketspec workload` wrote for the broker of --store."),
+        typer.Option(
+            metavar="MANIFEST",
+            help="The manifest that `rocketspec workload` wrote for the broker of --store.",
+        ),
     ] = None,
     rocketmq: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
