@@ -1,0 +1,136 @@
+"""How long functions and modules may be, and how many parameters a function may take."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+ROOMS: Final = ("spec", "reference", "golden", "columnar", "spark", "conformance", "cli")
+LINES: Final = 60
+PARAMETERS: Final = 6
+MODULE_LINES: Final = 400
+
+_OPTIONS: Final = "options, each by its keyword"
+_VERB: Final = "one parameter for each option of the verb, as typer reads them"
+_OPEN: Final = "still to be cut down"
+
+EXCEPTIONS: Final = {
+    "reference/rocket_reference/query_message.py:query_message": "as many values as the Java object or frame has",
+    "reference/rocket_reference/queue_table.py:__init__": "as many values as the Java object or frame has",
+    "reference/rocket_reference/record_bytes.py:encode_record": "as many values as the Java object or frame has",
+    "reference/rocket_reference/store_start.py:__init__": "as many values as the Java object or frame has",
+    "columnar/rocket_columnar/audit/index_check.py:check_content": _OPEN,
+    "columnar/rocket_columnar/audit/matching.py:match_units": _OPEN,
+    "columnar/rocket_columnar/audit/matching.py:match_entries": _OPEN,
+    "columnar/rocket_columnar/audit/range_check.py:check_range": _OPTIONS,
+    "columnar/rocket_columnar/audit/range_check.py:_check_units": _OPEN,
+    "columnar/rocket_columnar/audit/range_check.py:_mark_entries": _OPEN,
+    "columnar/rocket_columnar/audit/unit_check.py:read": _OPEN,
+    "columnar/rocket_columnar/decode/index_rows.py:entry_columns": _OPEN,
+    "columnar/rocket_columnar/decode/large_index.py:split_entries": _OPEN,
+    "columnar/rocket_columnar/decode/log_rows.py:_columns": _OPEN,
+    "columnar/rocket_columnar/decode/queue_rows.py:queue_columns": _OPEN,
+    "columnar/rocket_columnar/decode/tables.py": _OPEN,
+    "columnar/rocket_columnar/decode/tables.py:decode": _OPTIONS,
+    "columnar/rocket_columnar/decode/tables.py:__init__": _OPEN,
+    "columnar/rocket_columnar/findings/forms.py:finding": _OPTIONS,
+    "columnar/rocket_columnar/index/bulk_build.py:build": _OPTIONS,
+    "columnar/rocket_columnar/index/pass_select.py:join_keys": _OPEN,
+    "columnar/rocket_columnar/kernels/audit_loops.py:survey_entries": _OPEN,
+    "columnar/rocket_columnar/kernels/audit_loops.py:entries_are_sound": _OPEN,
+    "columnar/rocket_columnar/kernels/audit_loops.py:units_are_sound": _OPEN,
+    "columnar/rocket_columnar/kernels/entry_columns.py:split_entries": _OPEN,
+    "columnar/rocket_columnar/kernels/index_chains.py:put_entries": _OPEN,
+    "columnar/rocket_columnar/kernels/index_chains.py:select_chains": _OPEN,
+    "columnar/rocket_columnar/kernels/key_pass.py:_answer": _OPEN,
+    "columnar/rocket_columnar/kernels/key_pass.py:join_parts": _OPEN,
+    "columnar/rocket_columnar/kernels/key_pass.py:fill_hits": _OPEN,
+    "columnar/rocket_columnar/kernels/log_columns.py:scan_columns": _OPEN,
+    "columnar/rocket_columnar/kernels/log_records.py:intern_strings": _OPEN,
+    "columnar/rocket_columnar/kernels/log_requests.py:_scan": _OPEN,
+    "columnar/rocket_columnar/kernels/log_requests.py:scan_requests": _OPEN,
+    "columnar/rocket_columnar/kernels/utf8_text.py:split_properties": _OPEN,
+    "columnar/rocket_columnar/query/broker_query.py:query": _OPTIONS,
+    "columnar/rocket_columnar/query/explanation.py:explain": _OPTIONS,
+    "columnar/rocket_columnar/store/listing.py": _OPEN,
+    "spark/rocket_spark/decode.py": _OPEN,
+    "spark/rocket_spark/decode.py:decode_stores": _OPTIONS,
+    "spark/rocket_spark/decode.py:plan_decode": _OPTIONS,
+    "spark/rocket_spark/rebuild.py:rebuild_stores": _OPTIONS,
+    "spark/rocket_spark/rebuild.py:plan_rebuilds": _OPTIONS,
+    "spark/rocket_spark/rebuild.py:_indexes": _OPEN,
+    "spark/rocket_spark/rebuild.py:_queues": _OPEN,
+    "conformance/rocket_conformance/properties/_service_files.py:lay_file": _OPEN,
+    "cli/rocketspec/verbs/conform.py:conform": _VERB,
+    "cli/rocketspec/verbs/conform_store.py:conform_store": _VERB,
+    "cli/rocketspec/verbs/decode.py:decode": _VERB,
+    "cli/rocketspec/verbs/mutants.py:mutants": _VERB,
+    "cli/rocketspec/verbs/query.py:query": _VERB,
+    "cli/rocketspec/verbs/spark.py:_decode": _VERB,
+    "cli/rocketspec/verbs/spark.py:_rebuild": _VERB,
+    "cli/rocketspec/verbs/spark.py:_audit": _VERB,
+    "cli/rocketspec/verbs/workload.py:workload": _VERB,
+}
+"""Functions and modules beyond the limits, and why."""
+
+
+def product_files() -> list[Path]:
+    return [
+        path
+        for room in ROOMS
+        for package in (ROOT / room).iterdir()
+        if (package / "__init__.py").exists()
+        for path in sorted(package.rglob("*.py"))
+        if "_generated" not in path.parts
+    ]
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The number of parameters, `self` and `cls` left out."""
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The number of lines from `def` to the end, the docstring left out."""
+    assert function.end_lineno is not None
+    first = function.body[0]
+    docstring = 0
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        assert first.end_lineno is not None
+        docstring = first.end_lineno - first.lineno + 1
+    return function.end_lineno - function.lineno + 1 - docstring
+
+
+def beyond(path: Path) -> dict[str, str]:
+    """What of a file is beyond the limits, by name, and by how much."""
+    text = path.read_text(encoding="utf-8")
+    module = path.relative_to(ROOT).as_posix()
+    found = {}
+    if text.count("\n") > MODULE_LINES:
+        found[module] = f"{text.count(chr(10))} lines"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
+            lines(node) > LINES or parameters(node) > PARAMETERS
+        ):
+            found[f"{module}:{node.name}"] = f"{lines(node)} lines, {parameters(node)} parameters"
+    return found
+
+
+def test_functions_and_modules_are_short() -> None:
+    found = {name: size for path in product_files() for name, size in beyond(path).items()}
+    assert {name: size for name, size in found.items() if name not in EXCEPTIONS} == {}
+    assert [name for name in EXCEPTIONS if name not in found] == [], (
+        "within the limits: take it off EXCEPTIONS"
+    )
+
+
+@pytest.mark.parametrize("source", ["def f(a, b, c, d, e, f, *, g): ...", "def f():\n" + "    x = 1\n" * 60])
+def test_what_is_beyond(source: str) -> None:
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+    assert lines(function) > LINES or parameters(function) > PARAMETERS
