@@ -27,8 +27,8 @@ from rocket_columnar.index import build
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
 from rocket_spark import audit_stores, decode_stores, open_session, plan_decode, rebuild_stores
-from rocket_spark._commit import Output
-from rocket_spark.jobs import run_tasks
+from rocket_spark.output import Output
+from rocket_spark.tasks import run_tasks
 
 from benchmarks import machine, petabyte
 from benchmarks.data import geometry_for, make_puts

@@ -1,7 +1,6 @@
 """RocketMQ 4.9.3 store files on Spark: data sources for every table, and jobs that decode inside the tasks."""
 
-from rocket_spark._cross_check import CrossCheck
-from rocket_spark.audit import audit_stores, cross_check_stores
+from rocket_spark.audit import CrossCheck, audit_stores, cross_check_stores
 from rocket_spark.decode import (
     DecodePlan,
     DecodeSummary,
@@ -10,10 +9,10 @@ from rocket_spark.decode import (
     plan_decode,
     run_decode,
 )
-from rocket_spark.jobs import JobError
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
+from rocket_spark.tasks import JobError
 
 __all__ = [
     "SOURCES",

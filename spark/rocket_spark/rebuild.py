@@ -29,9 +29,9 @@ from rocket_columnar.rebuild import (
     write_queues,
 )
 
-from rocket_spark._output import WHOLE, Folder, attempt, checked_out, fetched, opened_out
-from rocket_spark._stores import StorePath, name_stores, store_files
-from rocket_spark.jobs import Progress, run_tasks, silent
+from rocket_spark.output import WHOLE, Folder, attempt, check_out, fetched, open_out
+from rocket_spark.stores import StorePath, name_stores, store_files
+from rocket_spark.tasks import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -110,7 +110,7 @@ def rebuild_stores(
         only_missing: leaves out the files that a store holds already, byte for byte.
         overwrite: replaces what an earlier job wrote to `out`, once all is written.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        progress: see `rocket_spark.jobs.Progress`.
+        progress: see `rocket_spark.tasks.Progress`.
 
     Returns:
         What was written, by the name of the store; one store has the name "".
@@ -149,14 +149,14 @@ def plan_rebuilds(
         for name, path in named.items()
     }
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
-    out = checked_out(out, named, owned, storage, overwrite=overwrite)
+    out = check_out(out, named, owned, storage, overwrite=overwrite)
     return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing)
 
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
     missing = {name: _missing_logs(plan) for name, plan in job.plans.items()}
-    with opened_out(job.out, job.storage, overwrite=job.overwrite) as output:
+    with open_out(job.out, job.storage, overwrite=job.overwrite) as output:
         attempts = output.folder
         logs, dispatched = _dispatch(spark, job, attempts, progress)
         parts: dict[str, str] = {}

@@ -56,28 +56,15 @@ COLUMNAR = {
 
 KNOWN_CYCLES = [
     ["rocket_conformance._reference_store", "rocket_conformance.reference_adapter"],
-    ["rocket_spark.files._hdfs", "rocket_spark.files._s3", "rocket_spark.files._storage"],
 ]
 """Cycles that are still to be broken."""
 
 KNOWN_INSIDES = {
     "benchmarks/adapter.py": {"rocket_conformance._scratch"},
-    "benchmarks/spark.py": {"rocket_spark._commit"},
     "cli/rocketspec/verbs/conform.py": {"rocket_conformance.report.terminal"},
     "cli/rocketspec/verbs/conform_store.py": {"rocket_conformance.store_verdict.store_report"},
     "conformance/rocket_conformance/adapter_check.py": {"rocket_conformance.transport._process"},
     "golden/generator/make.py": {"rocket_golden._read"},
-    "spark/rocket_spark/_far_output.py": {"rocket_spark.files._copy", "rocket_spark.files._storage"},
-    "spark/rocket_spark/_output.py": {"rocket_spark.files._storage"},
-    "spark/rocket_spark/_stores.py": {"rocket_spark.files._storage"},
-    "spark/rocket_spark/audit.py": {"rocket_spark.files._storage"},
-    "spark/rocket_spark/streaming/_log.py": {"rocket_spark.sources._options", "rocket_spark.sources._plan"},
-    "spark/rocket_spark/streaming/_queue.py": {"rocket_spark.sources._options", "rocket_spark.sources._plan"},
-    "spark/rocket_spark/streaming/_reader.py": {
-        "rocket_spark.sources._options",
-        "rocket_spark.sources._plan",
-        "rocket_spark.sources._rows",
-    },
     "tests/support/audit_page.py": {"rocketspec.verbs._restart_view", "rocketspec.verbs.audit"},
 }
 """Imports of another package's inside that are still to go, by importing file."""

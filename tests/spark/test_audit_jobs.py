@@ -24,7 +24,7 @@ FEW = ("mixed", "ext", "lmq", "killed-restarted")
 
 def judged_by_joins(variant: Damaged) -> bool:
     """Whether the planted defect takes two files to tell; a chain that does not lead to an entry takes one."""
-    from rocket_spark._cross_check import CODES
+    from rocket_spark.audit import CODES
 
     in_one_file = variant.damage == "index.missing_key" and variant.file.startswith("index/")
     return variant.damage in CODES and not in_one_file
@@ -33,7 +33,7 @@ def judged_by_joins(variant: Damaged) -> bool:
 def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damaged]) -> set[str]:
     """Both formulations on all stores, in one job each; the codes that the joins found."""
     from rocket_spark import audit_stores, cross_check_stores
-    from rocket_spark._stores import name_stores
+    from rocket_spark.stores import name_stores
 
     paths = list(stores.values())
     findings = list(audit_stores(spark, paths, "deep"))
@@ -56,7 +56,7 @@ def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damag
 def test_planted_defects_are_found_both_ways(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path
 ) -> None:
-    from rocket_spark._cross_check import CODES
+    from rocket_spark.audit import CODES
 
     others = ("mixed-log-crc", "mixed-log-magic", "mixed-index-chain-cycle", "mixed-checkpoint-ahead")
     planted = {
@@ -83,7 +83,7 @@ def test_planted_defects_are_found_both_ways(
 def test_the_last_tasks_of_an_audit_are_short(
     cores: int | None, stores: list[int], shares: list[list[int]]
 ) -> None:
-    from rocket_spark.audit import _cut
+    from rocket_spark.audit.range_audit import _cut
 
     plans: Any = {str(name): SimpleNamespace(ranges=tuple(range(many))) for name, many in enumerate(stores)}
     cut: dict[str, list[tuple[Any, ...]]] = _cut(plans, cores)

@@ -95,9 +95,10 @@ def test_small_files_share_a_part(spark: SparkSession, hand_made: Path, tmp_path
 def test_large_files_have_parts_of_their_own(
     spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rocket_spark import decode, decode_stores
+    from rocket_spark import decode_stores
+    from rocket_spark.decode import job
 
-    monkeypatch.setattr(decode, "_TASK_BYTES", 300)
+    monkeypatch.setattr(job, "_TASK_BYTES", 300)
     summary = decode_stores(spark, hand_made, tmp_path / "out", ["index_entries"])
     assert [(table.rows, table.parts) for table in summary.tables] == [(6, 2)]
     assert parquet_rows(tmp_path / "out" / "index_entries") == decoded_rows(hand_made)["index_entries"]
@@ -180,7 +181,7 @@ def test_command_writes_the_rows_of_decode(java: str, hand_made: Path, tmp_path:
 def test_out_in_the_store_is_refused(hand_made: Path) -> None:
     from rocket_spark import plan_decode
 
-    with pytest.raises(UsageError, match="lies in the store that is read"):
+    with pytest.raises(UsageError, match="is inside a store that is read"):
         plan_decode(hand_made / "index", hand_made / "tables")
 
 
@@ -223,7 +224,8 @@ def test_gaps_between_tasks_are_those_of_decode(
 ) -> None:
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
-    from rocket_spark import decode, decode_stores
+    from rocket_spark import decode_stores
+    from rocket_spark.decode import job
 
     log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
     folder = tmp_path / "store" / "commitlog"
@@ -243,7 +245,7 @@ def test_gaps_between_tasks_are_those_of_decode(
         pass
     assert len(whole) > 1
 
-    monkeypatch.setattr(decode, "_TASK_BYTES", size)
+    monkeypatch.setattr(job, "_TASK_BYTES", size)
     summary = decode_stores(spark, tmp_path / "store", tmp_path / "out")
     assert [table.parts for table in summary.tables] == [5]
     assert list(summary.gaps) == whole
@@ -253,13 +255,14 @@ def ranged(
     spark: SparkSession, files: dict[int, bytes], step: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[dict[str, Any]], list[str], int]:
     """Rows, gaps and parts of log files, by their base offsets, of which a task takes `step` bytes."""
-    from rocket_spark import decode, decode_stores
+    from rocket_spark import decode_stores
+    from rocket_spark.decode import job
 
     log = folder / "store" / "commitlog"
     log.mkdir(parents=True)
     for offset, content in files.items():
         (log / f"{offset:020}").write_bytes(content)
-    monkeypatch.setattr(decode, "_TASK_BYTES", step)
+    monkeypatch.setattr(job, "_TASK_BYTES", step)
     summary = decode_stores(spark, folder / "store", folder / "out")
     (table,) = summary.tables
     return parquet_rows(folder / "out" / "commit_log"), list(summary.gaps), table.parts

@@ -32,9 +32,10 @@ def decode_with(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A decode job whose tasks run `work`, which is sent to the workers."""
-    from rocket_spark import decode, decode_stores
+    from rocket_spark import decode_stores
+    from rocket_spark.decode import job
 
-    monkeypatch.setattr(decode, "run_part", work)
+    monkeypatch.setattr(job, "run_part", work)
     decode_stores(spark, store, store.parent / "out")
 
 
@@ -70,7 +71,7 @@ def test_a_disk_that_is_full_when_a_part_is_made_durable(
         from rocket_spark.decode import run_part
 
         error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), directory)
-        with patch("rocket_spark._commit.os.fsync", side_effect=error):
+        with patch("rocket_spark.output.local_folder.os.fsync", side_effect=error):
             return run_part(task, directory)
 
     with pytest.raises(OSError, match="No space left on device") as caught:
@@ -118,16 +119,16 @@ def test_a_file_that_grows_while_it_is_read(
     def growing(task: PartTask, directory: str) -> dict[str, Any]:
         from unittest.mock import patch
 
-        from rocket_spark import decode
+        from rocket_spark.decode import job
 
         def grow(*arguments: Any) -> Any:
             yield from batches(*arguments)
             with task.files[-1].path.open("ab") as opened:
                 opened.write(bytes(20))
 
-        batches = decode._batches
-        with patch.object(decode, "_batches", grow):
-            return decode.run_part(task, directory)
+        batches = job._batches
+        with patch.object(job, "_batches", grow):
+            return job.run_part(task, directory)
 
     with pytest.raises(MalformedError, match="as when the job began"):
         decode_with(growing, spark, store, monkeypatch)
@@ -157,14 +158,13 @@ def test_an_attempt_that_outlives_its_job(store: Path) -> None:
 
 
 def test_a_commit_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocket_spark import _commit
-    from rocket_spark._commit import Output, attempt
+    from rocket_spark.output import Output, attempt, local_folder
 
     out = tmp_path / "out"
 
     def job(text: str) -> None:
         with Output(out, overwrite=True) as output:
-            with attempt(output.attempts, "part") as path:
+            with attempt(output.folder, "part") as path:
                 path.write_text(text)
             output.commit({"table/part": path.name}, {})
 
@@ -173,7 +173,7 @@ def test_a_commit_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: 
             raise OSError(errno.EIO, "a fault that a test put here")
 
     job("old")
-    monkeypatch.setattr(_commit, "_sync_directory", fail)
+    monkeypatch.setattr(local_folder, "_sync_directory", fail)
     with pytest.raises(OSError, match="a fault"):
         job("new")
     assert (out / "table" / "part").read_text() == "old"
@@ -182,22 +182,25 @@ def test_a_commit_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: 
 
 def test_an_attempt_that_is_gone_fails_the_commit(tmp_path: Path) -> None:
     from rocket_spark import JobError
-    from rocket_spark._commit import Output
+    from rocket_spark.output import Output
 
-    with pytest.raises(JobError, match="written by a task, and gone"), Output(tmp_path / "out") as output:
+    with (
+        pytest.raises(JobError, match="written by a task and missing since"),
+        Output(tmp_path / "out") as output,
+    ):
         output.commit({"table/part": "part.0"}, {})
     assert not (tmp_path / "out").exists()
 
 
 def test_what_came_into_the_folder_meanwhile_is_kept(tmp_path: Path) -> None:
     from rocket_spark import JobError
-    from rocket_spark._commit import Output, attempt
+    from rocket_spark.output import Output, attempt
 
     out = tmp_path / "out"
     with Output(out) as output:
-        with attempt(output.attempts, "part") as path:
+        with attempt(output.folder, "part") as path:
             path.write_text("new")
         (out / "notes.txt").write_text("mine")
-        with pytest.raises(JobError, match="came there while the job ran"):
+        with pytest.raises(JobError, match="appeared while the job ran"):
             output.commit({"table/part": path.name}, {})
     assert {path.name for path in out.iterdir()} == {"notes.txt"}

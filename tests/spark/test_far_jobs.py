@@ -14,8 +14,8 @@ from rocket_columnar.decode import decode
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
 from rocket_golden import open_damaged
-from rocket_spark._commit import read_manifest
 from rocket_spark.files import storage_for
+from rocket_spark.output import read_manifest
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rocket_spark import JobError
-from rocket_spark._output import attempt, checked_out, opened_out
 from rocket_spark.files import storage_for
+from rocket_spark.output import attempt, check_out, open_out
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from far_storage import Far
-    from rocket_spark._far_output import FarOutput
+    from rocket_spark.output.far_folder import FarOutput
 
 
 @pytest.fixture(scope="module", params=["s3", "hdfs"])
@@ -47,7 +47,7 @@ def write(output: FarOutput, text: str) -> str:
 
 
 def opened(far: Far, uri: str, *, overwrite: bool = False) -> FarOutput:
-    return opened_out(uri, far.options, overwrite=overwrite)  # type: ignore[return-value]
+    return open_out(uri, far.options, overwrite=overwrite)  # type: ignore[return-value]
 
 
 def run(far: Far, uri: str, work: Callable[[FarOutput], None]) -> None:
@@ -103,7 +103,7 @@ def test_a_commit_that_fails_leaves_nothing(far: Far, monkeypatch: pytest.Monkey
 
 def test_an_attempt_that_is_gone_fails_the_commit(far: Far) -> None:
     uri = f"{far.root}/gone"
-    with pytest.raises(JobError, match="written by a task, and gone"), opened(far, uri) as output:
+    with pytest.raises(JobError, match="written by a task and missing since"), opened(far, uri) as output:
         output.commit({"table/part-0": write(output, "one"), "table/part-1": "part.0/table"}, {})
     assert files(far, uri) == {}
 
@@ -116,7 +116,7 @@ def test_what_came_there_meanwhile_is_kept(far: Far) -> None:
         far.write(f"{uri}/notes.txt", b"mine")
         output.commit({"table/part-0": name}, {})
 
-    with pytest.raises(JobError, match="came there while the job ran"):
+    with pytest.raises(JobError, match="appeared while the job ran"):
         run(far, uri, work)
     assert files(far, uri) == {"notes.txt": b"mine"}
 
@@ -126,33 +126,33 @@ def test_a_rest_is_replaced_when_asked_for_and_nothing_finished_is(far: Far) -> 
     far.write(f"{uri}/table/part-0", b"of a job that was killed")
 
     def check(*, overwrite: bool) -> None:
-        assert checked_out(f"{uri}/", {"": "/store"}, ["table"], far.options, overwrite=overwrite) == uri
+        assert check_out(f"{uri}/", {"": "/store"}, ["table"], far.options, overwrite=overwrite) == uri
 
-    with pytest.raises(UsageError, match="exists and is not empty"):
+    with pytest.raises(UsageError, match="exists and is not an empty directory"):
         check(overwrite=False)
     check(overwrite=True)
-    with pytest.raises(JobError, match="came there meanwhile"):
+    with pytest.raises(JobError, match="appeared meanwhile"):
         run(far, uri, lambda _: None)
     with opened(far, uri, overwrite=True) as output:
         output.commit({"table/part-1": write(output, "new")}, {})
     assert files(far, uri).keys() == {"table/part-1", "_manifest.json", "_SUCCESS"}
-    with pytest.raises(UsageError, match="holds what a job finished"):
+    with pytest.raises(UsageError, match="contains a finished job's output"):
         check(overwrite=True)
-    with pytest.raises(JobError, match="came there meanwhile"), opened(far, uri, overwrite=True):
+    with pytest.raises(JobError, match="appeared meanwhile"), opened(far, uri, overwrite=True):
         pass
     far.write(f"{far.root}/own/notes.txt", b"mine")
-    with pytest.raises(UsageError, match=r"holds 'notes\.txt', which no such job wrote"):
-        checked_out(f"{far.root}/own", {}, ["table"], far.options, overwrite=True)
+    with pytest.raises(UsageError, match=r"contains 'notes\.txt', which was not written by rocketspec"):
+        check_out(f"{far.root}/own", {}, ["table"], far.options, overwrite=True)
 
 
 def test_output_in_a_store_is_refused(far: Far) -> None:
-    with pytest.raises(UsageError, match="lies in the store that is read"):
-        checked_out(f"{far.root}/store/new", {"": f"{far.root}/store"}, [], far.options, overwrite=False)
+    with pytest.raises(UsageError, match="is inside a store that is read"):
+        check_out(f"{far.root}/store/new", {"": f"{far.root}/store"}, [], far.options, overwrite=False)
 
 
 def test_a_path_is_a_directory_of_this_machine(tmp_path: Path) -> None:
-    assert checked_out(tmp_path / "out", {}, [], None, overwrite=False) == tmp_path / "out"
-    with opened_out(tmp_path / "out", None, overwrite=False) as output:
+    assert check_out(tmp_path / "out", {}, [], None, overwrite=False) == tmp_path / "out"
+    with open_out(tmp_path / "out", None, overwrite=False) as output:
         with attempt(output.folder, "part") as path:
             path.write_text("one")
         assert output.size(path.name) == 3

@@ -10,8 +10,15 @@ from rocket_columnar.decode import decode
 from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_golden import open_store
-from rocket_spark.files import check_settings, expand, find_files, find_roots, local_copy, storage_for
-from rocket_spark.files._storage import stripped
+from rocket_spark.files import (
+    check_settings,
+    expand,
+    find_files,
+    find_roots,
+    local_copy,
+    storage_for,
+    stripped,
+)
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:

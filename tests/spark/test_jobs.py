@@ -52,10 +52,11 @@ def test_every_golden_store_row_for_row(spark: SparkSession, golden: dict[str, P
 def test_a_large_index_file_is_divided(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rocket_spark import decode, decode_stores
+    from rocket_spark import decode_stores
+    from rocket_spark.decode import job
 
-    monkeypatch.setattr(decode, "_TASK_BYTES", 1)
-    monkeypatch.setattr(decode, "_TASK_ENTRIES", 50)
+    monkeypatch.setattr(job, "_TASK_BYTES", 1)
+    monkeypatch.setattr(job, "_TASK_ENTRIES", 50)
     tables = ["index_headers", "index_entries"]
     summary = decode_stores(spark, golden["transactions"], tmp_path / "out", tables)
     headers, entries = summary.tables
@@ -69,13 +70,14 @@ def test_a_large_index_file_is_divided(
 def test_an_index_file_that_was_replaced_meanwhile_fails_the_job(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rocket_spark import decode, plan_decode, run_decode
+    from rocket_spark import plan_decode, run_decode
+    from rocket_spark.decode import job
 
     index = min((golden["transactions"] / "index").iterdir())
     copy = tmp_path / "store" / "index" / index.name
     copy.parent.mkdir(parents=True)
     copy.write_bytes(index.read_bytes())
-    monkeypatch.setattr(decode, "_TASK_ENTRIES", 50)
+    monkeypatch.setattr(job, "_TASK_ENTRIES", 50)
     plan = plan_decode(tmp_path / "store", tmp_path / "out", ["index_entries"])
     copy.write_bytes(bytes(len(index.read_bytes())))
     with pytest.raises(MalformedError, match="as when the job began"):
@@ -104,7 +106,7 @@ def test_overwrite_refuses_what_no_job_wrote(hand_made: Path, tmp_path: Path) ->
     from rocket_spark import plan_decode
 
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(UsageError, match=r"holds 'notes\.txt', which no such job wrote"):
+    with pytest.raises(UsageError, match=r"contains 'notes\.txt', which was not written by rocketspec"):
         plan_decode(hand_made, tmp_path, overwrite=True)
 
 
@@ -118,7 +120,7 @@ def test_what_a_killed_job_left_is_named(hand_made: Path, tmp_path: Path) -> Non
 
 
 def test_names_of_stores() -> None:
-    from rocket_spark._stores import name_stores
+    from rocket_spark.stores import name_stores
 
     assert list(name_stores(["/data/a/store", "/data/b/store"])) == ["a/store", "b/store"]
     assert list(name_stores("/data/a/store")) == [""]
@@ -144,7 +146,7 @@ def test_stores_on_s3(
 
 
 def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocket_spark import jobs
+    from rocket_spark import tasks as runner
 
     tasks = [SimpleNamespace(store="ab"[number % 2], number=number) for number in range(5)]
     common = {"a": 10, "b": 20}
@@ -152,15 +154,15 @@ def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch
     def work(task: Any, common: int) -> int:
         return int(task.number) + common
 
-    monkeypatch.setattr(jobs, "_WAVE_TASKS", 2)
+    monkeypatch.setattr(runner, "_WAVE_TASKS", 2)
     for room in (64 << 20, 0):
-        monkeypatch.setattr(jobs, "_TASK_BYTES", room)
-        assert jobs.run_tasks(spark, work, tasks, what="sums", common=common) == [10, 21, 12, 23, 14]
+        monkeypatch.setattr(runner, "_TASK_BYTES", room)
+        assert runner.run_tasks(spark, work, tasks, what="sums", common=common) == [10, 21, 12, 23, 14]
 
 
 def test_a_worker_does_not_search_its_imports_for_garbage(spark: SparkSession) -> None:
     """PySpark searches after each task; what was there after the first is passed over."""
-    from rocket_spark.jobs import run_tasks
+    from rocket_spark.tasks import run_tasks
 
     frozen = run_tasks(spark, lambda _: gc.get_freeze_count(), ["task"] * 4, what="tasks")
     assert max(frozen) > 10_000

@@ -41,7 +41,7 @@ def test_every_golden_store_in_one_job(spark: SparkSession, golden: dict[str, Pa
 
 def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
     from rocket_spark import rebuild_stores
-    from rocket_spark._commit import read_manifest
+    from rocket_spark.output import read_manifest
 
     options: Any = {"geometry": Geometry(11, 40), "queue_file_size": 100}
     seen: list[tuple[str, int, int]] = []
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_
 
     with pytest.raises(UsageError, match="holds no commit log"):
         plan_rebuilds(golden["mixed"] / "index", tmp_path / "out")
-    with pytest.raises(UsageError, match="lies in the store"):
+    with pytest.raises(UsageError, match="is inside a store that is read"):
         plan_rebuilds(golden["mixed"], golden["mixed"] / "new")
     with pytest.raises(UsageError, match="overlaps"):
         plan_rebuilds([golden["mixed"], golden["mixed"] / "commitlog"], tmp_path / "out")

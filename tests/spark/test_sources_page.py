@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from rocket_golden import open_store
+from rocket_spark.reading.options import _OPTIONS, STREAM_OPTIONS
 from rocket_spark.sources import SOURCES
-from rocket_spark.sources._options import _OPTIONS, STREAM_OPTIONS
 
 if TYPE_CHECKING:
     from far_storage import Far

@@ -12,8 +12,8 @@ from pyspark.sql.datasource import DataSourceReader
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import find_files
 from rocket_golden import damaged, open_damaged, open_store, stores
+from rocket_spark.reading.partitions import RowsPartition
 from rocket_spark.sources import SOURCES, reason
-from rocket_spark.sources._plan import RowsPartition
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rocket_columnar.findings import Finding
     from rocket_columnar.rebuild import Rebuilt
     from rocket_spark import DecodeSummary
-    from rocket_spark.jobs import Progress
+    from rocket_spark.tasks import Progress
 
 __all__ = ["register"]
 

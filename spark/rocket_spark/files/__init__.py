@@ -1,17 +1,22 @@
-"""Files wherever they lie: local paths, S3-compatible stores and HDFS, listed and read by ranges."""
+"""Files wherever they are: local paths, S3-compatible stores and HDFS, listed and read by ranges."""
 
-from rocket_spark.files._copy import local_copy, size_now
-from rocket_spark.files._find import expand, find_files, find_roots
-from rocket_spark.files._storage import FileInfo, Storage, check_settings, storage_for
+from rocket_spark.files.copies import local_copy, range_source, size_now
+from rocket_spark.files.finding import expand, find_files, find_roots
+from rocket_spark.files.opening import check_settings, storage_for
+from rocket_spark.files.storage import FarStorage, FileInfo, Storage, is_remote, stripped
 
 __all__ = [
+    "FarStorage",
     "FileInfo",
     "Storage",
     "check_settings",
     "expand",
     "find_files",
     "find_roots",
+    "is_remote",
     "local_copy",
+    "range_source",
     "size_now",
     "storage_for",
+    "stripped",
 ]

@@ -1,7 +1,7 @@
 """Python data sources: `spark.read.format("rocketmq-index").load(path)`, one class for each table."""
 
-from rocket_spark.sources._errors import reason
-from rocket_spark.sources._formats import (
+from rocket_spark.sources.error_reason import reason
+from rocket_spark.sources.formats import (
     SOURCES,
     CheckpointSource,
     CommitLogSource,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rocket_spec.layout import Geometry
 
-    from rocket_spark.sources._options import Request
+    from rocket_spark.reading.options import Request
 
 __all__ = ["geometries"]
 

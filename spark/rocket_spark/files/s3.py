@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files._storage import FarStorage, FileInfo, Settings
+from rocket_spark.files.storage import FarStorage, FileInfo, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_columnar import audit as engine
 
-from rocket_spark._cross_check import CrossCheck, cross_check
-from rocket_spark._stores import StorePath, name_stores, store_files
-from rocket_spark.files import storage_for
-from rocket_spark.files._storage import is_remote
-from rocket_spark.jobs import Progress, cores, one_line_errors, run_tasks, silent
+from rocket_spark.audit.cross_check import CrossCheck, cross_check
+from rocket_spark.files import is_remote, storage_for
+from rocket_spark.stores import StorePath, name_stores, store_files
+from rocket_spark.tasks import Progress, cores, one_line_errors, run_tasks, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -88,7 +87,7 @@ def audit_stores(
         level: "quick", "default" or "deep", as of `audit`.
         geometry: of the index files; else it is inferred, store by store.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        progress: see `rocket_spark.jobs.Progress`.
+        progress: see `rocket_spark.tasks.Progress`.
 
     Raises:
         UsageError: no store, or a geometry that does not fit.

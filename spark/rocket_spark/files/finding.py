@@ -17,13 +17,14 @@ from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files._copy import source
-from rocket_spark.files._storage import FileInfo, LocalStorage, storage_for
+from rocket_spark.files.copies import range_source
+from rocket_spark.files.opening import storage_for
+from rocket_spark.files.storage import FileInfo, LocalStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from rocket_spark.files._storage import Storage
+    from rocket_spark.files.storage import Storage
 
 __all__ = ["expand", "find_files", "find_roots"]
 
@@ -210,4 +211,4 @@ class _Skeleton:
 
     def _far(self, file: StoreFile) -> StoreFile:
         info = self.infos[file.path]
-        return replace(file, path=Path(info.uri), source=source(self.storage, info))
+        return replace(file, path=Path(info.uri), source=range_source(self.storage, info))

@@ -13,7 +13,7 @@ from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_spark.files import expand, find_files, find_roots, storage_for
-from rocket_spark.sources._geometry import geometries
+from rocket_spark.reading.geometry import geometries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
 
-    from rocket_spark.sources._filters import Wanted
-    from rocket_spark.sources._options import Request
+    from rocket_spark.reading.filters import Wanted
+    from rocket_spark.reading.options import Request
 
-__all__ = ["LOG_BYTES", "Piece", "RowsPartition", "find", "grouped", "log_pieces", "plan"]
+__all__ = [
+    "LOG_BYTES",
+    "Piece",
+    "RowsPartition",
+    "grouped",
+    "log_pieces",
+    "plan_partitions",
+    "requested_files",
+]
 
 _WHOLE: Final = (0, 1 << 62)
 LOG_BYTES: Final = 128 << 20
@@ -65,7 +73,7 @@ class RowsPartition(InputPartition):
     pieces: tuple[Piece, ...]
 
 
-def find(request: Request, table: str) -> list[StoreFile]:
+def requested_files(request: Request, table: str) -> list[StoreFile]:
     """The files of all paths, in their order.
 
     The name of a file is relative to its store; where a glob or a search at any depth found it, to the directory
@@ -112,15 +120,15 @@ def _below(file: StoreFile, top: str) -> str:
     return whole.removeprefix(top).lstrip("/")
 
 
-def plan(request: Request, table: str) -> list[RowsPartition]:
+def plan_partitions(request: Request, table: str) -> list[RowsPartition]:
     """The partitions of a read.
 
     Raises:
-        UsageError: as `find`; a geometry that cannot be told.
+        UsageError: as `requested_files`; a geometry that cannot be told.
         MalformedError: in mode FAILFAST, files that cannot be what they should.
         OSError: a file cannot be read.
     """
-    files, wanted = find(request, table), request.wanted
+    files, wanted = requested_files(request, table), request.wanted
     kind = TABLE_KINDS[table]
     pieces: Iterable[Piece]
     if kind == "index":

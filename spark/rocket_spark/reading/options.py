@@ -10,7 +10,7 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
-from rocket_spark.sources._filters import Wanted, conditions
+from rocket_spark.reading.filters import Wanted, conditions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

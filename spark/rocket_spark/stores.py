@@ -1,4 +1,4 @@
-"""Several stores in one job: what each is called in the output, and its files."""
+"""The stores of one job: the name of each in the output, and its files."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files import find_files, storage_for
-from rocket_spark.files._storage import is_remote, stripped
+from rocket_spark.files import find_files, is_remote, storage_for, stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["StorePath", "local_paths", "name_stores", "store_files"]
+__all__ = ["StorePath", "name_stores", "store_files"]
 
 StorePath = str | Path
 """A path, or a URI (`s3://`, `hdfs://`) as a string."""
 
 
 def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
-    """Absolute paths or URIs by name: one store has none; of several, what follows their common folder (`broker-a/store`).
+    """Absolute paths or URIs by name: "" for a single store, else the path below their common folder (`broker-a/store`).
 
     Raises:
-        UsageError: none, one twice, or one within another.
+        UsageError: no store, one named twice, or one inside another.
     """
     given = [stores] if isinstance(stores, str | Path) else list(stores)
     if not given:
@@ -46,16 +45,11 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
 
 
 def _absolute(store: StorePath) -> str:
-    """Symbolic links stay: they may name the place."""
+    """Symbolic links are kept: their names may be those that the stores are known by."""
     if is_remote(str(store)):
         return stripped(str(store))
     _, path = storage_for(str(store))
     return Path(os.path.abspath(path)).as_posix()  # noqa: PTH100
-
-
-def local_paths(stores: Mapping[str, str]) -> list[Path]:
-    """Those that lie under a path."""
-    return [Path(store) for store in stores.values() if not is_remote(store)]
 
 
 def store_files(
@@ -63,7 +57,7 @@ def store_files(
     storage: Mapping[str, str] | None,
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> list[StoreFile]:
-    """The files of a store; `storage` is told to S3 or HDFS, see `rocket_spark.files.storage_for`. Errors as there."""
+    """The files of a store; `storage` has the options of S3 and HDFS; errors as of `rocket_spark.files.find_files`."""
     try:
         return find_files(store, options=storage, on_skip=on_skip)
     except UsageError as error:  # jobs have no such option

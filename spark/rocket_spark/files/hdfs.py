@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files._s3 import ArrowStorage
-from rocket_spark.files._storage import FarStorage, FileInfo, Settings, Storage, join
+from rocket_spark.files.s3 import ArrowStorage
+from rocket_spark.files.storage import FarStorage, FileInfo, Settings, Storage, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from rocket_spark.files._storage import FileInfo, Storage
+    from rocket_spark.files.storage import FileInfo, Storage
 
-__all__ = ["RangeRead", "local_copy", "size_now", "source"]
+__all__ = ["RangeRead", "local_copy", "range_source", "size_now"]
 
 _CHUNK: Final = 8 << 20
 _PAGE: Final = 1 << 16
@@ -39,7 +39,7 @@ class RangeRead:
         return {**self.__dict__, "_opened": None}
 
 
-def source(storage: Storage, info: FileInfo) -> Source:
+def range_source(storage: Storage, info: FileInfo) -> Source:
     """The file as what the engine reads in place of a path."""
     return Source(info.uri, info.size, RangeRead(storage, info.uri, info.size))
 

@@ -20,18 +20,16 @@ from pyspark.sql.streaming.datasource import (
 )
 from rocket_spec.errors import UsageError
 
-from rocket_spark.sources._options import flag, positive
-from rocket_spark.sources._plan import RowsPartition, find, grouped
-from rocket_spark.sources._rows import rows
-from rocket_spark.streaming._log import LogTail
-from rocket_spark.streaming._queue import QueueTail
+from rocket_spark.reading import RowsPartition, flag, grouped, piece_rows, positive, requested_files
+from rocket_spark.streaming.log_tail import LogTail
+from rocket_spark.streaming.queue_tail import QueueTail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
 
-    from rocket_spark.sources._options import Request
+    from rocket_spark.reading import Request
 
 __all__ = ["StoreStreamReader"]
 
@@ -69,7 +67,9 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _tail(self) -> LogTail | QueueTail:
         """The files as they lie now."""
-        files = [file for file in find(self.asked, self.table) if file.size()]  # 0: made, not yet laid out
+        files = [
+            file for file in requested_files(self.asked, self.table) if file.size()
+        ]  # 0: made, not yet laid out
         if not files:
             raise UsageError(f"{self.asked.paths[0]}: holds nothing yet that a stream could follow")
         return LogTail(files) if self.table == "commit_log" else QueueTail(files)
@@ -111,4 +111,4 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
         if isinstance(partition, RowsPartition):
-            yield from rows(partition.pieces, self.table, self.columns, self.asked)
+            yield from piece_rows(partition.pieces, self.table, self.columns, self.asked)

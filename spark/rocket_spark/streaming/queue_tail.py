@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_spark.sources._plan import Piece
-from rocket_spark.streaming._loss import lost
+from rocket_spark.reading import Piece
+from rocket_spark.streaming.loss import lost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rocket_columnar.store import StoreFile
 
-    from rocket_spark.sources._options import Request
+    from rocket_spark.reading import Request
 
 __all__ = ["QueueTail"]
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from rocket_spark.sources._options import Request
-    from rocket_spark.sources._plan import Piece
+    from rocket_spark.reading.options import Request
+    from rocket_spark.reading.partitions import Piece
 
-__all__ = ["rows"]
+__all__ = ["piece_rows"]
 
 _BATCH_ROWS: Final = 1 << 17
 """Rows of a record batch on its way to the JVM: some 10 MB with the file's name in plain strings."""
@@ -43,7 +43,7 @@ def _within(piece: Piece, on_gap: Callable[[Gap], None], gap: Gap) -> None:
         on_gap(gap)
 
 
-def rows(
+def piece_rows(
     pieces: Sequence[Piece], table: str, columns: Sequence[str], request: Request
 ) -> Iterator[pa.RecordBatch]:
     """The rows of `pieces`, of `columns` in their order.

@@ -14,7 +14,15 @@ from rocket_columnar.audit import ON_THE_WAY
 from rocket_columnar.log import has_light_queues
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
 
-from rocket_spark._cross_rows import FileTask, entry_rows, ext_rows, frame, head_rows, record_rows, unit_rows
+from rocket_spark.audit.cross_check_rows import (
+    FileTask,
+    entry_rows,
+    ext_rows,
+    frame,
+    head_rows,
+    record_rows,
+    unit_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,11 +16,11 @@ from rocket_columnar.index import resolve_each
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
-from rocket_spark._engine import WHOLE_LOG, entry_spans, followers, log_spans
-from rocket_spark._output import Folder, attempt, checked_out, opened_out
-from rocket_spark._stores import StorePath, name_stores, store_files
+from rocket_spark.decode.file_spans import WHOLE_LOG, entry_spans, followers, log_spans
 from rocket_spark.files import size_now
-from rocket_spark.jobs import Progress, run_tasks, silent
+from rocket_spark.output import Folder, attempt, check_out, open_out
+from rocket_spark.stores import StorePath, name_stores, store_files
+from rocket_spark.tasks import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -143,7 +143,7 @@ def decode_stores(
         geometry: of the index files; inferred store by store when None.
         overwrite: replaces what an earlier job wrote to `out`, once all is written.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
-        progress: see `rocket_spark.jobs.Progress`.
+        progress: see `rocket_spark.tasks.Progress`.
 
     Raises:
         UsageError: `out` will not do, a table is unknown or has no files here, the geometry cannot be told.
@@ -172,7 +172,7 @@ def plan_decode(
     """
     named = name_stores(stores)
     found = {name: store_files(path, storage, on_skip) for name, path in named.items()}
-    out = checked_out(out, named, TABLES, storage, overwrite=overwrite)
+    out = check_out(out, named, TABLES, storage, overwrite=overwrite)
     chosen = _select(found, tables, named)
     sizes = {name: [file.size() for file in files] for name, files in chosen.items()}
     size = sum(map(sum, sizes.values()))
@@ -188,7 +188,7 @@ def plan_decode(
 
 def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
     """The second half of `decode_stores`; arguments and errors as there."""
-    with opened_out(plan.out, plan.storage, overwrite=plan.overwrite) as output:
+    with open_out(plan.out, plan.storage, overwrite=plan.overwrite) as output:
         directory, work = output.folder, run_part
 
         def run(task: PartTask) -> dict[str, Any]:

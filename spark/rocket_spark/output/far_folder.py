@@ -1,7 +1,7 @@
-"""An output folder on S3 or HDFS, by the rules of `_commit`: what tasks wrote is put in place when all of it is there.
+"""An output folder on S3 or HDFS, by the rules of `local_folder`: moved into place once all tasks are done.
 
-Without a rename of folders, nor of objects, the last word is `_SUCCESS`, which is one write of a whole object: without it
-what lies there is a rest. Tasks write to their own disk, and upload to `_temporary`.
+There is no rename of a folder there, and on S3 none of an object. `_SUCCESS`, written last in one piece, marks a folder
+as complete; without it the content is unfinished. Tasks write to their own disk and upload to `_temporary`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,20 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
 from rocket_columnar.store import StoreFile
-from rocket_spec.errors import UsageError
 
-from rocket_spark._commit import MANIFEST, SUCCESS, TEMPORARY, manifest_text
-from rocket_spark.files import local_copy, storage_for
-from rocket_spark.files._copy import source
-from rocket_spark.files._storage import FarStorage
-from rocket_spark.jobs import JobError
+from rocket_spark.files import FarStorage, local_copy, range_source, storage_for
+from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY, manifest_text
+from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from rocket_spark.files import FileInfo
 
-__all__ = ["FarFolder", "FarOutput", "check_far_out", "far_attempt", "far_fetched"]
+__all__ = ["FarFolder", "FarOutput", "far_attempt", "far_fetched", "far_names"]
 
 _MOVES: Final = 16
-"""Files that are copied at once: each is a few round trips."""
+"""Files that are copied at once; each takes a few round trips."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class FarFolder:
 def _far(uri: str, options: Mapping[str, str] | None) -> tuple[FarStorage, str]:
     storage, uri = storage_for(uri, options)
     if not isinstance(storage, FarStorage):
-        raise TypeError(f"{uri}: lies on this machine")
+        raise TypeError(f"{uri}: is a path of this machine")
     return storage, uri.rstrip("/")
 
 
@@ -57,39 +54,15 @@ def _listed(storage: FarStorage, uri: str) -> list[FileInfo]:
         return []
 
 
-def check_far_out(
-    out: str,
-    stores: Collection[str],
-    owned: Collection[str],
-    options: Mapping[str, str] | None,
-    *,
-    overwrite: bool,
-) -> None:
-    """As `rocket_spark._commit.check_out`; `overwrite` lets pass what a job left that was killed, and nothing finished.
-
-    Raises:
-        UsageError: the folder will not do.
-        OSError: it cannot be listed.
-    """
+def far_names(out: str, options: Mapping[str, str] | None) -> set[str]:
+    """Names in the folder `out`; OSError if it cannot be listed."""
     storage, uri = _far(out, options)
-    for store in stores:
-        if f"{out}/".startswith(f"{store}/"):
-            raise UsageError(f"{out}: lies in the store that is read; choose another directory")
-    names = {info.name for info in _listed(storage, uri)}
-    if names and not overwrite:
-        raise UsageError(f"{out}: exists and is not empty; name a new one to write to")
-    if SUCCESS in names:
-        raise UsageError(
-            f"{out}: holds what a job finished; on S3 and HDFS that is not overwritten, remove it first"
-        )
-    foreign = sorted(names - {MANIFEST, TEMPORARY} - set(owned))
-    if foreign:
-        raise UsageError(f"{out}: holds {foreign[0]!r}, which no such job wrote; it is not overwritten")
+    return {info.name for info in _listed(storage, uri)}
 
 
 @contextmanager
 def far_attempt(folder: FarFolder, name: str) -> Iterator[Path]:
-    """As `rocket_spark._commit.attempt`: what was written to the path is uploaded when the block ends.
+    """As `rocket_spark.output.local_folder.attempt`: what was written to the path is uploaded when the block ends.
 
     Raises:
         OSError: it cannot be written, or what arrived has another length.
@@ -112,16 +85,12 @@ def far_attempt(folder: FarFolder, name: str) -> Iterator[Path]:
 
 @contextmanager
 def far_fetched(folder: FarFolder, ranges: Mapping[str, tuple[int, int]]) -> Iterator[Path]:
-    """As `rocket_spark._output.fetched`: copies of those bytes on the worker's own disk, with holes between.
-
-    Raises:
-        OSError: a file cannot be read, or the copy not written.
-    """
+    """As `rocket_spark.output.fetched`: copies on the worker's own disk, with holes for what is not needed."""
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as scratch:
 
         def copy(name: str, wanted: tuple[int, int]) -> None:
             uri = f"{folder.uri}/{name}"
-            there = source(folder.storage, folder.storage.stat(uri))
+            there = range_source(folder.storage, folder.storage.stat(uri))
             local_copy(StoreFile("log", Path(uri), name, source=there), Path(scratch), [wanted])
 
         with ThreadPoolExecutor(_MOVES) as pool:
@@ -130,10 +99,10 @@ def far_fetched(folder: FarFolder, ranges: Mapping[str, tuple[int, int]]) -> Ite
 
 
 class FarOutput:
-    """As `rocket_spark._commit.Output`."""
+    """As `rocket_spark.output.Output`."""
 
     def __init__(self, out: str, options: Mapping[str, str] | None, *, overwrite: bool = False) -> None:
-        """Takes the folder, the options of its storage, and whether what a killed job left may be replaced."""
+        """Takes the folder, the options of its storage, and whether the rest of a killed job may be replaced."""
         self._overwrite = overwrite
         self._storage, self.out = _far(out, options)
         self._temporary = f"{self.out}/{TEMPORARY}"
@@ -141,39 +110,39 @@ class FarOutput:
         self._placed: list[str] = []
 
     def __enter__(self) -> Self:
-        """Removes what an earlier job left unfinished; JobError for what came there since the folder was checked."""
+        """Removes unfinished output of an earlier job; JobError if something appeared since the folder was checked."""
         there = _listed(self._storage, self.out)
         if there and (not self._overwrite or any(info.name == SUCCESS for info in there)):
-            raise JobError(f"{there[0].uri}: came there meanwhile; nothing is replaced")
+            raise JobError(f"{there[0].uri}: appeared meanwhile; nothing is replaced")
         for info in there:
             self._storage.remove(info.uri)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
-        """Removes what was not committed, the last word first; an error there does not hide the job's own."""
+        """Removes what was not committed, `_SUCCESS` first; an error in this does not hide the job's own."""
         placed = self._placed[::-1] if kind is not None else []
         for uri in (*placed, self._temporary):
             with suppress(OSError):
                 self._storage.remove(uri)
 
     def size(self, name: str) -> int:
-        """Bytes of an attempt; JobError where it is gone."""
+        """Bytes of an attempt; JobError if it is missing."""
         uri = f"{self.folder.uri}/{name}"
         try:
             return self._storage.stat(uri).size
         except FileNotFoundError as error:
-            raise JobError(f"{uri}: written by a task, and gone") from error
+            raise JobError(f"{uri}: written by a task and missing since") from error
 
     def commit(self, parts: Mapping[str, str], facts: Mapping[str, Any]) -> None:
-        """As `rocket_spark._commit.Output.commit`.
+        """As `rocket_spark.output.Output.commit`.
 
         Raises:
-            JobError: an attempt is gone, or something else came into the folder meanwhile.
-            OSError: a file cannot be put in place.
+            JobError: an attempt is missing, or something else was put into the folder meanwhile.
+            OSError: a file cannot be moved into place.
         """
         before = [info.uri for info in _listed(self._storage, self.out) if info.name != TEMPORARY]
         if before:
-            raise JobError(f"{before[0]}: came there while the job ran; nothing is replaced")
+            raise JobError(f"{before[0]}: appeared while the job ran; nothing is replaced")
 
         def put(place: str, name: str) -> dict[str, Any]:
             size = self.size(name)

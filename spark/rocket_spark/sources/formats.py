@@ -11,10 +11,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
 from rocket_spec.errors import UsageError
 
+from rocket_spark.reading import Request, RowsPartition, piece_rows, plan_partitions, request
 from rocket_spark.schema import spark_schema
-from rocket_spark.sources._options import Request, request
-from rocket_spark.sources._plan import RowsPartition, plan
-from rocket_spark.sources._rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +36,7 @@ __all__ = [
 class _Reader(DataSourceReader):
     """Plans on the driver, decodes in the tasks.
 
-    It takes no filters from Spark: see `rocket_spark.sources._filters`.
+    It takes no filters from Spark: see `rocket_spark.reading.filters`.
     """
 
     def __init__(self, table: str, asked: Request, columns: list[str]) -> None:
@@ -47,11 +45,11 @@ class _Reader(DataSourceReader):
         self.columns = columns
 
     def partitions(self) -> list[RowsPartition]:  # Spark insists on a list
-        return plan(self.asked, self.table)
+        return plan_partitions(self.asked, self.table)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RowsPartition):  # without partitions Spark plans one that holds nothing
-            yield from rows(partition.pieces, self.table, self.columns, self.asked)
+            yield from piece_rows(partition.pieces, self.table, self.columns, self.asked)
 
 
 class _StoreSource(DataSource):

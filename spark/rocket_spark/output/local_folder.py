@@ -1,0 +1,156 @@
+"""An output folder on shared disks that is complete or absent: attempts of tasks, and their commit.
+
+A task writes under a name that no other run of it has, syncs it to disk, and returns that name to the driver. Spark
+gives the driver one outcome for each task: of a task that was retried or ran twice, one copy is named. The driver
+moves these into place by renames, then writes the manifest, and `_SUCCESS` last; the rest is removed. Until then
+everything stays in `_temporary`, which readers of such folders ignore.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY, manifest_text
+from rocket_spark.tasks import JobError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Output", "local_attempt"]
+
+
+@contextmanager
+def local_attempt(directory: str | Path, name: str) -> Iterator[Path]:
+    """As `rocket_spark.output.attempt`; synced to disk."""
+    path = Path(directory) / f"{name}.{uuid4().hex}"
+    try:
+        yield path
+        _sync(path)
+    except BaseException:
+        _remove(path)
+        raise
+
+
+class Output:
+    """The folder of one job while it runs; use it in a `with` block. `folder` is where tasks write."""
+
+    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
+        """Takes the folder, and whether its content may be replaced."""
+        self.out = out
+        self._overwrite = overwrite
+        self._temporary = out / TEMPORARY
+        self.attempts = self._temporary / "attempts"
+        self.folder = str(self.attempts)
+        self._made: list[Path] = []
+
+    def __enter__(self) -> Self:
+        """Makes the folder. Unfinished output of an earlier job is removed, finished output stays until the commit."""
+        self._made = [path for path in (self.out, *self.out.parents) if not path.exists()]
+        _remove(self._temporary)
+        self.attempts.mkdir(parents=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
+        """Removes what was not committed, and the folder if it did not exist before."""
+        _remove(self._temporary)
+        if kind is not None:
+            for path in self._made:
+                if any(path.iterdir()):
+                    break
+                path.rmdir()
+
+    def size(self, name: str) -> int:
+        """Bytes of an attempt; JobError if it is missing."""
+        try:
+            return (self.attempts / name).stat().st_size
+        except FileNotFoundError as error:
+            raise JobError(f"{self.attempts / name}: written by a task and missing since") from error
+
+    def commit(self, parts: Mapping[str, str], facts: Mapping[str, Any]) -> None:
+        """Moves attempts into place, all or none.
+
+        Args:
+            parts: by their path in the folder, with `/`, the names of the attempts.
+            facts: for the manifest, beside `files`: path and bytes of each file.
+
+        Raises:
+            JobError: an attempt is missing, or something else was put into the folder meanwhile.
+            OSError: a rename fails.
+        """
+        ready = self._temporary / "ready"
+        ready.mkdir()
+        for place, name in parts.items():
+            target = ready / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                (self.attempts / name).rename(target)
+            except FileNotFoundError as error:
+                raise JobError(f"{self.attempts / name}: written by a task and missing since") from error
+        files = [
+            {"path": path.relative_to(ready).as_posix(), "bytes": path.stat().st_size}
+            for path in sorted(ready.rglob("*"))
+            if path.is_file()
+        ]
+        (ready / MANIFEST).write_text(manifest_text(facts, files), "utf-8")
+        _sync(ready / MANIFEST)
+        for folder, _, _ in os.walk(ready):
+            _sync_directory(Path(folder))
+        self._replace(ready)
+
+    def _replace(self, ready: Path) -> None:
+        """Replaces the folder's content by what is ready; after a kill in here, `_SUCCESS` is missing."""
+        old = self._temporary / "old"
+        old.mkdir()
+        before = [path for path in self.out.iterdir() if path != self._temporary]
+        if before and not self._overwrite:
+            raise JobError(f"{before[0]}: appeared while the job ran; nothing is replaced")
+        for path in sorted(before, key=lambda path: path.name != SUCCESS):
+            path.rename(old / path.name)
+        moved: list[Path] = []
+        try:
+            for path in sorted(ready.iterdir()):
+                path.rename(self.out / path.name)
+                moved.append(self.out / path.name)
+            _sync_directory(self.out)
+            moved.append(self.out / SUCCESS)
+            (self.out / SUCCESS).touch()
+            _sync_directory(self.out)
+        except BaseException:
+            for path in moved:
+                _remove(path)
+            for path in old.iterdir():
+                path.rename(self.out / path.name)
+            raise
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Syncs a file, or all files and folders of a tree, to disk."""
+    if not path.is_dir():
+        with path.open("rb+") as opened:
+            os.fsync(opened.fileno())
+        return
+    for below in sorted(path.iterdir()):
+        _sync(below)
+    _sync_directory(path)
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name == "nt":  # a folder cannot be opened there
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

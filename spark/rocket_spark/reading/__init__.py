@@ -1,0 +1,29 @@
+"""What a read of a store consists of: its options, its partitions, and the rows of each."""
+
+from rocket_spark.reading.options import STREAM_OPTIONS, Request, flag, positive, request
+from rocket_spark.reading.partitions import (
+    LOG_BYTES,
+    Piece,
+    RowsPartition,
+    grouped,
+    log_pieces,
+    plan_partitions,
+    requested_files,
+)
+from rocket_spark.reading.rows import piece_rows
+
+__all__ = [
+    "LOG_BYTES",
+    "STREAM_OPTIONS",
+    "Piece",
+    "Request",
+    "RowsPartition",
+    "flag",
+    "grouped",
+    "log_pieces",
+    "piece_rows",
+    "plan_partitions",
+    "positive",
+    "request",
+    "requested_files",
+]
