@@ -50,7 +50,7 @@ def _copy(file: Path) -> None:
 
 
 def _kaitai(file: Path, geometry: Geometry) -> None:
-    entries = Indexfile(*geometry, stream(file.read_bytes())).entries
+    entries = Indexfile.Table(*geometry, stream(file.read_bytes())).entries
     assert len(entries) == geometry.index_num - 1
 
 

@@ -5,7 +5,7 @@ meta:
   tags:
     - database
   license: Apache-2.0
-  ks-version: '0.11'
+  ks-version: '0.10'
   endian: be
 doc: |
   The file `store/checkpoint` of a RocketMQ broker: how far commit log, consume queues and index are known to be on
@@ -28,8 +28,10 @@ seq:
     doc: End timestamp of the last index file that was flushed full, in ms since 1970.
     doc-ref: SPEC.md#ckp-1 CKP-1
   - id: unused
-    size-eos: true
-    valid:
-      expr: _.length >= 4072
+    size: 4072
     doc: The rest of the 4096 bytes, which 4.9.3 leaves alone; later versions keep further times there.
+    doc-ref: SPEC.md#ckp-2 CKP-2
+  - id: rest
+    size-eos: true
+    doc: What a longer file holds behind them.
     doc-ref: SPEC.md#ckp-2 CKP-2

@@ -6,7 +6,7 @@ meta:
     - database
     - log
   license: Apache-2.0
-  ks-version: '0.11'
+  ks-version: '0.10'
   endian: be
 doc: |
   One file of a RocketMQ broker's commit log, `store/commitlog/BYTE_OFFSET`: records one after the other, each a
@@ -59,9 +59,13 @@ types:
       - id: unused
         size: len_total - 8
         if: is_blank
-        valid:
-          expr: _io.eof
         doc: The bytes behind a blank, up to the end of the file; nothing writes them.
+        doc-ref: SPEC.md#log-blank-1 LOG-BLANK-1
+      - id: rest
+        size-eos: true
+        if: is_blank
+        valid: '[].as<bytes>'
+        doc: Nothing; a blank whose length does not lead to the end of the file has something here.
         doc-ref: SPEC.md#log-blank-1 LOG-BLANK-1
     instances:
       is_record:
@@ -169,21 +173,14 @@ types:
       - id: len_properties
         -orig-id: propertiesLength
         type: s2
-        valid:
-          min: 0
-        doc: Length of the properties in bytes.
+        valid: _io.size - _io.pos
+        doc: Length of the properties in bytes; they end the record, so that its lengths add up.
         doc-ref: SPEC.md#log-prop-5 LOG-PROP-5
       - id: properties
         -orig-id: properties
         size: len_properties
         doc: Names and values in UTF-8, name, byte 1, value, and byte 2 between the pairs.
         doc-ref: SPEC.md#log-prop-1 LOG-PROP-1
-      - id: rest
-        size-eos: true
-        valid:
-          expr: _.length == 0
-        doc: Nothing; a record whose length does not add up has something here, or ends too early.
-        doc-ref: SPEC.md#log-rec-3 LOG-REC-3
     instances:
       is_compressed:
         value: (sys_flag & 1) != 0

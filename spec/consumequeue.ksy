@@ -6,7 +6,7 @@ meta:
     - database
     - index
   license: Apache-2.0
-  ks-version: '0.11'
+  ks-version: '0.10'
   endian: be
 doc: |
   One file of a consume queue, `store/consumequeue/TOPIC/QUEUE_ID/BYTE_OFFSET`: 20-byte units, one for each message of
@@ -15,6 +15,7 @@ doc: |
 doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
 seq:
   - id: units
+    size: 20
     type: unit
     repeat: eos
     doc: All units up to the end of the file, those that are not in use included.
@@ -61,8 +62,20 @@ types:
         value: tags_code <= -2147483649
         doc: Whether the tags code is the address of a unit in the ext queue.
         doc-ref: SPEC.md#cq-tags-3 CQ-TAGS-3
+      tags_code_high:
+        pos: 12
+        type: s4
+        doc: The higher 4 bytes of the tags code.
+        doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
+      tags_code_low:
+        pos: 16
+        type: u4
+        doc: The lower 4 bytes of the tags code.
+        doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
       ofs_ext_unit:
-        value: tags_code + 0x7fffffffffffffff + 1
+        value: (tags_code_high + 2147483648) * 4294967296 + tags_code_low
         if: is_ext_address
-        doc: Byte offset of the ext unit, counted over all files of the ext queue.
+        doc: |
+          Byte offset of the ext unit, counted over all files of the ext queue. It comes from the two halves, so that it is
+          right also where a language's numbers do not hold 64 bits.
         doc-ref: SPEC.md#cq-ext-2 CQ-EXT-2

@@ -6,7 +6,7 @@ meta:
     - database
     - index
   license: Apache-2.0
-  ks-version: '0.11'
+  ks-version: '0.10'
   endian: be
 doc: |
   One file of a consume queue's extension, `store/consumequeue_ext/TOPIC/QUEUE_ID/BYTE_OFFSET`, which a broker writes
@@ -34,7 +34,7 @@ types:
         -orig-id: size
         type: s2
         valid:
-          expr: '_ == -1 or _ == 0 or _ >= 20'
+          min: -1
         doc: Length of the unit in bytes, these two included; -1 is the end mark, 0 an unwritten tail.
         doc-ref: SPEC.md#cq-ext-3 CQ-EXT-3
       - id: tags_code

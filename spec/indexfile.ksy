@@ -11,22 +11,15 @@ meta:
 doc: |
   Hash index over the keys of the messages in a RocketMQ broker's commit log, one file of `store/index/`: a header,
   `hash_slot_num` slots, `index_num` entries. A slot holds the number of the newest entry of its chain, an entry the
-  number of the one before it. The file does not record its own geometry, so both numbers are parameters; a broker
-  takes them from its configuration (`maxHashSlotNum` 5000000, `maxIndexNum` 20000000 by default).
+  number of the one before it.
+
+  The header parses on its own. Slots and entries are in the type `table`, whose parameters are the two numbers that
+  the file does not record; a broker takes them from its configuration (`maxHashSlotNum` 5000000, `maxIndexNum` 20000000
+  by default, which give the one file size for which `default_table` is there). A .ksy file of one's own says
+  `type: indexfile::table(7, 12)` at position 0; a program constructs a `table` on the same stream.
 
   Slots and entries are instances: they are read when they are asked for.
 doc-ref: SPEC.md#idx-file-1 IDX-FILE-1
-params:
-  - id: hash_slot_num
-    -orig-id: hashSlotNum
-    type: s4
-    doc: Number of slots, `S` in the specification.
-    doc-ref: SPEC.md#idx-file-1 IDX-FILE-1
-  - id: index_num
-    -orig-id: indexNum
-    type: s4
-    doc: Number of entries that there is room for, `N` in the specification; entry 0 is never used.
-    doc-ref: SPEC.md#idx-file-1 IDX-FILE-1
 seq:
   - id: header
     -orig-id: indexHeader
@@ -34,40 +27,75 @@ seq:
     doc: The first 40 bytes.
     doc-ref: SPEC.md#idx-hdr-1 IDX-HDR-1
 instances:
-  ofs_entries:
-    value: 40 + 4 * hash_slot_num
-    doc: Byte offset of entry 0.
-    doc-ref: SPEC.md#idx-ent-1 IDX-ENT-1
-  num_entries:
-    value: 'header.index_count <= 1 ? 0 : (header.index_count > index_num ? index_num : header.index_count) - 1'
-    doc: Number of entries that were put. A count that leads outside the file is cut to the file.
-    doc-ref: SPEC.md#idx-hdr-5 IDX-HDR-5
-  slots:
-    pos: 40
-    type: s4
-    repeat: expr
-    repeat-expr: hash_slot_num
-    valid:
-      expr: '_ >= 0 and (_ == 0 or _ < index_num)'
-    doc: |
-      For each slot the number of the newest entry of its chain, 0 where it is empty. In a live file it may already
-      name the entry that the header's `index_count` does not count yet.
-    doc-ref: SPEC.md#idx-slot-1 IDX-SLOT-1
-  unused_entry:
-    pos: ofs_entries
-    size: 20
-    if: index_num > 0
-    valid: '[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]'
-    doc: Entry 0, which nothing writes.
-    doc-ref: SPEC.md#idx-ent-1 IDX-ENT-1
-  entries:
-    pos: ofs_entries + 20
-    type: entry
-    repeat: expr
-    repeat-expr: num_entries
-    doc: The entries that were put, entry 1 first.
-    doc-ref: SPEC.md#idx-ent-1 IDX-ENT-1
+  default_table:
+    pos: 0
+    type: table(5000000, 20000000)
+    if: _io.size == 420000040
+    doc: The table of a file that has the size of the default geometry.
+    doc-ref: SPEC.md#idx-file-1 IDX-FILE-1
 types:
+  table:
+    doc: The whole file, read with a given geometry.
+    doc-ref: SPEC.md#idx-file-1 IDX-FILE-1
+    params:
+      - id: hash_slot_num
+        -orig-id: hashSlotNum
+        type: s4
+        doc: Number of slots, `S` in the specification.
+        doc-ref: SPEC.md#idx-file-1 IDX-FILE-1
+      - id: index_num
+        -orig-id: indexNum
+        type: s4
+        doc: Number of entries that there is room for, `N` in the specification; entry 0 is never used.
+        doc-ref: SPEC.md#idx-file-1 IDX-FILE-1
+    instances:
+      header:
+        pos: 0
+        type: header
+        doc: The first 40 bytes.
+        doc-ref: SPEC.md#idx-hdr-1 IDX-HDR-1
+      index_count:
+        pos: 36
+        type: s4
+        valid:
+          min: 0
+          max: 'index_num > 1 ? index_num : 1'
+        doc: The header's `index_count` again; no more than the file has room for.
+        doc-ref: SPEC.md#idx-hdr-5 IDX-HDR-5
+      ofs_entries:
+        value: 40 + 4 * hash_slot_num
+        doc: Byte offset of entry 0.
+        doc-ref: SPEC.md#idx-ent-1 IDX-ENT-1
+      num_entries:
+        value: 'index_count > 1 ? index_count - 1 : 0'
+        doc: Number of entries that were put.
+        doc-ref: SPEC.md#idx-hdr-5 IDX-HDR-5
+      slots:
+        pos: 40
+        type: s4
+        repeat: expr
+        repeat-expr: hash_slot_num
+        valid:
+          min: 0
+          max: 'index_num > 1 ? index_num - 1 : 0'
+        doc: |
+          For each slot the number of the newest entry of its chain, 0 where it is empty. In a live file it may already
+          name the entry that the header's `index_count` does not count yet.
+        doc-ref: SPEC.md#idx-slot-1 IDX-SLOT-1
+      unused_entry:
+        pos: ofs_entries
+        size: 20
+        if: index_num > 0
+        valid: '[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]'
+        doc: Entry 0, which nothing writes.
+        doc-ref: SPEC.md#idx-ent-1 IDX-ENT-1
+      entries:
+        pos: ofs_entries + 20
+        type: entry
+        repeat: expr
+        repeat-expr: num_entries
+        doc: The entries that were put, entry 1 first.
+        doc-ref: SPEC.md#idx-ent-1 IDX-ENT-1
   header:
     doc: What the first and the last put left, and two counters. A rolled file starts with the last put of the file before it.
     doc-ref: SPEC.md#idx-hdr-1 IDX-HDR-1
@@ -103,7 +131,7 @@ types:
         -orig-id: indexCount
         type: s4
         valid:
-          expr: '_ >= 0 and (_ <= 1 or _ <= _root.index_num)'
+          min: 0
         doc: Number of the next entry, which is the number of entries plus 1; 0 in a file that saw no put and no flush.
         doc-ref: SPEC.md#idx-hdr-5 IDX-HDR-5
   entry:
@@ -133,12 +161,13 @@ types:
         -orig-id: slotValue
         type: s4
         valid:
-          expr: '_ == 0 or (_ > 0 and _ < _root.index_num)'
+          min: 0
+          max: _parent.index_num - 1
         doc: Number of the previous entry of the same slot, whatever its key; 0 ends the chain.
         doc-ref: SPEC.md#idx-put-6 IDX-PUT-6
     instances:
       store_timestamp:
-        value: _root.header.begin_timestamp + time_diff * 1000
+        value: _parent.header.begin_timestamp + time_diff * 1000
         doc: |
           The time at which a query places the entry, in ms since 1970: exact to the second, and too late by the gap
           between two files for entry 1 of a rolled one (IDX-PUT-8).

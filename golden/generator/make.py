@@ -103,7 +103,20 @@ def kind(name: str) -> str:
     if name == "checkpoint":
         return "checkpoint"
     top, _, rest = name.partition("/")
+    if top.startswith("dledger-"):
+        return {"data": "log", "index": "entry_index"}.get(rest.partition("/")[0], "other")
+    if top.startswith("commitlog-"):
+        return "log"
     return KINDS.get(top, "other") if rest else "other"
+
+
+def log_form(files: list[dict[str, Any]]) -> str:
+    """How the commit log of a store lies on disk: the value of `log` in the manifest."""
+    folders = {Path(file["file"]).parent for file in files if file["kind"] == "log"}
+    framed = {folder for folder in folders if folder.name == "data"}
+    if framed:
+        return "dledger" if framed == folders else "upgraded"
+    return "plain" if len(folders) == 1 else "paths"
 
 
 def pack_store(store: Path, target: Path) -> None:
@@ -185,6 +198,7 @@ def entry(name: str, folder: Path, scenario: str) -> dict[str, Any]:
     return {
         "description": facts["description"],
         "state": facts["state"],
+        "log": log_form(files),
         "archive": packed(archive),
         "unpacked_size": sum(file["size"] for file in files),
         "truth": packed(truth),

@@ -44,7 +44,8 @@ class FileEntry:
 
     Attributes:
         file: name relative to the store, with forward slashes.
-        kind: "index", "queue", "ext", "log", "checkpoint", or "other" (configuration, lock).
+        kind: "index", "queue", "ext", "log", "entry_index" (DLedger's own), "checkpoint", or "other" (configuration,
+            lock).
         size: length in bytes.
         sha256: of the content, in hex.
     """
@@ -89,6 +90,8 @@ class StoreEntry:
         clock_dependent: what differs from run to run.
         state: "clean" when the broker stopped cleanly and nothing is missing; "cut" when it stopped cleanly, and had
             deleted its oldest files; "unclean" when it was killed or still wrote.
+        log: "plain" when all commit-log files are in commitlog/; "paths" when they are in several directories;
+            "dledger" when a broker in DLedger mode wrote them; "upgraded" when it continued a plain log.
     """
 
     name: str
@@ -111,6 +114,7 @@ class StoreEntry:
     command: str
     clock_dependent: tuple[str, ...]
     state: str = "clean"
+    log: str = "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +165,20 @@ def manifest() -> Manifest:
         raise DamagedError(_NAME, f"{error!r}", "a manifest of golden stores") from error
 
 
-def stores(*, unclean: bool = False) -> list[str]:
+def stores(*, unclean: bool = False, log: str | None = "plain") -> list[str]:
     """Names of the golden stores, sorted.
 
     Args:
         unclean: those that are not whole, instead of those that are: the broker was killed or still wrote, or it had
             deleted its oldest files.
+        log: only stores with this form of commit log, as in `StoreEntry.log`; None for all.
     """
-    return sorted(name for name, store in manifest().stores.items() if (store.state != "clean") == unclean)
+    found = manifest().stores.items()
+    return sorted(
+        name
+        for name, store in found
+        if (store.state != "clean") == unclean and log in (None, store.log)
+    )
 
 
 def entry(name: str) -> StoreEntry:

@@ -19,7 +19,7 @@ function pythonType(id, member) {
   if (type === undefined && "value" in member) type = /^(is|has)_/.test(id) ? "bool" : "int";
   else if (type === undefined) type = "bytes";
   else if (/^[su][1248](be|le)?$/.test(type) || type === "bool") type = type === "bool" ? "bool" : "int";
-  else type = `${member.owner}.${camel(type)}`;
+  else type = type.includes("::") ? type.split("::").map(camel).join(".") : `${member.owner}.${camel(type)}`;
   if ("repeat" in member) type = `list[${type}]`;
   return "if" in member && ("value" in member || "pos" in member) ? `${type} | None` : type;
 }
@@ -56,15 +56,23 @@ function stub(name, spec, owner, indent) {
   return lines;
 }
 
+const load = (name) => yaml.load(readFileSync(join(source, `${name}.ksy`), "utf8"));
+const importer = { importYaml: (name) => Promise.resolve(load(name)) };
+
 mkdirSync(target, { recursive: true });
 for (const file of readdirSync(source).filter((name) => name.endsWith(".ksy")).sort()) {
-  const spec = yaml.load(readFileSync(join(source, file), "utf8"));
-  const made = await compiler.compile("python", spec, null, false);
-  for (const [name, text] of Object.entries(made)) writeFileSync(join(target, name), text.trimEnd() + "\n");
+  const spec = load(file.replace(/\.ksy$/, ""));
+  const made = await compiler.compile("python", spec, importer, false);
+  for (const [name, text] of Object.entries(made)) {
+    const local = (spec.meta.imports ?? []).reduce(
+      (changed, other) => changed.replace(`\nimport ${other}\n`, `\nfrom rocket_spec.kaitai._generated import ${other}\n`), text);
+    writeFileSync(join(target, name), local.trimEnd() + "\n");
+  }
   const name = camel(spec.meta.id);
   const body = stub(name, spec, name, 0).join("\n");
   const enums = body.includes("IntEnum") ? "from enum import IntEnum\n" : "";
-  const head = `${enums}from typing import Any${body.includes("Self") ? ", Self" : ""}\n`;
+  const imports = (spec.meta.imports ?? []).map((other) => `\nfrom rocket_spec.kaitai._generated.${other} import ${camel(other)}\n`);
+  const head = `${enums}from typing import Any${body.includes("Self") ? ", Self" : ""}\n${imports.join("")}`;
   const note = `# Made from ${file} by spec/kaitai/compile.mjs; do not edit.\n`;
   writeFileSync(join(target, `${spec.meta.id}.pyi`), `${note}${head}\n${body}\n`);
 }

@@ -17,6 +17,12 @@ __all__ = [
     "CHECKPOINT",
     "CHECKPOINT_SIZE",
     "DEFAULT_GEOMETRY",
+    "ENTRY",
+    "ENTRY_BLANK",
+    "ENTRY_BLANK_MAGIC",
+    "ENTRY_INDEX_FILE_SIZE",
+    "ENTRY_INDEX_UNIT",
+    "ENTRY_MAGIC",
     "EXT_END_MARK",
     "EXT_UNIT",
     "INDEX_ENTRY",
@@ -39,6 +45,15 @@ MESSAGE_MAGIC: Final = 0xDAA320A7 - (1 << 32)
 
 BLANK_MAGIC: Final = 0xCBD43194 - (1 << 32)
 """Magic of the blank that fills a commit-log file's end: -875286124 (`CommitLog.BLANK_MAGIC_CODE`)."""
+
+ENTRY_MAGIC: Final = 1
+"""Magic of a DLedger entry (`DLedgerMmapFileStore.CURRENT_MAGIC`)."""
+
+ENTRY_BLANK_MAGIC: Final = -1
+"""Magic of the blank that ends a DLedger data file (`MmapFileList.BLANK_MAGIC_CODE`)."""
+
+ENTRY_INDEX_FILE_SIZE: Final = 32 * 5 * 1024 * 1024
+"""Length in bytes of a file of DLedger's entry index (`DLedgerConfig.mappedFileSizeForEntryIndex`); 4.9.3 sets no other."""
 
 PRE_BLANK_SIZE: Final = 0x7FFFFFFF
 """The size field of a pre-blank consume-queue unit (`ConsumeQueue.fillPreBlank`)."""
@@ -236,6 +251,38 @@ BLANK: Final = _layout(
     ("magic", "i32", "magicCode", "0xCBD43194"),
 )
 
+ENTRY: Final = _layout(
+    "DLedger entry",
+    "DLG-2",
+    ("magic", "i32", "magic", "1"),
+    ("size", "i32", "size", "length of the entry, bytes: 48 + body_size"),
+    ("index", "i64", "index", "number of the entry, from 0"),
+    ("term", "i64", "term", "term of the leader that appended it"),
+    ("pos", "i64", "pos", "position of this entry in the log, bytes"),
+    ("channel", "i32", "channel", "0; reserved"),
+    ("chain_crc", "i32", "chainCrc", "0; never computed"),
+    ("body_crc", "i32", "bodyCrc", "0; never computed"),
+    ("body_size", "i32", "bodySize", "length of the body, bytes"),
+    ("body", "bytes", "body", "a commit-log record"),
+)
+
+ENTRY_BLANK: Final = _layout(
+    "DLedger blank",
+    "DLG-5",
+    ("magic", "i32", "magic", "-1"),
+    ("size", "i32", "size", "bytes from here to the end of the file"),
+)
+
+ENTRY_INDEX_UNIT: Final = _layout(
+    "DLedger index unit",
+    "DLG-6",
+    ("magic", "i32", "magic", "that of the entry: 1"),
+    ("pos", "i64", "pos", "position of the entry in the log, bytes"),
+    ("size", "i32", "size", "length of the entry, bytes"),
+    ("index", "i64", "index", "number of the entry"),
+    ("term", "i64", "term", "term of the entry"),
+)
+
 CHECKPOINT: Final = _layout(
     "checkpoint",
     "CKP-1",
@@ -251,7 +298,19 @@ CHECKPOINT: Final = _layout(
 
 LAYOUTS: Final = {
     layout.name: layout
-    for layout in (INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY, QUEUE_UNIT, EXT_UNIT, RECORD, BLANK, CHECKPOINT)
+    for layout in (
+        INDEX_HEADER,
+        INDEX_SLOT,
+        INDEX_ENTRY,
+        QUEUE_UNIT,
+        EXT_UNIT,
+        RECORD,
+        BLANK,
+        ENTRY,
+        ENTRY_BLANK,
+        ENTRY_INDEX_UNIT,
+        CHECKPOINT,
+    )
 }
 
 DEFAULT_GEOMETRY: Final = Geometry(5_000_000, 20_000_000)

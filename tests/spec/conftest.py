@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from rocket_spec.data import find_data
 
-KSY = ("indexfile", "consumequeue", "consumequeue_ext", "commitlog", "checkpoint")
 Tree = dict[str, Any]
 
 

@@ -88,7 +88,7 @@ def test_the_clauses_of_the_layout_tables_exist() -> None:
 @pytest.mark.parametrize("name", ["spec/SPEC.md", "spec/ERRATA.md"])
 def test_no_text_refers_to_a_clause_that_is_not_there(name: str) -> None:
     referred = re.findall(
-        r"\b(?:IDX|CQ|LOG)-[A-Z]+-\d+|\b(?:CKP|UTF8|STORE|QRY)-\d+", find_data(name).read_text("utf-8")
+        r"\b(?:IDX|CQ|LOG)-[A-Z]+-\d+|\b(?:CKP|UTF8|STORE|QRY|DLG)-\d+", find_data(name).read_text("utf-8")
     )
     assert set(referred) <= set(clauses())
 

@@ -9,10 +9,29 @@ from typing import Any
 
 import pytest
 from rocket_spec.clauses import clauses
-from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, RECORD, Field
+from rocket_spec.layout import (
+    CHECKPOINT,
+    ENTRY,
+    ENTRY_INDEX_UNIT,
+    EXT_UNIT,
+    INDEX_ENTRY,
+    INDEX_HEADER,
+    QUEUE_UNIT,
+    RECORD,
+    Field,
+)
 from rocket_spec.make_readers import READERS, make_readers
 
-KSY = ("indexfile", "consumequeue", "consumequeue_ext", "commitlog", "checkpoint")
+KSY = (
+    "indexfile",
+    "consumequeue",
+    "consumequeue_ext",
+    "commitlog",
+    "commitlog_lenient",
+    "dledger",
+    "dledger_index",
+    "checkpoint",
+)
 Tree = dict[str, Any]
 Read = Callable[[str], Tree]
 TYPES = {"s1": "i8", "s2": "i16", "s4": "i32", "s8": "i64"}
@@ -36,7 +55,8 @@ def members(tree: Tree, path: str) -> Iterator[tuple[str, Tree]]:
 @pytest.mark.parametrize("name", KSY)
 def test_the_head_is_in_the_order_of_the_style_guide(ksy: Read, name: str) -> None:
     tree = ksy(name)
-    assert list(tree["meta"]) == ["id", "title", "application", "tags", "license", "ks-version", "endian"]
+    head = ["id", "title", "application", "tags", "license", "ks-version", "imports", "endian"]
+    assert list(tree["meta"]) == [key for key in head if key in tree["meta"] or key != "imports"]
     assert (tree["meta"]["id"], tree["meta"]["license"], tree["meta"]["endian"]) == (name, "Apache-2.0", "be")
     order = ["meta", "doc", "doc-ref", "params", "seq", "instances", "enums", "types"]
     assert list(tree) == [key for key in order if key in tree]
@@ -56,8 +76,8 @@ def test_every_member_is_documented_and_refers_to_a_clause(ksy: Read, name: str)
 @pytest.mark.parametrize("name", KSY)
 def test_keys_of_a_member_are_in_order(ksy: Read, name: str) -> None:
     order = [
-        "id", "-orig-id", "pos", "value", "size", "size-eos", "type", "repeat", "repeat-expr", "repeat-until", "if",
-        "enum", "valid", "doc", "doc-ref",
+        "id", "-orig-id", "pos", "value", "size", "size-eos", "terminator", "consume", "eos-error", "type", "repeat",
+        "repeat-expr", "repeat-until", "if", "enum", "valid", "doc", "doc-ref",
     ]  # fmt: skip
     for path, member in members(ksy(name), name):
         if not {"seq", "instances", "types", "params"} & set(member):
@@ -73,6 +93,8 @@ def test_keys_of_a_member_are_in_order(ksy: Read, name: str) -> None:
         ("consumequeue_ext", ("types", "unit"), EXT_UNIT.fields),
         ("commitlog", ("types", "frame"), RECORD.fields[:2]),
         ("commitlog", ("types", "record"), RECORD.fields[2:]),
+        ("dledger", ("types", "entry"), ENTRY.fields),
+        ("dledger_index", ("types", "unit"), ENTRY_INDEX_UNIT.fields),
         ("checkpoint", (), CHECKPOINT.fields),
     ],
 )

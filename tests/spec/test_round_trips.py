@@ -77,7 +77,7 @@ def test_index_file(made: tuple[Geometry, dict[str, Any]]) -> None:
     data = schema.build(value)
     assert len(data) == geometry.file_size + len(value["tail"])
     assert schema.parse(data) == value
-    file = Indexfile(*geometry, stream(data))
+    file = Indexfile.Table(*geometry, stream(data))
     assert {name: getattr(file.header, name) for name in value["header"]} == value["header"]
     assert file.slots == value["slots"]
     used = value["entries"][1 : max(1, value["header"]["index_count"])]

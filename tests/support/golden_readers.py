@@ -92,12 +92,12 @@ def _reference_header(path: Path, _: Geometry) -> Iterator[Row]:
         yield pick(reference.index_header(file.read(40)), HEADER)
 
 
-def _kaitai_index(path: Path, geometry: Geometry) -> kaitai.Indexfile:
-    return kaitai.Indexfile(*geometry, kaitai.stream(path.open("rb")))
+def _kaitai_index(path: Path, geometry: Geometry) -> kaitai.Indexfile.Table:
+    return kaitai.Indexfile.Table(*geometry, kaitai.stream(path.open("rb")))
 
 
-def _kaitai_header(path: Path, geometry: Geometry) -> Iterator[Row]:
-    yield pick(_kaitai_index(path, geometry).header, HEADER)
+def _kaitai_header(path: Path, _: Geometry) -> Iterator[Row]:
+    yield pick(kaitai.Indexfile(kaitai.stream(path.open("rb"))).header, HEADER)
 
 
 def _construct_header(path: Path, _: Geometry) -> Iterator[Row]:

@@ -4,6 +4,13 @@ Field names are those of the layout tables. On build, lengths are computed and c
 """
 
 from rocket_spec.construct_schemas._commit_log import BLANK, COMMIT_LOG, RECORD
+from rocket_spec.construct_schemas._dledger import (
+    DLEDGER_INDEX,
+    DLEDGER_LOG,
+    ENTRY,
+    ENTRY_BLANK,
+    ENTRY_INDEX_UNIT,
+)
 from rocket_spec.construct_schemas._fixed import (
     CHECKPOINT,
     INDEX_ENTRY,
@@ -20,6 +27,11 @@ __all__ = [
     "BLANK",
     "CHECKPOINT",
     "COMMIT_LOG",
+    "DLEDGER_INDEX",
+    "DLEDGER_LOG",
+    "ENTRY",
+    "ENTRY_BLANK",
+    "ENTRY_INDEX_UNIT",
     "EXT_FILE",
     "EXT_UNIT",
     "INDEX_ENTRY",

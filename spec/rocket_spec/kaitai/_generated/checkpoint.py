@@ -25,10 +25,8 @@ class Checkpoint(KaitaiStruct):
         self.physic_msg_timestamp = self._io.read_s8be()
         self.logics_msg_timestamp = self._io.read_s8be()
         self.index_msg_timestamp = self._io.read_s8be()
-        self.unused = self._io.read_bytes_full()
-        _ = self.unused
-        if not len(_) >= 4072:
-            raise kaitaistruct.ValidationExprError(self.unused, self._io, u"/seq/3")
+        self.unused = self._io.read_bytes(4072)
+        self.rest = self._io.read_bytes_full()
 
 
     def _fetch_instances(self):

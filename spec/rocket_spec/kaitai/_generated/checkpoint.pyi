@@ -6,6 +6,7 @@ class Checkpoint:
     logics_msg_timestamp: int
     index_msg_timestamp: int
     unused: bytes
+    rest: bytes
     def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
     @classmethod
     def from_bytes(cls, buf: bytes) -> Self: ...

@@ -71,9 +71,12 @@ class Commitlog(KaitaiStruct):
             if self.is_blank:
                 pass
                 self.unused = self._io.read_bytes(self.len_total - 8)
-                _ = self.unused
-                if not self._io.is_eof():
-                    raise kaitaistruct.ValidationExprError(self.unused, self._io, u"/types/frame/seq/3")
+
+            if self.is_blank:
+                pass
+                self.rest = self._io.read_bytes_full()
+                if not self.rest == b"":
+                    raise kaitaistruct.ValidationNotEqualError(b"", self.rest, self._io, u"/types/frame/seq/4")
 
 
 
@@ -82,6 +85,9 @@ class Commitlog(KaitaiStruct):
             if self.is_record:
                 pass
                 self.record._fetch_instances()
+
+            if self.is_blank:
+                pass
 
             if self.is_blank:
                 pass
@@ -180,13 +186,9 @@ class Commitlog(KaitaiStruct):
                 raise kaitaistruct.ValidationLessThanError(0, self.len_topic, self._io, u"/types/record/seq/14")
             self.topic = self._io.read_bytes(self.len_topic)
             self.len_properties = self._io.read_s2be()
-            if not self.len_properties >= 0:
-                raise kaitaistruct.ValidationLessThanError(0, self.len_properties, self._io, u"/types/record/seq/16")
+            if not self.len_properties == self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationNotEqualError(self._io.size() - self._io.pos(), self.len_properties, self._io, u"/types/record/seq/16")
             self.properties = self._io.read_bytes(self.len_properties)
-            self.rest = self._io.read_bytes_full()
-            _ = self.rest
-            if not len(_) == 0:
-                raise kaitaistruct.ValidationExprError(self.rest, self._io, u"/types/record/seq/18")
 
 
         def _fetch_instances(self):

@@ -12,6 +12,7 @@ class Commitlog:
         magic: Commitlog.Magic | int
         record: Commitlog.Record
         unused: bytes
+        rest: bytes
         is_record: bool
         is_blank: bool
         def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
@@ -35,7 +36,6 @@ class Commitlog:
         topic: bytes
         len_properties: int
         properties: bytes
-        rest: bytes
         is_compressed: bool
         is_multi_tags: bool
         transaction_type: int

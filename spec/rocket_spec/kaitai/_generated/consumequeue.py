@@ -23,10 +23,13 @@ class Consumequeue(KaitaiStruct):
         self._read()
 
     def _read(self):
+        self._raw_units = []
         self.units = []
         i = 0
         while not self._io.is_eof():
-            self.units.append(Consumequeue.Unit(self._io, self, self._root))
+            self._raw_units.append(self._io.read_bytes(20))
+            _io__raw_units = KaitaiStream(BytesIO(self._raw_units[-1]))
+            self.units.append(Consumequeue.Unit(_io__raw_units, self, self._root))
             i += 1
 
 
@@ -62,6 +65,14 @@ class Consumequeue(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
+            _ = self.tags_code_high
+            if hasattr(self, '_m_tags_code_high'):
+                pass
+
+            _ = self.tags_code_low
+            if hasattr(self, '_m_tags_code_low'):
+                pass
+
 
         @property
         def is_ext_address(self):
@@ -104,7 +115,8 @@ class Consumequeue(KaitaiStruct):
 
         @property
         def ofs_ext_unit(self):
-            """Byte offset of the ext unit, counted over all files of the ext queue.
+            """Byte offset of the ext unit, counted over all files of the ext queue. It comes from the two halves, so that it is
+            right also where a language's numbers do not hold 64 bits.
             
             .. seealso::
                SPEC.md#cq-ext-2 CQ-EXT-2
@@ -114,9 +126,41 @@ class Consumequeue(KaitaiStruct):
 
             if self.is_ext_address:
                 pass
-                self._m_ofs_ext_unit = (self.tags_code + 9223372036854775807) + 1
+                self._m_ofs_ext_unit = (self.tags_code_high + 2147483648) * 4294967296 + self.tags_code_low
 
             return getattr(self, '_m_ofs_ext_unit', None)
+
+        @property
+        def tags_code_high(self):
+            """The higher 4 bytes of the tags code.
+            
+            .. seealso::
+               SPEC.md#cq-unit-1 CQ-UNIT-1
+            """
+            if hasattr(self, '_m_tags_code_high'):
+                return self._m_tags_code_high
+
+            _pos = self._io.pos()
+            self._io.seek(12)
+            self._m_tags_code_high = self._io.read_s4be()
+            self._io.seek(_pos)
+            return getattr(self, '_m_tags_code_high', None)
+
+        @property
+        def tags_code_low(self):
+            """The lower 4 bytes of the tags code.
+            
+            .. seealso::
+               SPEC.md#cq-unit-1 CQ-UNIT-1
+            """
+            if hasattr(self, '_m_tags_code_low'):
+                return self._m_tags_code_low
+
+            _pos = self._io.pos()
+            self._io.seek(16)
+            self._m_tags_code_low = self._io.read_u4be()
+            self._io.seek(_pos)
+            return getattr(self, '_m_tags_code_low', None)
 
 
     @property

@@ -9,6 +9,8 @@ class Consumequeue:
         is_in_use: bool
         is_pre_blank: bool
         is_ext_address: bool
+        tags_code_high: int
+        tags_code_low: int
         ofs_ext_unit: int | None
         def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
 

@@ -54,9 +54,8 @@ class ConsumequeueExt(KaitaiStruct):
 
         def _read(self):
             self.len_unit = self._io.read_s2be()
-            _ = self.len_unit
-            if not  ((_ == -1) or (_ == 0) or (_ >= 20)) :
-                raise kaitaistruct.ValidationExprError(self.len_unit, self._io, u"/types/unit/seq/0")
+            if not self.len_unit >= -1:
+                raise kaitaistruct.ValidationLessThanError(-1, self.len_unit, self._io, u"/types/unit/seq/0")
             if self.is_unit:
                 pass
                 self.tags_code = self._io.read_s8be()

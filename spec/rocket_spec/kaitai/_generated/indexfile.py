@@ -11,20 +11,22 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class Indexfile(KaitaiStruct):
     """Hash index over the keys of the messages in a RocketMQ broker's commit log, one file of `store/index/`: a header,
     `hash_slot_num` slots, `index_num` entries. A slot holds the number of the newest entry of its chain, an entry the
-    number of the one before it. The file does not record its own geometry, so both numbers are parameters; a broker
-    takes them from its configuration (`maxHashSlotNum` 5000000, `maxIndexNum` 20000000 by default).
+    number of the one before it.
+    
+    The header parses on its own. Slots and entries are in the type `table`, whose parameters are the two numbers that
+    the file does not record; a broker takes them from its configuration (`maxHashSlotNum` 5000000, `maxIndexNum` 20000000
+    by default, which give the one file size for which `default_table` is there). A .ksy file of one's own says
+    `type: indexfile::table(7, 12)` at position 0; a program constructs a `table` on the same stream.
     
     Slots and entries are instances: they are read when they are asked for.
     
     .. seealso::
        SPEC.md#idx-file-1 IDX-FILE-1
     """
-    def __init__(self, hash_slot_num, index_num, _io, _parent=None, _root=None):
+    def __init__(self, _io, _parent=None, _root=None):
         super(Indexfile, self).__init__(_io)
         self._parent = _parent
         self._root = _root or self
-        self.hash_slot_num = hash_slot_num
-        self.index_num = index_num
         self._read()
 
     def _read(self):
@@ -34,24 +36,10 @@ class Indexfile(KaitaiStruct):
     def _fetch_instances(self):
         pass
         self.header._fetch_instances()
-        _ = self.entries
-        if hasattr(self, '_m_entries'):
+        _ = self.default_table
+        if hasattr(self, '_m_default_table'):
             pass
-            for i in range(len(self._m_entries)):
-                pass
-                self._m_entries[i]._fetch_instances()
-
-
-        _ = self.slots
-        if hasattr(self, '_m_slots'):
-            pass
-            for i in range(len(self._m_slots)):
-                pass
-
-
-        _ = self.unused_entry
-        if hasattr(self, '_m_unused_entry'):
-            pass
+            self._m_default_table._fetch_instances()
 
 
     class Entry(KaitaiStruct):
@@ -75,9 +63,10 @@ class Indexfile(KaitaiStruct):
             if not self.time_diff >= 0:
                 raise kaitaistruct.ValidationLessThanError(0, self.time_diff, self._io, u"/types/entry/seq/2")
             self.prev_entry = self._io.read_s4be()
-            _ = self.prev_entry
-            if not  ((_ == 0) or ( ((_ > 0) and (_ < self._root.index_num)) )) :
-                raise kaitaistruct.ValidationExprError(self.prev_entry, self._io, u"/types/entry/seq/3")
+            if not self.prev_entry >= 0:
+                raise kaitaistruct.ValidationLessThanError(0, self.prev_entry, self._io, u"/types/entry/seq/3")
+            if not self.prev_entry <= self._parent.index_num - 1:
+                raise kaitaistruct.ValidationGreaterThanError(self._parent.index_num - 1, self.prev_entry, self._io, u"/types/entry/seq/3")
 
 
         def _fetch_instances(self):
@@ -94,7 +83,7 @@ class Indexfile(KaitaiStruct):
             if hasattr(self, '_m_store_timestamp'):
                 return self._m_store_timestamp
 
-            self._m_store_timestamp = self._root.header.begin_timestamp + self.time_diff * 1000
+            self._m_store_timestamp = self._parent.header.begin_timestamp + self.time_diff * 1000
             return getattr(self, '_m_store_timestamp', None)
 
 
@@ -119,100 +108,205 @@ class Indexfile(KaitaiStruct):
             if not self.hash_slot_count >= 0:
                 raise kaitaistruct.ValidationLessThanError(0, self.hash_slot_count, self._io, u"/types/header/seq/4")
             self.index_count = self._io.read_s4be()
-            _ = self.index_count
-            if not  ((_ >= 0) and ( ((_ <= 1) or (_ <= self._root.index_num)) )) :
-                raise kaitaistruct.ValidationExprError(self.index_count, self._io, u"/types/header/seq/5")
+            if not self.index_count >= 0:
+                raise kaitaistruct.ValidationLessThanError(0, self.index_count, self._io, u"/types/header/seq/5")
 
 
         def _fetch_instances(self):
             pass
 
 
-    @property
-    def entries(self):
-        """The entries that were put, entry 1 first.
+    class Table(KaitaiStruct):
+        """The whole file, read with a given geometry.
         
         .. seealso::
-           SPEC.md#idx-ent-1 IDX-ENT-1
+           SPEC.md#idx-file-1 IDX-FILE-1
         """
-        if hasattr(self, '_m_entries'):
-            return self._m_entries
+        def __init__(self, hash_slot_num, index_num, _io, _parent=None, _root=None):
+            super(Indexfile.Table, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.hash_slot_num = hash_slot_num
+            self.index_num = index_num
+            self._read()
 
-        _pos = self._io.pos()
-        self._io.seek(self.ofs_entries + 20)
-        self._m_entries = []
-        for i in range(self.num_entries):
-            self._m_entries.append(Indexfile.Entry(self._io, self, self._root))
+        def _read(self):
+            pass
 
-        self._io.seek(_pos)
-        return getattr(self, '_m_entries', None)
+
+        def _fetch_instances(self):
+            pass
+            _ = self.entries
+            if hasattr(self, '_m_entries'):
+                pass
+                for i in range(len(self._m_entries)):
+                    pass
+                    self._m_entries[i]._fetch_instances()
+
+
+            _ = self.header
+            if hasattr(self, '_m_header'):
+                pass
+                self._m_header._fetch_instances()
+
+            _ = self.index_count
+            if hasattr(self, '_m_index_count'):
+                pass
+
+            _ = self.slots
+            if hasattr(self, '_m_slots'):
+                pass
+                for i in range(len(self._m_slots)):
+                    pass
+
+
+            _ = self.unused_entry
+            if hasattr(self, '_m_unused_entry'):
+                pass
+
+
+        @property
+        def entries(self):
+            """The entries that were put, entry 1 first.
+            
+            .. seealso::
+               SPEC.md#idx-ent-1 IDX-ENT-1
+            """
+            if hasattr(self, '_m_entries'):
+                return self._m_entries
+
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_entries + 20)
+            self._m_entries = []
+            for i in range(self.num_entries):
+                self._m_entries.append(Indexfile.Entry(self._io, self, self._root))
+
+            self._io.seek(_pos)
+            return getattr(self, '_m_entries', None)
+
+        @property
+        def header(self):
+            """The first 40 bytes.
+            
+            .. seealso::
+               SPEC.md#idx-hdr-1 IDX-HDR-1
+            """
+            if hasattr(self, '_m_header'):
+                return self._m_header
+
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._m_header = Indexfile.Header(self._io, self, self._root)
+            self._io.seek(_pos)
+            return getattr(self, '_m_header', None)
+
+        @property
+        def index_count(self):
+            """The header's `index_count` again; no more than the file has room for.
+            
+            .. seealso::
+               SPEC.md#idx-hdr-5 IDX-HDR-5
+            """
+            if hasattr(self, '_m_index_count'):
+                return self._m_index_count
+
+            _pos = self._io.pos()
+            self._io.seek(36)
+            self._m_index_count = self._io.read_s4be()
+            if not self._m_index_count >= 0:
+                raise kaitaistruct.ValidationLessThanError(0, self._m_index_count, self._io, u"/types/table/instances/index_count")
+            if not self._m_index_count <= (self.index_num if self.index_num > 1 else 1):
+                raise kaitaistruct.ValidationGreaterThanError((self.index_num if self.index_num > 1 else 1), self._m_index_count, self._io, u"/types/table/instances/index_count")
+            self._io.seek(_pos)
+            return getattr(self, '_m_index_count', None)
+
+        @property
+        def num_entries(self):
+            """Number of entries that were put.
+            
+            .. seealso::
+               SPEC.md#idx-hdr-5 IDX-HDR-5
+            """
+            if hasattr(self, '_m_num_entries'):
+                return self._m_num_entries
+
+            self._m_num_entries = (self.index_count - 1 if self.index_count > 1 else 0)
+            return getattr(self, '_m_num_entries', None)
+
+        @property
+        def ofs_entries(self):
+            """Byte offset of entry 0.
+            
+            .. seealso::
+               SPEC.md#idx-ent-1 IDX-ENT-1
+            """
+            if hasattr(self, '_m_ofs_entries'):
+                return self._m_ofs_entries
+
+            self._m_ofs_entries = 40 + 4 * self.hash_slot_num
+            return getattr(self, '_m_ofs_entries', None)
+
+        @property
+        def slots(self):
+            """For each slot the number of the newest entry of its chain, 0 where it is empty. In a live file it may already
+            name the entry that the header's `index_count` does not count yet.
+            
+            .. seealso::
+               SPEC.md#idx-slot-1 IDX-SLOT-1
+            """
+            if hasattr(self, '_m_slots'):
+                return self._m_slots
+
+            _pos = self._io.pos()
+            self._io.seek(40)
+            self._m_slots = []
+            for i in range(self.hash_slot_num):
+                self._m_slots.append(self._io.read_s4be())
+                if not self._m_slots[i] >= 0:
+                    raise kaitaistruct.ValidationLessThanError(0, self._m_slots[i], self._io, u"/types/table/instances/slots")
+                if not self._m_slots[i] <= (self.index_num - 1 if self.index_num > 1 else 0):
+                    raise kaitaistruct.ValidationGreaterThanError((self.index_num - 1 if self.index_num > 1 else 0), self._m_slots[i], self._io, u"/types/table/instances/slots")
+
+            self._io.seek(_pos)
+            return getattr(self, '_m_slots', None)
+
+        @property
+        def unused_entry(self):
+            """Entry 0, which nothing writes.
+            
+            .. seealso::
+               SPEC.md#idx-ent-1 IDX-ENT-1
+            """
+            if hasattr(self, '_m_unused_entry'):
+                return self._m_unused_entry
+
+            if self.index_num > 0:
+                pass
+                _pos = self._io.pos()
+                self._io.seek(self.ofs_entries)
+                self._m_unused_entry = self._io.read_bytes(20)
+                if not self._m_unused_entry == b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00":
+                    raise kaitaistruct.ValidationNotEqualError(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", self._m_unused_entry, self._io, u"/types/table/instances/unused_entry")
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_unused_entry', None)
+
 
     @property
-    def num_entries(self):
-        """Number of entries that were put. A count that leads outside the file is cut to the file.
+    def default_table(self):
+        """The table of a file that has the size of the default geometry.
         
         .. seealso::
-           SPEC.md#idx-hdr-5 IDX-HDR-5
+           SPEC.md#idx-file-1 IDX-FILE-1
         """
-        if hasattr(self, '_m_num_entries'):
-            return self._m_num_entries
+        if hasattr(self, '_m_default_table'):
+            return self._m_default_table
 
-        self._m_num_entries = (0 if self.header.index_count <= 1 else (self.index_num if self.header.index_count > self.index_num else self.header.index_count) - 1)
-        return getattr(self, '_m_num_entries', None)
-
-    @property
-    def ofs_entries(self):
-        """Byte offset of entry 0.
-        
-        .. seealso::
-           SPEC.md#idx-ent-1 IDX-ENT-1
-        """
-        if hasattr(self, '_m_ofs_entries'):
-            return self._m_ofs_entries
-
-        self._m_ofs_entries = 40 + 4 * self.hash_slot_num
-        return getattr(self, '_m_ofs_entries', None)
-
-    @property
-    def slots(self):
-        """For each slot the number of the newest entry of its chain, 0 where it is empty. In a live file it may already
-        name the entry that the header's `index_count` does not count yet.
-        
-        .. seealso::
-           SPEC.md#idx-slot-1 IDX-SLOT-1
-        """
-        if hasattr(self, '_m_slots'):
-            return self._m_slots
-
-        _pos = self._io.pos()
-        self._io.seek(40)
-        self._m_slots = []
-        for i in range(self.hash_slot_num):
-            self._m_slots.append(self._io.read_s4be())
-            _ = self._m_slots[i]
-            if not  ((_ >= 0) and ( ((_ == 0) or (_ < self.index_num)) )) :
-                raise kaitaistruct.ValidationExprError(self._m_slots[i], self._io, u"/instances/slots")
-
-        self._io.seek(_pos)
-        return getattr(self, '_m_slots', None)
-
-    @property
-    def unused_entry(self):
-        """Entry 0, which nothing writes.
-        
-        .. seealso::
-           SPEC.md#idx-ent-1 IDX-ENT-1
-        """
-        if hasattr(self, '_m_unused_entry'):
-            return self._m_unused_entry
-
-        if self.index_num > 0:
+        if self._io.size() == 420000040:
             pass
             _pos = self._io.pos()
-            self._io.seek(self.ofs_entries)
-            self._m_unused_entry = self._io.read_bytes(20)
-            if not self._m_unused_entry == b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00":
-                raise kaitaistruct.ValidationNotEqualError(b"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", self._m_unused_entry, self._io, u"/instances/unused_entry")
+            self._io.seek(0)
+            self._m_default_table = Indexfile.Table(5000000, 20000000, self._io, self, self._root)
             self._io.seek(_pos)
 
-        return getattr(self, '_m_unused_entry', None)
+        return getattr(self, '_m_default_table', None)

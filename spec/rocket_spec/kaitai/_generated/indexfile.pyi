@@ -1,7 +1,19 @@
 # Made from indexfile.ksy by spec/kaitai/compile.mjs; do not edit.
-from typing import Any
+from typing import Any, Self
 
 class Indexfile:
+    class Table:
+        hash_slot_num: int
+        index_num: int
+        header: Indexfile.Header
+        index_count: int
+        ofs_entries: int
+        num_entries: int
+        slots: list[int]
+        unused_entry: bytes | None
+        entries: list[Indexfile.Entry]
+        def __init__(self, hash_slot_num: int, index_num: int, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
+
     class Header:
         begin_timestamp: int
         end_timestamp: int
@@ -19,13 +31,11 @@ class Indexfile:
         store_timestamp: int
         def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
 
-    hash_slot_num: int
-    index_num: int
     header: Indexfile.Header
-    ofs_entries: int
-    num_entries: int
-    slots: list[int]
-    unused_entry: bytes | None
-    entries: list[Indexfile.Entry]
-    def __init__(self, hash_slot_num: int, index_num: int, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
+    default_table: Indexfile.Table | None
+    def __init__(self, _io: Any, _parent: Any = None, _root: Any = None) -> None: ...
+    @classmethod
+    def from_bytes(cls, buf: bytes) -> Self: ...
+    @classmethod
+    def from_file(cls, filename: str) -> Self: ...
     def close(self) -> None: ...

@@ -2,15 +2,19 @@ package rocketspec.golden;
 
 import java.io.IOException;
 import java.io.Writer;
-import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.broker.BrokerStartup;
 import org.apache.rocketmq.namesrv.NamesrvController;
@@ -31,6 +35,8 @@ final class Broker {
     private final Map<String, String> config;
     private final int namesrvPort;
     private final int brokerPort;
+    private final List<Integer> memberPorts = new ArrayList<>();
+    private final List<Integer> memberBrokerPorts = new ArrayList<>();
     private NamesrvController namesrv;
     private BrokerController broker;
 
@@ -55,6 +61,12 @@ final class Broker {
         config.putAll(scenario.config());
         namesrvPort = freePort();
         brokerPort = freePort();
+        memberBrokerPorts.add(brokerPort);
+        memberPorts.add(freePort());
+        for (int member = 1; member < scenario.members(); member++) {
+            memberBrokerPorts.add(freePort());
+            memberPorts.add(freePort());
+        }
     }
 
     /** What the broker was told, ports and the recording plug-in left out. */
@@ -66,8 +78,9 @@ final class Broker {
         return LOOPBACK + ":" + namesrvPort;
     }
 
-    String brokerAddress() {
-        return address + ":" + brokerPort;
+    /** The brokers, this process's own first. */
+    List<String> brokerAddresses() {
+        return memberBrokerPorts.stream().map(port -> address + ":" + port).collect(Collectors.toList());
     }
 
     BrokerController controller() {
@@ -103,6 +116,27 @@ final class Broker {
         return slave;
     }
 
+    /** Settings from the next start on. */
+    void configure(Map<String, String> settings) {
+        config.putAll(settings);
+    }
+
+    /** What a member of the group is told that differs from this broker. */
+    Map<String, String> memberConfig(int member) {
+        Map<String, String> config = config();
+        config.put("dLegerSelfId", "n" + member);
+        return config;
+    }
+
+    /** Starts a member of the group in another process, over the store in a folder, for the nth time. */
+    BrokerProcess startMember(int member, Path folder, int start) throws IOException {
+        Properties properties = properties();
+        properties.putAll(memberConfig(member));
+        properties.setProperty("listenPort", Integer.toString(memberBrokerPorts.get(member)));
+        save(folder.resolve("broker.properties"), properties);
+        return new BrokerProcess(folder, start);
+    }
+
     /** Starts a slave of this broker in another process. */
     BrokerProcess startSlave(Path folder) throws IOException {
         Properties properties = properties();
@@ -119,6 +153,9 @@ final class Broker {
         properties.setProperty("namesrvAddr", namesrvAddress());
         properties.setProperty("listenPort", Integer.toString(brokerPort));
         properties.setProperty("messageStorePlugIn", RecordingStore.class.getName());
+        properties.setProperty("dLegerPeers", IntStream.range(0, memberPorts.size())
+            .mapToObj(member -> "n" + member + "-" + LOOPBACK + ":" + memberPorts.get(member))
+            .collect(Collectors.joining(";")));
         return properties;
     }
 
@@ -133,14 +170,15 @@ final class Broker {
         return path.toString();
     }
 
-    /** A port that is free together with the two that the broker derives from it: -2 (fast) and +1 (HA). */
-    private static int freePort() throws IOException {
+    /**
+     * A port that is free together with the two that the broker derives from it: -2 (fast) and +1 (HA). It is below
+     * those that systems give to outgoing connections, so that a broker that was stopped finds it free again.
+     */
+    private static int freePort() {
         for (;;) {
-            try (ServerSocket any = new ServerSocket(0, 1, InetAddress.getByName(LOOPBACK))) {
-                int port = any.getLocalPort();
-                if (port < 65000 && isFree(port - 2) && isFree(port + 1)) {
-                    return port;
-                }
+            int port = ThreadLocalRandom.current().nextInt(20_000, 32_000);
+            if (isFree(port) && isFree(port - 2) && isFree(port + 1)) {
+                return port;
             }
         }
     }

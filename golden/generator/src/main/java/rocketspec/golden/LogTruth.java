@@ -1,6 +1,7 @@
 package rocketspec.golden;
 
 import com.google.common.net.InetAddresses;
+import io.openmessaging.storage.dledger.entry.DLedgerEntry;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
@@ -10,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +25,7 @@ import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.topic.TopicValidator;
 import org.apache.rocketmq.store.DefaultMessageStore;
 import org.apache.rocketmq.store.DispatchRequest;
+import org.apache.rocketmq.store.dledger.DLedgerCommitLog;
 
 /** The commit log: every file walked by CommitLog.checkMessageAndReturnSize, every record by the MessageDecoder. */
 final class LogTruth {
@@ -31,11 +34,14 @@ final class LogTruth {
     private final Left left;
     private final Consumer<Map<String, Object>> out;
     private final List<DispatchRequest> records = new ArrayList<>();
+    private final DledgerTruth dledger;
 
     LogTruth(DefaultMessageStore store, Left left, Consumer<Map<String, Object>> out) {
         this.store = store;
         this.left = left;
         this.out = out;
+        this.dledger = store.getCommitLog() instanceof DLedgerCommitLog
+            ? new DledgerTruth((DLedgerCommitLog) store.getCommitLog(), out) : null;
     }
 
     /** Writes the lines; returns the requests that the records give, in the order of the log. */
@@ -48,8 +54,11 @@ final class LogTruth {
         for (Path file : files) {
             walk(file, live);
         }
+        if (dledger != null) {
+            dledger.write();
+        }
         if (left.clean) {
-            long first = Long.parseLong(files.get(0).getFileName().toString());
+            long first = base(files.get(0));
             long expected = live.keySet().stream().filter(offset -> offset >= first).count();
             Truth.check(records.size() == expected, records.size() + " records, " + expected + " of them dispatched");
         }
@@ -57,19 +66,34 @@ final class LogTruth {
     }
 
     private List<Path> files() throws IOException {
-        try (Stream<Path> list = Files.list(left.root.resolve("commitlog"))) {
-            return list.sorted().collect(Collectors.toList());
+        try (Stream<Path> all = Files.walk(left.root)) {
+            return all.filter(Files::isRegularFile).filter(path -> isLog(left.root.relativize(path)))
+                .sorted(Comparator.comparingLong(LogTruth::base)).collect(Collectors.toList());
         }
+    }
+
+    /** Whether a file, named relative to the store, is one of the commit log's. */
+    private static boolean isLog(Path name) {
+        return name.getName(0).toString().startsWith("commitlog") || DledgerTruth.isData(name);
+    }
+
+    private static long base(Path file) {
+        return Long.parseLong(file.getFileName().toString());
     }
 
     private void walk(Path file, Map<Long, RecordingStore.Dispatched> live) throws IOException {
         List<Map<String, Object>> lines = new ArrayList<>();
-        long base = Long.parseLong(file.getFileName().toString());
+        long base = base(file);
+        boolean framed = DledgerTruth.isData(left.root.relativize(file));
         String end = "end";
         int at = 0;
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
             ByteBuffer buffer = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size());
             while (buffer.hasRemaining()) {
+                if (framed && base + at >= dledger.writePos()) {
+                    end = buffer.getInt(at) == 0 ? "zeros" : "stale";
+                    break;
+                }
                 DispatchRequest request = store.getCommitLog().checkMessageAndReturnSize(buffer, true, true);
                 if (!request.isSuccess()) {
                     Truth.check(buffer.getInt(at) == 0, "a torn record at " + (base + at));
@@ -78,14 +102,20 @@ final class LogTruth {
                 }
                 if (request.getMsgSize() == 0) {
                     end = "blank";
-                    lines.add(Json.object("type", "log_blank", "file", Truth.name(file), "phy_offset", base + at,
-                        "size", buffer.getInt(at)));
+                    lines.add(framed ? dledger.endMark(file, base + at, buffer, at)
+                        : Json.object("type", "log_blank", "file", Truth.name(file), "phy_offset", base + at,
+                            "size", buffer.getInt(at)));
                     break;
                 }
-                compare(request, live.get(base + at));
-                lines.add(record(file, base + at, request));
+                long offset = base + at;
+                if (framed) {
+                    lines.add(dledger.entry(file, offset, buffer, at));
+                    offset += DLedgerEntry.BODY_OFFSET;
+                }
+                compare(request, live.get(offset));
+                lines.add(record(file, offset, request));
                 records.add(request);
-                at += request.getMsgSize();
+                at += framed ? request.getBufferSize() : request.getMsgSize();
             }
             out.accept(Json.object("type", "log_file", "file", Truth.name(file), "base_offset", base,
                 "size", channel.size(), "used", at, "ends_in", end));

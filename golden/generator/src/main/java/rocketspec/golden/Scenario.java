@@ -37,6 +37,11 @@ public interface Scenario {
         return false;
     }
 
+    /** Members of the broker's DLedger group, its own included; settings decide whether there is a group at all. */
+    default int members() {
+        return 1;
+    }
+
     /** Drives the running broker; the session stops it afterwards. */
     void run(Session session) throws Exception;
 }

@@ -27,6 +27,7 @@ import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageClientIDSetter;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.store.DefaultMessageStore;
+import org.apache.rocketmq.store.config.BrokerRole;
 import org.apache.rocketmq.store.index.IndexFile;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
@@ -45,6 +46,7 @@ public final class Session {
     private final List<Outcome> outcomes = new ArrayList<>();
     private final String address;
     private BrokerProcess apart;
+    private Members members;
 
     Session(Broker broker, Scenario scenario) throws Exception {
         this.broker = broker;
@@ -56,6 +58,10 @@ public final class Session {
         } else {
             broker.start();
         }
+        if (scenario.members() > 1) {
+            members = new Members(broker, this);
+        }
+        awaitMaster();
         hideMachineInUniqueKeys();
         producer.setNamesrvAddr(broker.namesrvAddress());
         producer.setClientIP(address);
@@ -68,6 +74,31 @@ public final class Session {
         admin.setClientIP(address);
         admin.setVipChannelEnabled(false);
         admin.start();
+    }
+
+    /** In a DLedger group of one the broker becomes master some time after its start. */
+    private void awaitMaster() throws InterruptedException {
+        if (members == null && apart == null && store().getMessageStoreConfig().isEnableDLegerCommitLog()) {
+            await("the election", () -> store().getMessageStoreConfig().getBrokerRole() == BrokerRole.SYNC_MASTER);
+        }
+    }
+
+    /** The other members of the group. */
+    public Members members() {
+        return members;
+    }
+
+    /** Sends to whichever member of the group leads by now, as often as it takes. */
+    public void insist(Message message, int queueId) throws Exception {
+        await("a member that stores", () -> {
+            try {
+                producer.getDefaultMQProducerImpl().getmQClientFactory()
+                    .updateTopicRouteInfoFromNameServer(message.getTopic());
+                return producer.send(message, queue(message.getTopic(), queueId)).getSendStatus() == SendStatus.SEND_OK;
+            } catch (Exception e) {
+                return false;
+            }
+        });
     }
 
     /**
@@ -104,7 +135,9 @@ public final class Session {
         TopicConfig config = new TopicConfig(name);
         config.setReadQueueNums(queues);
         config.setWriteQueueNums(queues);
-        admin.createAndUpdateTopicConfig(broker.brokerAddress(), config);
+        for (String each : broker.brokerAddresses()) {
+            admin.createAndUpdateTopicConfig(each, config);
+        }
         await("the route of " + name, () -> {
             try {
                 return producer.fetchPublishMessageQueues(name).size() == queues;
@@ -212,9 +245,16 @@ public final class Session {
 
     /** Stops the broker cleanly and starts it again over its store. */
     public void restart() throws Exception {
+        restart(Collections.emptyMap());
+    }
+
+    /** The same with other settings from now on. */
+    public void restart(Map<String, String> settings) throws Exception {
         settle();
         broker.stop();
+        broker.configure(settings);
         broker.start();
+        awaitMaster();
     }
 
     /** The broker's own cleaning, which it else begins a minute after its start. */
@@ -227,6 +267,11 @@ public final class Session {
 
     /** Deletes files by what is done, and remembers which ones were deleted, and by what: "expiry" or "restart". */
     public void deleting(String by, int start, Path root, Action action) throws Exception {
+        deleting(by, start, root, deletions, action);
+    }
+
+    void deleting(String by, int start, Path root, List<Map<String, Object>> deletions, Action action)
+        throws Exception {
         Set<Path> before = files(root);
         action.run();
         before.removeAll(files(root));
@@ -315,6 +360,9 @@ public final class Session {
         settle();
         producer.shutdown();
         admin.shutdown();
+        if (members != null) {
+            members.stop();
+        }
         broker.stop();
         try (Stream<Path> files = Files.list(Broker.STORE)) {
             if (files.anyMatch(path -> path.endsWith("abort"))) {
@@ -324,6 +372,10 @@ public final class Session {
         outcomes.add(new Outcome(Paths.get(""), broker.config(),
             Left.cleanly(Broker.STORE, RecordingStore.dispatched(), deletions), RecordingStore.current()));
         return outcomes;
+    }
+
+    void add(Outcome outcome) {
+        outcomes.add(outcome);
     }
 
     /** What may fail. */

@@ -78,7 +78,8 @@ final class Truth {
     /** The name of a store file, relative to the store and with forward slashes, wherever the store lies. */
     static String name(Path file) {
         for (int at = 0; at < file.getNameCount(); at++) {
-            if (FOLDERS.contains(file.getName(at).toString())) {
+            String part = file.getName(at).toString();
+            if (FOLDERS.contains(part) || part.startsWith("commitlog-") || part.startsWith("dledger-")) {
                 return file.subpath(at, file.getNameCount()).toString().replace('\\', '/');
             }
         }

@@ -37,7 +37,8 @@ final class Walk {
         MessageStoreConfig storeConfig = new MessageStoreConfig();
         MixAll.properties2Object(properties, storeConfig);
         storeConfig.setStorePathRootDir(copy.toString());
-        storeConfig.setStorePathCommitLog(copy.resolve("commitlog").toString());
+        storeConfig.setStorePathCommitLog(storeConfig.getStorePathCommitLog().replace(Broker.STORE.toString(), copy.toString()));
+        storeConfig.setdLegerPeers(storeConfig.getdLegerSelfId() + "-127.0.0.1:1"); // nothing listens there
         DefaultMessageStore store = new DefaultMessageStore(storeConfig, new BrokerStatsManager("walk", false), null,
             new BrokerConfig());
         Truth.check(store.load(), root + " does not load");

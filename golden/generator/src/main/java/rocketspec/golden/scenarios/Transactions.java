@@ -1,18 +1,13 @@
 package rocketspec.golden.scenarios;
 
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.TransactionListener;
 import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.common.message.Message;
-import org.apache.rocketmq.common.message.MessageClientIDSetter;
-import org.apache.rocketmq.common.message.MessageDecoder;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.sysflag.MessageSysFlag;
-import org.apache.rocketmq.store.MessageExtBrokerInner;
 import rocketspec.golden.Scenario;
 import rocketspec.golden.Session;
 
@@ -52,10 +47,10 @@ public final class Transactions implements Scenario {
     public void run(Session session) throws Exception {
         session.topic("Paid", 2);
         session.topic("Plain", 1);
-        raw(session, MessageSysFlag.TRANSACTION_ROLLBACK_TYPE, 0);
-        raw(session, MessageSysFlag.TRANSACTION_PREPARED_TYPE, 1);
-        raw(session, MessageSysFlag.TRANSACTION_COMMIT_TYPE, 2);
-        raw(session, MessageSysFlag.TRANSACTION_NOT_TYPE, 3);
+        Raw.record(session, "Plain", MessageSysFlag.TRANSACTION_ROLLBACK_TYPE, 0);
+        Raw.record(session, "Plain", MessageSysFlag.TRANSACTION_PREPARED_TYPE, 1);
+        Raw.record(session, "Plain", MessageSysFlag.TRANSACTION_COMMIT_TYPE, 2);
+        Raw.record(session, "Plain", MessageSysFlag.TRANSACTION_NOT_TYPE, 3);
         TransactionMQProducer producer = producer(session);
         for (int i = 0; i < 60; i++) {
             String fate = i % 15 == 3 ? UNTIL_CHECKED : i % 20 == 7 ? FOR_EVER : i % 4 == 1 ? "rollback" : "commit";
@@ -95,23 +90,5 @@ public final class Transactions implements Scenario {
         });
         producer.start();
         return producer;
-    }
-
-    /** A record of a transaction type, as only other users of the store write them. */
-    private static void raw(Session session, int type, int i) {
-        SocketAddress host = new InetSocketAddress("127.0.0.1", 10911);
-        MessageExtBrokerInner message = new MessageExtBrokerInner();
-        message.setTopic("Plain");
-        message.setBody(("raw " + i).getBytes());
-        message.setTags("TagRaw");
-        message.setKeys("raw-" + i);
-        MessageClientIDSetter.setUniqID(message);
-        message.setSysFlag(type);
-        message.setQueueId(0);
-        message.setBornTimestamp(System.currentTimeMillis());
-        message.setBornHost(host);
-        message.setStoreHost(host);
-        message.setPropertiesString(MessageDecoder.messageProperties2String(message.getProperties()));
-        session.store().putMessage(message);
     }
 }
