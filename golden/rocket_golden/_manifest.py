@@ -175,9 +175,7 @@ def stores(*, unclean: bool = False, log: str | None = "plain") -> list[str]:
     """
     found = manifest().stores.items()
     return sorted(
-        name
-        for name, store in found
-        if (store.state != "clean") == unclean and log in (None, store.log)
+        name for name, store in found if (store.state != "clean") == unclean and log in (None, store.log)
     )
 
 

@@ -26,7 +26,7 @@ def golden_store(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pa
     return unpack
 
 
-@pytest.fixture(params=[*stores(), *stores(unclean=True)])
+@pytest.fixture(params=[*stores(log=None), *stores(unclean=True, log=None)])
 def store_name(request: pytest.FixtureRequest) -> str:
     """Each golden store's name in turn, unclean ones too."""
     return str(request.param)

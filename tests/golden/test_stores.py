@@ -116,7 +116,9 @@ def test_truth_counts_add_up(store_name: str) -> None:
         assert [offset for offset in dispatched if offset >= begin] == records
     else:
         assert dispatched == records[: len(dispatched)]
-    assert len(found["log_blank"]) == sum(line["ends_in"] == "blank" for line in found["log_file"])
+    assert len(found["log_blank"]) + len(found["log_end_mark"]) == sum(
+        line["ends_in"] == "blank" for line in found["log_file"]
+    )
 
 
 def test_sizes_in_the_manifest_are_the_files(store_name: str) -> None:
@@ -126,6 +128,7 @@ def test_sizes_in_the_manifest_are_the_files(store_name: str) -> None:
         "index": 40 + 4 * slots + 20 * entries,
         "queue": store.consume_queue_file_size,
         "log": store.commit_log_file_size,
+        "entry_index": 167_772_160,
         "ext": store.consume_queue_ext_file_size,
         "checkpoint": 4096,
     }
