@@ -279,7 +279,7 @@ def test_the_checkpoint_follows_dispatch() -> None:
 
 
 def test_files_in_several_directories() -> None:
-    """LOG-PATH-1, LOG-PATH-2: a, b in turn; after a restart with a read-only, b and c."""
+    """STORE-17: a, b in turn; after a restart with a read-only, b and c."""
     files = [
         (line["file"].split("/")[0], line["base_offset"] // 4096) for line in lines("many-paths")["log_file"]
     ]
