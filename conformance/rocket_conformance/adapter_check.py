@@ -18,7 +18,6 @@ from rocket_conformance._line_faults import (
     text_of,
     token_of,
 )
-from rocket_conformance.attribution import attribute
 from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.expect import specified
 from rocket_conformance.judge import judge
@@ -258,8 +257,8 @@ class _Check:
         judgement = judge(case, expected, job, Answered(parse_answer(decode_line(line), job.ops)))
         told = [judgement.detail] if judgement.detail else []
         if judgement.found:
-            found = attribute(case, judgement.found[:3], self._root / "attribution", directed=True)
-            told += describe_divergence([item.to_json() for item in found])
+            found = [item.to_json(case.clauses[0]) for item in judgement.found[:3]]
+            told += describe_divergence(found)
         return Exchange(case.id, text_of(sent), text_of(line), (), judgement.verdict, tuple(told))
 
     def _instead(self, event: Event, seconds: float) -> tuple[str, tuple[Broken, ...]]:

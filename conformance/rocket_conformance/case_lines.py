@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.attribution import attribute
+from rocket_conformance.attribution import (
+    Evidence,
+    Failure,
+    Simulation,
+    find_causes,
+    record_of,
+    symptom_of,
+)
+from rocket_conformance.expect import specified
 from rocket_conformance.plan import level_of
 from rocket_conformance.replays import replay_name, replay_of
 from rocket_conformance.report import CaseLine
@@ -14,8 +23,10 @@ from rocket_conformance.shrink import shrink
 from rocket_conformance.verdicts import FAILING, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from rocket_conformance.case_state import CaseState, Failing
-    from rocket_conformance.cases import Case
+    from rocket_conformance.cases import Case, Observation
     from rocket_conformance.execution import Execution
     from rocket_conformance.judge import Judgement
     from rocket_conformance.plan import Planned
@@ -40,37 +51,101 @@ def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> C
     )
 
 
+Concluded = tuple[CaseLine, "dict[str, Any] | None"]
+"""A line of the report, and the replay file of a case that failed."""
+
+
 class Concluder:
-    """Concludes the cases of a run, within one limit of time for making inputs smaller."""
+    """Concludes the cases of a run, within one limit of time for making inputs smaller.
+
+    Attributes:
+        causes: what explains the failures, as the report's footer holds it.
+    """
 
     def __init__(self, execution: Execution) -> None:
         self._execution = execution
         self._options = execution.options
         self._seconds = execution.options.shrink_seconds
+        self.causes: list[dict[str, Any]] = []
 
     def stop_shrinking(self) -> None:
         """Leaves further inputs as they are, and runs nothing any more."""
         self._seconds = 0.0
 
-    def conclude(self, state: CaseState) -> tuple[CaseLine, dict[str, Any] | None]:
-        """The state's line of the report, and its replay file where it failed."""
+    def conclude(self, state: CaseState) -> Concluded:
+        """The state's line of the report, and its replay file if it failed; its cause is looked for by itself."""
+        if state.verdict not in FAILING:
+            return self._line(state, None, ()), None
+        [concluded] = self.conclude_failing([state], ())
+        return concluded
+
+    def conclude_failing(
+        self, states: Sequence[CaseState], passed: Iterable[CaseState]
+    ) -> Iterator[Concluded]:
+        """The lines and replay files of all that failed, with the causes, which `causes` holds from the first on.
+
+        Args:
+            states: what failed.
+            passed: what passed, the evidence against a cause.
+        """
+        failures = [failure for state in states if (failure := self._failure(state)) is not None]
+        own: dict[str, dict[str, Planned]] = {}
+        for state in passed:
+            if state.verdict == "pass" and state.planned.is_directed:
+                own.setdefault(state.planned.clauses[0], {})[state.planned.id] = state.planned
+        by_id = {name: planned for group in own.values() for name, planned in group.items()}
+        evidence = Evidence(
+            failures,
+            {clause: tuple(group) for clause, group in own.items()},
+            cache(lambda name: self._specified(by_id[name])),
+            Simulation(self._execution.private),
+        )
+        found = find_causes(evidence)
+        self.causes = [record_of(cause) for cause in found]
+        numbers = {failure.id: number for number, cause in enumerate(found, 1) for failure in cause.failures}
+        shown = {failure.id: failure for failure in failures}
+        for state in states:
+            yield self._failed_line(state, shown.get(state.planned.id), numbers.get(state.planned.id))
+
+    def _failure(self, state: CaseState) -> Failure | None:
+        """The state's smallest failing input; None where none is known."""
+        if state.worst is None:
+            return None
         planned = state.planned
+        case, expected, judgement = self._smallest(planned, state.worst)
+        state.detail = judgement.detail
+        alike = tuple(state.alike) if planned.is_property else ()
+        return Failure(planned.id, planned.clauses, planned.is_directed, case, expected, judgement, alike)
+
+    def _specified(self, planned: Planned) -> tuple[Case, Observation]:
+        execution = self._execution
+        [case] = planned.instances(
+            seed=self._options.seed, count=self._options.examples, hello=execution.transport.hello
+        )
+        return specified(case, execution.private())
+
+    def _failed_line(self, state: CaseState, failure: Failure | None, cause: int | None) -> Concluded:
         document: dict[str, Any] | None = None
         divergence: list[dict[str, Any]] = []
-        if state.verdict in FAILING and state.worst is not None:
-            case, expected, judgement = self._smallest(planned, state.worst)
-            if judgement.found:
-                found = attribute(
-                    case, judgement.found, self._execution.private(), directed=planned.is_directed
-                )
-                divergence = [item.to_json() for item in found]
+        if failure is not None:
+            clause = self.causes[cause - 1]["clause"] if cause is not None else state.planned.clauses[0]
+            divergence = [item.to_json(clause) for item in failure.judgement.found]
             if self._options.replays:
-                document = replay_of(case, expected, judgement, divergence)
-            state.detail = judgement.detail
-        detail = state.detail
+                document = replay_of(failure.case, failure.expected, failure.judgement, divergence)
+        replay = None if document is None else f"replay/{replay_name(state.planned.id)}"
+        return self._line(state, cause, divergence, replay), document
+
+    def _line(
+        self,
+        state: CaseState,
+        cause: int | None,
+        divergence: Sequence[Mapping[str, Any]],
+        replay: str | None = None,
+    ) -> CaseLine:
+        planned, detail = state.planned, state.detail
         if planned.is_property and state.failing:
             detail = f"{state.failing} of {state.examples} lists" + (f": {detail}" if detail else "")
-        line = line_of(
+        return line_of(
             planned,
             state.verdict,
             detail,
@@ -78,9 +153,9 @@ class Concluder:
             examples=state.examples,
             millis=round(state.millis),
             divergence=tuple(divergence),
-            replay=None if document is None else f"replay/{replay_name(planned.id)}",
+            replay=replay,
+            cause=cause,
         )
-        return line, document
 
     # --- the smallest input -------------------------------------------------------------------------------
 
@@ -94,7 +169,7 @@ class Concluder:
         if verdict in _DIED:
             failing = self._with_operation(failing, until, keep=planned.is_directed)
         elif planned.is_property:
-            failing = shrink(failing, self._execution.try_case, self._clause, seconds=until - start)
+            failing = shrink(failing, self._execution.try_case, self._place, seconds=until - start)
         self._seconds = max(0.0, self._seconds - (time.monotonic() - start))
         return failing
 
@@ -109,7 +184,7 @@ class Concluder:
         verdict = failing[2].verdict
         smallest = self._shortest_start(failing, until)
         if not keep:
-            smallest = shrink(smallest, self._quickly, self._clause, seconds=until - time.monotonic())
+            smallest = shrink(smallest, self._quickly, self._place, seconds=until - time.monotonic())
         if smallest is failing:
             checked: Failing | None = failing
         else:
@@ -139,7 +214,7 @@ class Concluder:
     def _quickly(self, case: Case) -> Failing | None:
         return self._execution.try_case(case, seconds=_HANG_SECONDS)
 
-    def _clause(self, case: Case, judgement: Judgement) -> str | None:
-        if not judgement.found:
-            return None
-        return attribute(case, judgement.found[:1], self._execution.private(), directed=False)[0].clause
+    @staticmethod
+    def _place(case: Case, judgement: Judgement) -> str | None:
+        """Where a failing list differs first; a smaller one has to differ there, too."""
+        return symptom_of(judgement.found[0], case.ops).place if judgement.found else None

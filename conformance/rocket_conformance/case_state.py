@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ __all__ = ["CaseState", "Failing", "InFlight"]
 _SEVERITY: Final[tuple[Verdict, ...]] = (
     "disputed", "crash", "timeout", "diverged", "errored", "unstable", "unsupported", "skipped", "pass",
 )  # fmt: skip
+
+_KEPT: Final = 5
+"""Failing examples that are kept to look for the cause."""
 
 Failing = tuple["Case", "Observation", "Judgement"]
 """A case that failed, what was expected of it, and its judgement."""
@@ -35,6 +38,7 @@ class CaseState:
         drawn: whether no further example will be sent.
         whole: whether all its examples were sent.
         worst: the smallest example with that verdict.
+        alike: a few examples with that verdict, the first ones.
     """
 
     planned: Planned
@@ -46,6 +50,7 @@ class CaseState:
     drawn: bool = False
     whole: bool = False
     worst: Failing | None = None
+    alike: list[Failing] = field(default_factory=list["Failing"])
 
     @property
     def family(self) -> str:
@@ -59,8 +64,11 @@ class CaseState:
             self.failing += 1
         if _SEVERITY.index(judgement.verdict) < _SEVERITY.index(self.verdict):
             self.verdict, self.detail, self.worst = judgement.verdict, judgement.detail, None
+            self.alike.clear()
         if judgement.verdict != self.verdict or judgement.verdict == "pass":
             return
+        if len(self.alike) < _KEPT:
+            self.alike.append((case, expected, judgement))
         if self.worst is None or len(case.ops) < len(self.worst[0].ops):
             self.worst = (case, expected, judgement)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from rocket_conformance._regions import locate
+from rocket_conformance.file_fields import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,6 +60,10 @@ class Difference:
     kind: DifferenceKind
     expected: Any
     actual: Any
+
+    def to_json(self, clause: str) -> dict[str, Any]:
+        """As replay files and reports hold it, with the clause that it breaks."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"clause": clause}
 
 
 def same_results(expected: Sequence[Result], actual: Sequence[Result]) -> bool:

@@ -86,6 +86,7 @@ def run(
             options,
             transport.hello,
             cut_short,
+            causes=progress.causes,
             interrupted=interrupted is not None,
         )
         return writer.finish(result, rewrite=interrupted is not None)
@@ -126,12 +127,16 @@ class _Progress:
                 if self._execution.options.fail_fast and not self._is_known(state):
                     self.stopped = f"stopped at the first failure, {state.planned.id} (--fail-fast)"
                     break
-        for state in failing:
-            yield self._concluder.conclude(state)
+        yield from self._concluder.conclude_failing(failing, self._states.values())
         if self.stopped is not None:
             yield from self.rest(
                 self.stopped, done | {item.id for item in self._planned} - self._states.keys()
             )
+
+    @property
+    def causes(self) -> Sequence[Mapping[str, Any]]:
+        """What explains the failures; known when all lines are."""
+        return self._concluder.causes
 
     def _is_known(self, state: CaseState) -> bool:
         return self._execution.options.baseline.excuses(state.planned.id, state.verdict)
@@ -141,13 +146,14 @@ class _Progress:
     ) -> Generator[tuple[CaseLine, Mapping[str, Any] | None]]:
         """The lines that are not known yet, without running anything: failures as they are, else skipped."""
         self._concluder.stop_shrinking()
-        for item in self._planned:
-            if item.id in done:
-                continue
-            state = self._states.get(item.id) or CaseState(item)
+        left = [self._states.get(item.id) or CaseState(item) for item in self._planned if item.id not in done]
+        failing = [state for state in left if state.verdict in FAILING]
+        for state in left:
             if state.verdict not in FAILING:
                 state.skip(reason)
-            yield self._concluder.conclude(state)
+                yield self._concluder.conclude(state)
+        if failing:
+            yield from self._concluder.conclude_failing(failing, self._states.values())
 
 
 def run_planned(
@@ -200,6 +206,7 @@ def _report(
     hello: Hello,
     cut_short: str | None,
     *,
+    causes: Sequence[Mapping[str, Any]],
     interrupted: bool,
 ) -> Report:
     counts: dict[Verdict, int] = {}
@@ -226,6 +233,7 @@ def _report(
         "stale": stale,
         "missing": sorted(missing),
         "cut_short": cut_short,
+        "causes": list(causes),
         "ops": sorted(hello.ops & OPERATIONS.keys()),
         "families": [
             family

@@ -121,5 +121,14 @@ def own_cases() -> list[Case]:
             "IDX-FULL-1",
             files={_FILE: _nearly_full(1)},
         ),
+        _case(
+            "IDX-SEL-1/last-entry-of-a-full-file",
+            [
+                _open(load=False) | {"hash_slot_num": 1, "index_num": 3},
+                *(_put(1), _put(2)),
+                *_simple("full"),
+                _select(),
+            ],
+        ),
         _case("IDX-SVC-3/keys-in-two-files", _keys_in_two_files()),
     ]

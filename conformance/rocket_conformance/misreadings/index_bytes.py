@@ -116,6 +116,13 @@ INDEX_BYTES: Final = (
         "",
     ),
     Mutant(
+        "count-written-with-the-seeds",
+        "IDX-FILE-2",
+        "index_file",
+        "        if end_timestamp > 0:\n",
+        "        if end_phy_offset > 0:\n            self._buffer.put_int(36, 1)\n        if end_timestamp > 0:\n",
+    ),
+    Mutant(
         "seed-of-0-written", "IDX-FILE-2", "index_file", "if end_timestamp > 0:", "if end_timestamp >= 0:"
     ),
     Mutant(

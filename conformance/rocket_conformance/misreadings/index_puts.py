@@ -108,6 +108,13 @@ INDEX_PUTS: Final = (
         "buffer.put_int(slot_position, previous or count)",
     ),
     Mutant(
+        "number-written-over-the-key-hash",
+        "IDX-PUT-7",
+        "index_file",
+        _SLOT,
+        "buffer.put_int(position, count)",
+    ),
+    Mutant(
         "slot-gets-the-next-number",
         "IDX-PUT-7",
         "index_file",

@@ -26,6 +26,13 @@ INDEX_SELECTS: Final = (
         "newest-entry-not-found", "IDX-SEL-1", "index_file", _NOTHING, _NOTHING.replace("> count", ">= count")
     ),
     Mutant(
+        "last-entry-of-a-full-file-not-found",
+        "IDX-SEL-1",
+        "index_file",
+        _NOTHING,
+        _NOTHING.replace("> count", "> count or entry == self.index_num - 1"),
+    ),
+    Mutant(
         "slot-above-count-followed", "IDX-SEL-1", "index_file", _NOTHING, "if entry > NO_ENTRY and count > 1:"
     ),
     Mutant("count-of-1-searched", "IDX-SEL-1", "index_file", _NOTHING, "if NO_ENTRY < entry <= count:"),

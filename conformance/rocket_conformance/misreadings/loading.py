@@ -1,26 +1,29 @@
 """Loads the reference with changed text, beside the true one and without a file of its own.
 
-The modules are executed anew from the installed package's source; an `import` in them finds each other, for
-they bring their own `__import__`. Errors stay the true ones: the adapter around them catches those.
+The changed module, and all that import it, are executed again from the installed package's source. They bring their own
+`__import__`, so that they find each other. Every other module is the true one, errors among them: the adapter around
+the mutant catches those.
 """
 
 from __future__ import annotations
 
+import ast
 import builtins
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rocket_conformance.reference_adapter import Library
 
 __all__ = ["mutated", "source_of"]
 
 _PACKAGE: Final = "rocket_reference"
-_SHARED: Final = f"{_PACKAGE}.errors"
 
 
 def mutated(module: str, changes: Sequence[tuple[str, str]]) -> Library:
@@ -59,15 +62,42 @@ def _code(name: str) -> CodeType:
     return compile(text, f"<{name}>", "exec", dont_inherit=True)
 
 
+@cache
+def _imports() -> dict[str, frozenset[str]]:
+    """By module, the modules of the reference that it imports."""
+    paths = import_module(_PACKAGE).__path__
+    names = [_PACKAGE, *(f"{_PACKAGE}.{item.name}" for item in iter_modules(paths))]
+    return {name: frozenset(_imported(name)) & set(names) for name in names}
+
+
+def _imported(name: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source_of(name.removeprefix(_PACKAGE).removeprefix(".")))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@cache
+def _affected(name: str) -> frozenset[str]:
+    """A module, and all that import it, the package among them."""
+    found = {name}
+    while more := {other for other, imports in _imports().items() if imports & found} - found:
+        found |= more
+    return frozenset(found)
+
+
 class _Modules:
     """The modules of one mutant, executed when they are first imported."""
 
     def __init__(self, changed: Mapping[str, CodeType]) -> None:
         self._changed = changed
+        self._affected = frozenset[str]().union(*map(_affected, changed))
         self._modules: dict[str, ModuleType] = {}
 
     def get(self, name: str) -> ModuleType:
         """The module, its package's attribute set as an import does."""
+        if name not in self._affected:
+            return import_module(name)
         module = self._modules.get(name)
         if module is None:
             module = self._modules[name] = ModuleType(name)
@@ -83,7 +113,7 @@ class _Modules:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        if name.partition(".")[0] != _PACKAGE or name == _SHARED:
+        if name.partition(".")[0] != _PACKAGE:
             return builtins.__import__(name, globals_, locals_, fromlist or (), level)
         module = self.get(name)
         for item in fromlist or ():

@@ -223,6 +223,9 @@ LOG: Final = (
         _LEVEL,
         "level = parse_int(delay)\n        level = level if level <= len(delay_levels) else 0",
     ),
+    Mutant(
+        "delay-levels-ignored", "LOG-DSP-5", "dispatch", "        if level > 0:\n", "        if level > 99:\n"
+    ),
     Mutant("level-0-counts", "LOG-DSP-5", "dispatch", "        if level > 0:\n", "        if level >= 0:\n"),
     Mutant(
         "level-that-is-no-number-ignored",
@@ -324,6 +327,13 @@ LOG: Final = (
         "checkpoint_file",
         "        _CHECKPOINT.pack_into",
         "        view[24:] = bytes(len(view) - 24)\n        _CHECKPOINT.pack_into",
+    ),
+    Mutant(
+        "times-not-written",
+        "CKP-4",
+        "checkpoint_file",
+        "        _CHECKPOINT.pack_into(view, 0, *astuple(times))",
+        "        astuple(times)",
     ),
     Mutant(
         "only-later-times-written",

@@ -46,6 +46,7 @@ class CaseLine:
         detail: why it did not run or what happened, in words.
         divergence: the differences with their clauses, the first one first.
         replay: path of the replay file in the report's folder.
+        cause: the number of the cause in the footer's list, from 1; None for a case that did not fail.
     """
 
     id: str
@@ -58,6 +59,7 @@ class CaseLine:
     detail: str = ""
     divergence: tuple[Mapping[str, Any], ...] = ()
     replay: str | None = None
+    cause: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As the report holds it."""
@@ -196,7 +198,8 @@ def read_report(path: Path) -> Report:
 
 
 def _case_line(value: Mapping[str, Any]) -> CaseLine:
-    fields = {name: value[name] for name in CaseLine.__slots__}
+    fields = {name: value[name] for name in CaseLine.__slots__ if name != "cause"}
+    fields["cause"] = value.get("cause")  # reports of earlier versions have none
     fields["clauses"] = tuple(fields["clauses"])
     fields["divergence"] = tuple(fields["divergence"])
     return CaseLine(**fields)

@@ -5,17 +5,12 @@
 runs the suite on the store of each release and writes `spec/versions.json` and, from it, `spec/VERSIONS.md`.
 """
 
+from rocket_conformance.recorded_releases import RELEASES, Differs, First, Release, Survey, read_survey
 from rocket_conformance.versions._page import render
 from rocket_conformance.versions._survey import (
     EXAMPLES,
-    RELEASES,
     SEED,
-    Differs,
-    First,
-    Release,
-    Survey,
     inputs_digest,
-    read_survey,
     survey_all,
     survey_release,
     survey_to_json,

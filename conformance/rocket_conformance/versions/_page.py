@@ -13,7 +13,7 @@ from rocket_conformance.rocketmq_jar import ORACLE_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocket_conformance.versions._survey import Release, Survey
+    from rocket_conformance.recorded_releases import Release, Survey
 
 __all__ = ["render"]
 
