@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from rocket_spec.temporary_folders import remove_tree
+
 from rocket_conformance._line_faults import (
     Broken,
     about_answer,
@@ -33,7 +35,7 @@ from rocket_conformance.protocol import (
     parse_hello,
 )
 from rocket_conformance.report import describe_divergence, suite_version
-from rocket_conformance.scratch import remove_tree, scratch
+from rocket_conformance.scratch import scratch
 from rocket_conformance.transport import LIVE, AdapterError, Answered, Event, Job, Process, no_orphans
 
 if TYPE_CHECKING:

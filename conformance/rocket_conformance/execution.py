@@ -7,10 +7,11 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
+from rocket_spec.temporary_folders import remove_tree
+
 from rocket_conformance.case_state import CaseState, Failing, InFlight
 from rocket_conformance.expect import specified
 from rocket_conformance.judge import disagreement, judge
-from rocket_conformance.scratch import remove_tree
 from rocket_conformance.transport import Failed, Job
 
 if TYPE_CHECKING:

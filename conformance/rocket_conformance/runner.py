@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from rocket_spec.temporary_folders import remove_tree
+
 from rocket_conformance.case_lines import Concluder, line_of
 from rocket_conformance.case_state import CaseState, InFlight
 from rocket_conformance.execution import Execution
@@ -15,7 +17,7 @@ from rocket_conformance.plan import plan
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
 from rocket_conformance.replays import write_replay
 from rocket_conformance.report import CaseLine, Report, ReportWriter, coverage_of, header_line
-from rocket_conformance.scratch import remove_tree, scratch
+from rocket_conformance.scratch import scratch
 from rocket_conformance.transport import Job
 from rocket_conformance.verdicts import FAILING, INTERRUPTED, Verdict, exit_code
 

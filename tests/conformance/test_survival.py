@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.runner import Options, run
-from rocket_conformance.scratch import remove_tree, scratch
+from rocket_conformance.scratch import scratch
 from rocket_conformance.session import open_command
 from rocket_conformance.transport import Failed, Job
+from rocket_spec.temporary_folders import remove_tree
 
 AdapterMaker = Callable[[str], list[str]]
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")

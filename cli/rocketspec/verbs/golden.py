@@ -75,12 +75,30 @@ def unpack_store(
 ) -> None:
     """Unpack a golden store, to inspect it or to try a tool on it, and print its path.
 
+    The store appears under its name only when it is complete. DIR must not be in a store.
+
     Example: `rocketspec golden unpack mixed /tmp/golden`
     """
-    from rocket_golden import open_store
+    from rocket_conformance.signals import stop_on_signals
+    from rocket_golden import UnknownStoreError, manifest, open_store
+    from rocket_spec.errors import UsageError
+    from rocket_spec.store_folders import refuse_store
+    from rocket_spec.temporary_folders import owned_folder
 
+    refuse_store(directory)
+    path = directory / name
+    if path.exists():
+        raise UsageError(f"{path}: already exists")
     with _errors_in_one_line():
-        path = open_store(name, directory)
+        if name not in (known := manifest().stores):
+            raise UnknownStoreError(name, known)
+    directory.mkdir(parents=True, exist_ok=True)
+    with (
+        stop_on_signals(),
+        _errors_in_one_line(),
+        owned_folder(directory, prefix=".rocketspec-unpack-") as folder,
+    ):
+        open_store(name, folder).rename(path)
     if json:
         write_json({"name": name, "path": str(path)})
     else:

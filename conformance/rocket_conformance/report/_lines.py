@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, cast
 
 from rocket_spec.errors import MalformedError
+from rocket_spec.store_folders import refuse_store
 
 from rocket_conformance.protocol import PROTOCOL
 
@@ -123,6 +124,7 @@ class ReportWriter:
 
     def __enter__(self) -> Self:
         if self._folder is not None:
+            refuse_store(self._folder)
             self._folder.mkdir(parents=True, exist_ok=True)
             self._file = (self._folder / "report.jsonl").open("w", encoding="utf-8", newline="\n")
         return self

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from rocket_spec.temporary_folders import remove_tree
+
 from rocket_conformance.expect import fill_directory
 from rocket_conformance.protocol import Answer, Hello, Op, case_message
-from rocket_conformance.scratch import remove_tree
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping

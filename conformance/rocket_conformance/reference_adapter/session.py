@@ -1,85 +1,28 @@
-"""The reference behind the protocol: what every expectation comes from, and a model of an adapter."""
+"""Runs the operations of a case on the reference: what every expectation comes from."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import rocket_reference
 from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError
 
-from rocket_conformance._reference_store import STORE_HANDLERS, StoreSession
-from rocket_conformance.protocol import (
-    OPERATIONS,
-    PROTOCOL,
-    Op,
-    Result,
-    check_operation,
-    from_i64,
-    key_of,
-    to_i64,
-)
+from rocket_conformance.protocol import Op, Result, from_i64, key_of, to_i64
+from rocket_conformance.reference_adapter.store_operations import STORE_HANDLERS, StoreSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from rocket_reference import IndexFile
 
-__all__ = ["Library", "ReferenceAdapter", "UnspecifiedOperationError", "run_operations"]
+    from rocket_conformance.reference_adapter.library import Library
+
+__all__ = ["REFERENCE", "UnspecifiedOperationError", "run_operations"]
 
 _HEADER_I64: Final = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
-
-
-class Library(Protocol):
-    """The part of `rocket_reference` that is needed here; a mutant brings its own."""
-
-    Checkpoint: type[rocket_reference.Checkpoint]
-    ConsumeQueue: type[rocket_reference.ConsumeQueue]
-    DispatchRequest: type[rocket_reference.DispatchRequest]
-    IndexService: type[rocket_reference.IndexService]
-    StoreCheckpoint: type[rocket_reference.StoreCheckpoint]
-
-    def queue_file_size(self, configured: int) -> int:
-        """As `rocket_reference.queue_file_size`."""
-        ...
-
-    def tags_code(self, tags: str | None) -> int:
-        """As `rocket_reference.tags_code`."""
-        ...
-
-    def dispatch_requests(
-        self, data: bytes, *, check_crc: bool, read_body: bool
-    ) -> Iterable[rocket_reference.DispatchRequest]:
-        """As `rocket_reference.dispatch_requests`."""
-        ...
-
-    def read_checkpoint(self, path: Path) -> rocket_reference.Checkpoint:
-        """As `rocket_reference.read_checkpoint`."""
-        ...
-
-    def write_checkpoint(self, path: Path, times: rocket_reference.Checkpoint) -> None:
-        """As `rocket_reference.write_checkpoint`."""
-        ...
-
-    def key_hash(self, key: str) -> int:
-        """As `rocket_reference.key_hash`."""
-        ...
-
-    def open_index_file(
-        self,
-        path: Path,
-        hash_slot_num: int,
-        index_num: int,
-        *,
-        end_phy_offset: int,
-        end_timestamp: int,
-        load: bool,
-    ) -> AbstractContextManager[IndexFile]:
-        """As `rocket_reference.open_index_file`."""
-        ...
 
 
 REFERENCE: Final = cast("Library", rocket_reference)
@@ -98,7 +41,7 @@ class UnspecifiedOperationError(Exception):
 
 
 class _Session:
-    """One case: the directory, the index file that is open in it, and all else that is."""
+    """One case: the directory, the index file that is open in it, and everything else that is open."""
 
     def __init__(self, directory: Path, library: Library) -> None:
         self.directory = directory
@@ -118,7 +61,7 @@ class _Session:
         self.store.close()
 
     def files(self) -> list[tuple[str, str]]:
-        """Role and path of what the harness shall read."""
+        """Role and path of the files that the harness should read."""
         return [*self._files, *self.store.files()]
 
     def run(self, op: Op) -> Result:
@@ -236,43 +179,3 @@ def run_operations(
     finally:
         session.end()
     return results, session.files()
-
-
-class ReferenceAdapter:
-    """The reference as an implementation under test, in this process."""
-
-    def __init__(self, library: Library = REFERENCE, *, name: str = "rocket_reference") -> None:
-        self._library = library
-        self._name = name
-
-    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer to a message of protocol 1; None for bye.
-
-        Raises:
-            ValueError: when a case breaks the protocol: its files would lie outside its directory.
-        """
-        if message["cmd"] == "hello":
-            return self._hello()
-        if message["cmd"] == "bye":
-            return None
-        return self._case(message["id"], message["ops"], Path(message["dir"]))
-
-    def _hello(self) -> dict[str, Any]:
-        return {
-            "protocol": PROTOCOL,
-            "name": self._name,
-            "version": "4.9.3",
-            "language": "python",
-            "ops": sorted(OPERATIONS),
-            "geometry": "any",
-            "features": ["lone_surrogates"],
-            "max_in_flight": 1,
-        }
-
-    def _case(self, token: str, ops: Iterable[Op], directory: Path) -> dict[str, Any]:
-        checked = list(ops)
-        for op in checked:
-            check_operation(op)
-        results, files = run_operations(checked, directory, library=self._library)
-        listed = [{"role": role, "path": path} for role, path in files]
-        return {"id": token, "results": results, "files": listed}

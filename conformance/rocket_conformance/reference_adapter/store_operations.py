@@ -1,3 +1,4 @@
+# ruff: noqa: D102 - each method is the operation of its name, which PROTOCOL.md describes
 """The reference's queue, index service, commit log and checkpoint behind the protocol."""
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from rocket_reference import ConsumeQueue, IndexService
 
-    from rocket_conformance.reference_adapter import Library
+    from rocket_conformance.reference_adapter.library import Library
 
 __all__ = ["STORE_HANDLERS", "StoreSession"]
 
@@ -43,7 +44,7 @@ class StoreSession:
         self._opened.clear()
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """Role and path of what lies in the folders of queues and service, and the checkpoint."""
+        """Role and path of what is in the folders of queues and service, and the checkpoint."""
         for folder, role in self._folders.items():
             place = self.directory / folder
             if place.is_dir():

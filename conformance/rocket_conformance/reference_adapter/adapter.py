@@ -1,0 +1,56 @@
+"""The reference as an implementation under test, and a model of an adapter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rocket_conformance.protocol import OPERATIONS, PROTOCOL, Op, check_operation
+from rocket_conformance.reference_adapter.session import REFERENCE, run_operations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rocket_conformance.reference_adapter.library import Library
+
+__all__ = ["ReferenceAdapter"]
+
+
+class ReferenceAdapter:
+    """The reference as an implementation under test, in this process."""
+
+    def __init__(self, library: Library = REFERENCE, *, name: str = "rocket_reference") -> None:
+        self._library = library
+        self._name = name
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The answer to a message of protocol 1; None for bye.
+
+        Raises:
+            ValueError: when a case breaks the protocol: its files would lie outside its directory.
+        """
+        if message["cmd"] == "hello":
+            return self._hello()
+        if message["cmd"] == "bye":
+            return None
+        return self._case(message["id"], message["ops"], Path(message["dir"]))
+
+    def _hello(self) -> dict[str, Any]:
+        return {
+            "protocol": PROTOCOL,
+            "name": self._name,
+            "version": "4.9.3",
+            "language": "python",
+            "ops": sorted(OPERATIONS),
+            "geometry": "any",
+            "features": ["lone_surrogates"],
+            "max_in_flight": 1,
+        }
+
+    def _case(self, token: str, ops: Iterable[Op], directory: Path) -> dict[str, Any]:
+        checked = list(ops)
+        for op in checked:
+            check_operation(op)
+        results, files = run_operations(checked, directory, library=self._library)
+        listed = [{"role": role, "path": path} for role, path in files]
+        return {"id": token, "results": results, "files": listed}

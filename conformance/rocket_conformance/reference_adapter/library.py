@@ -1,0 +1,64 @@
+"""The part of `rocket_reference` that runs cases: the reference itself, or a mutant of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import rocket_reference
+    from rocket_reference import IndexFile
+
+__all__ = ["Library"]
+
+
+class Library(Protocol):
+    """The part of `rocket_reference` that is needed here; a mutant brings its own."""
+
+    Checkpoint: type[rocket_reference.Checkpoint]
+    ConsumeQueue: type[rocket_reference.ConsumeQueue]
+    DispatchRequest: type[rocket_reference.DispatchRequest]
+    IndexService: type[rocket_reference.IndexService]
+    StoreCheckpoint: type[rocket_reference.StoreCheckpoint]
+
+    def queue_file_size(self, configured: int) -> int:
+        """As `rocket_reference.queue_file_size`."""
+        ...
+
+    def tags_code(self, tags: str | None) -> int:
+        """As `rocket_reference.tags_code`."""
+        ...
+
+    def dispatch_requests(
+        self, data: bytes, *, check_crc: bool, read_body: bool
+    ) -> Iterable[rocket_reference.DispatchRequest]:
+        """As `rocket_reference.dispatch_requests`."""
+        ...
+
+    def read_checkpoint(self, path: Path) -> rocket_reference.Checkpoint:
+        """As `rocket_reference.read_checkpoint`."""
+        ...
+
+    def write_checkpoint(self, path: Path, times: rocket_reference.Checkpoint) -> None:
+        """As `rocket_reference.write_checkpoint`."""
+        ...
+
+    def key_hash(self, key: str) -> int:
+        """As `rocket_reference.key_hash`."""
+        ...
+
+    def open_index_file(
+        self,
+        path: Path,
+        hash_slot_num: int,
+        index_num: int,
+        *,
+        end_phy_offset: int,
+        end_timestamp: int,
+        load: bool,
+    ) -> AbstractContextManager[IndexFile]:
+        """As `rocket_reference.open_index_file`."""
+        ...

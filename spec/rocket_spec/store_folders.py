@@ -1,0 +1,41 @@
+"""Whether a path leads into a store: nothing that we write goes there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["refuse_store", "store_above"]
+
+_FOLDERS: Final = ("commitlog", "consumequeue", "consumequeue_ext")
+_DLEDGER: Final = "dledger-*/data"
+
+
+def store_above(path: Path) -> Path | None:
+    """The store that a path is, or is in: a folder with a commit log or consume queues; None when there is none.
+
+    Raises:
+        OSError: when a folder on the way cannot be read.
+    """
+    resolved = path.resolve()
+    for folder in (resolved, *resolved.parents):
+        if any((folder / name).is_dir() for name in _FOLDERS) or any(folder.glob(_DLEDGER)):
+            return folder
+    return None
+
+
+def refuse_store(path: Path) -> None:
+    """Refuses to write to a path in a store.
+
+    Raises:
+        UsageError: when the path is a store or is in one.
+    """
+    store = store_above(path)
+    if store is not None:
+        raise UsageError(
+            f"{path}: {store} is a store, and nothing is written into a store; choose another folder"
+        )
