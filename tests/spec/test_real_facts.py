@@ -271,6 +271,21 @@ def test_batch_properties(facts: Facts) -> None:
         assert case["length"] == len(stored)
 
 
+def test_lengths_that_wrap(facts: Facts) -> None:
+    """LOG-PROP-7, LOG-REC-9: with 10 bytes of the batch's own, and a byte or two for the length."""
+    assert all(case["record"] == case["total_size"] for case in facts["wrapped_lengths"])
+    topics = [case for case in facts["wrapped_lengths"] if case["what"] == "topic"]
+    properties = [case for case in facts["wrapped_lengths"] if case["what"] != "topic"]
+    own = len(b"\x02CLUSTER\x01c")
+    assert [case["length"] + own for case in properties] == [32760, 32768, 32777]
+    assert [case["stored"] for case in properties] == [32760, 32768 - 65536, 32777 - 65536]
+    assert [case["success"] for case in properties] == [True, False, False]
+    assert [case["msg_size"] for case in properties] == [case["total_size"] for case in properties]
+    assert [case["length"] for case in topics] == [127, 128, 200, 300]
+    assert [case["stored"] for case in topics] == [127, 128 - 256, 200 - 256, 300 - 256]
+    assert [case["msg_size"] for case in topics] == [topics[0]["total_size"], -1, -1, -1]
+
+
 def test_held_files(facts: Facts) -> None:
     """STORE-21: a mapped file that is held while it is deleted, and an index file likewise."""
     held = facts["held"]

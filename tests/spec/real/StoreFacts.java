@@ -82,6 +82,7 @@ public final class StoreFacts {
         all.put("index_names", indexNames());
         all.put("batch_properties", batchProperties());
         all.put("held", facts.held());
+        all.put("wrapped_lengths", facts.wrappedLengths());
         String text = JSON.toJSONString(all, SerializerFeature.PrettyFormat, SerializerFeature.WriteMapNullValue,
             SerializerFeature.BrowserCompatible);
         Files.write(Paths.get(target), (text + "\n").getBytes(StandardCharsets.UTF_8));
@@ -266,27 +267,38 @@ public final class StoreFacts {
         String[] ofClient = {"", "KEYS\u0001k", "KEYS\u0001k\u0002", "\u0002\u0002", "x", "KEYS\u0001\u0002TAGS\u0001t\u0002\u0002"};
         for (String client : ofClient) {
             for (boolean own : new boolean[] {false, true}) {
-                byte[] properties = text(client);
-                ByteBuffer one = ByteBuffer.allocate(4 + 4 + 4 + 4 + 4 + 1 + 2 + properties.length);
-                one.putInt(one.capacity()).putInt(0).putInt(0).putInt(0).putInt(1).put((byte) 'b');
-                one.putShort((short) properties.length).put(properties);
-                MessageExtBatch batch = new MessageExtBatch();
-                batch.setTopic("T");
-                batch.setBody(one.array());
-                batch.setBornHost(host("127.0.0.1", 1));
-                batch.setStoreHost(host("127.0.0.1", 2));
-                if (own) {
-                    MessageAccessor.putProperty(batch, "CLUSTER", "c");
-                }
-                ByteBuffer stored = new CommitLog.MessageExtEncoder(1 << 16).encode(batch, new CommitLog.PutMessageContext("T-0"));
-                byte[] record = new byte[stored.getInt(0)];
-                stored.duplicate().get(record);
+                byte[] record = batchRecord(text(client), own);
                 byte[] kept = Arrays.copyOfRange(record, 91 + 1 + 1, record.length);
                 result.add(map("client", units(client), "own", own, "stored", hex(kept),
                     "length", ByteBuffer.wrap(record).getShort(91 + 1 + 1 - 2)));
             }
         }
         return result;
+    }
+
+    /** Lengths that do not fit their field: what is stored, and what is read of it. */
+    private List<Object> wrappedLengths() throws Exception {
+        List<Object> result = new ArrayList<>();
+        for (int length : new int[] {32750, 32758, 32767}) {
+            char[] filler = new char[length];
+            Arrays.fill(filler, 'x');
+            byte[] record = batchRecord(text(new String(filler)), true);
+            result.add(wrapped("client's properties of a batch", length, record, 91 + 1 + 1 - 2, 2));
+        }
+        for (int length : new int[] {127, 128, 200, 300}) {
+            char[] filler = new char[length];
+            Arrays.fill(filler, 'T');
+            byte[] record = encode(message(new String(filler), 0, null, null, 0));
+            result.add(wrapped("topic", length, record, 88, 1));
+        }
+        return result;
+    }
+
+    private Object wrapped(String what, int length, byte[] record, int place, int width) {
+        DispatchRequest request = store.getCommitLog().checkMessageAndReturnSize(ByteBuffer.wrap(record), false, true);
+        return map("what", what, "length", length, "record", record.length, "total_size", ByteBuffer.wrap(record).getInt(0),
+            "stored", width == 1 ? record[place] : ByteBuffer.wrap(record).getShort(place),
+            "success", request.isSuccess(), "msg_size", request.getMsgSize());
     }
 
     /** Files that someone still holds when they are deleted. */
@@ -320,6 +332,25 @@ public final class StoreFacts {
         boolean forced = index.destroy(0);
         return map("before", before, "steps", steps, "index", map("destroyed", destroyed, "put", put, "found", found,
             "count", ByteBuffer.wrap(bytes).getInt(36), "forced", forced, "exists", Files.exists(indexPath)));
+    }
+
+    /** The record of a batch's only message, whose body is one byte, with these properties and perhaps one of the batch. */
+    private static byte[] batchRecord(byte[] properties, boolean own) throws Exception {
+        ByteBuffer one = ByteBuffer.allocate(4 + 4 + 4 + 4 + 4 + 1 + 2 + properties.length);
+        one.putInt(one.capacity()).putInt(0).putInt(0).putInt(0).putInt(1).put((byte) 'b');
+        one.putShort((short) properties.length).put(properties);
+        MessageExtBatch batch = new MessageExtBatch();
+        batch.setTopic("T");
+        batch.setBody(one.array());
+        batch.setBornHost(host("127.0.0.1", 1));
+        batch.setStoreHost(host("127.0.0.1", 2));
+        if (own) {
+            MessageAccessor.putProperty(batch, "CLUSTER", "c");
+        }
+        ByteBuffer stored = new CommitLog.MessageExtEncoder(1 << 20).encode(batch, new CommitLog.PutMessageContext("T-0"));
+        byte[] record = new byte[stored.getInt(0)];
+        stored.duplicate().get(record);
+        return record;
     }
 
     private Object longestProperties() throws Exception {
