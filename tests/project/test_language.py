@@ -1,0 +1,27 @@
+"""Pages and help texts are in plain English, by the rules of CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GENERATED = ("audit.md", "recovery.md")  # their wording is the engine's
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in GENERATED),
+    *sorted((ROOT / "cli").rglob("*.py")),
+]
+REJECTED = re.compile(
+    r"\b(sa(y|id) so|says so|so many|held against|made again|lies behind|say one of|is there already|tells? apart"
+    r"|how surely)\b"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_uses_none_of_the_rejected_phrases(page: Path) -> None:
+    text = re.sub(r"\s+", " ", page.read_text("utf-8"))
+    found = [text[max(0, match.start() - 40) : match.end() + 20] for match in REJECTED.finditer(text)]
+    assert found == []
