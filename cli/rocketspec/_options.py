@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
@@ -31,6 +33,7 @@ __all__ = [
     "counted",
     "exit_codes",
     "read_geometry",
+    "read_time",
     "write_json",
 ]
 
@@ -38,6 +41,8 @@ FINDINGS: Final = 1
 USAGE: Final = 2
 UNREADABLE: Final = 3
 INTERRUPTED: Final = 130
+
+_LONG: Final = range(-(1 << 63), 1 << 63)
 
 KINDS: Final = ("index", "queue", "ext", "log", "checkpoint")
 TABLES: Final = (
@@ -117,11 +122,34 @@ def read_geometry(text: str | None) -> Geometry | None:
     Raises:
         UsageError: it is not two numbers that a file can have.
     """
-    if text is None:
-        return None
     from rocket_spec.layout import parse_geometry
 
-    return parse_geometry(text)
+    return None if text is None else parse_geometry(text)
+
+
+def read_time(text: str, option: str) -> int:
+    """A time in ms since the epoch, from such a number or from ISO 8601 with a time zone.
+
+    Raises:
+        UsageError: it is neither, or has no time zone.
+    """
+    if re.fullmatch(r"[+-]?[0-9]{1,20}", text):
+        if int(text) not in _LONG:
+            raise UsageError(f"{option} {text}: out of the range of a 64-bit integer")
+        return int(text)
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{option} {text}: expected milliseconds since 1970, or ISO 8601 with a time zone such as 2026-01-31T12:00:00Z"
+        ) from None
+    if moment.tzinfo is None:
+        raise UsageError(
+            f"{option} {text}: the time zone is missing; add Z for UTC, or an offset such as +08:00"
+        )
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def write_json(value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
-from rocketspec.verbs.query import parse_time
+from rocketspec._options import read_time
 from store_bytes import BEGIN as T
 from store_bytes import put, record
 from verb_run import runner
@@ -149,7 +149,7 @@ def test_skipped_names_are_told_on_stderr(run: Run, store: Path) -> None:
     ],
 )
 def test_times(text: str, value: int) -> None:
-    assert parse_time(text, "--begin") == value
+    assert read_time(text, "--begin") == value
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_times(text: str, value: int) -> None:
 )
 def test_times_that_are_none(text: str) -> None:
     with pytest.raises(UsageError, match="--begin"):
-        parse_time(text, "--begin")
+        read_time(text, "--begin")
 
 
 def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:

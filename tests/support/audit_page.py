@@ -13,8 +13,7 @@ from rocket_columnar.audit import audit
 from rocket_columnar.findings import CODES
 from rocket_columnar.restart import restart
 from rocket_golden import open_damaged, open_store
-from rocketspec.verbs import _restart_view
-from rocketspec.verbs.audit import print_findings
+from rocketspec.verbs.audit import print_findings, show_restart
 
 __all__ = ["PAGE", "page"]
 
@@ -160,7 +159,7 @@ def page() -> str:
         killed = open_store("killed", Path(directory))
         shown = io.StringIO()
         with redirect_stdout(shown):
-            _restart_view.show(restart(killed), restart(killed, index_safe=True), as_json=False)
+            show_restart(restart(killed), restart(killed, index_safe=True), as_json=False)
     first = INDEPENDENT
     return _TEXT.format(
         damaged=damaged.getvalue().rstrip(),

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._options import FINDINGS, GeometryText, KindText, TableNames, exit_codes, read_geometry
+from rocketspec._options import (
+    FINDINGS,
+    GeometryText,
+    KindText,
+    TableNames,
+    exit_codes,
+    read_geometry,
+    read_time,
+)
 from rocketspec._terminal import note, progress, skipped
 
 if TYPE_CHECKING:
@@ -102,11 +110,9 @@ def _where(
 
     times = span = None
     if begin is not None or end is not None:
-        from rocketspec.verbs.query import parse_time
-
         times = (
-            _FIRST if begin is None else parse_time(begin, "--begin"),
-            _LAST if end is None else parse_time(end, "--end"),
+            _FIRST if begin is None else read_time(begin, "--begin"),
+            _LAST if end is None else read_time(end, "--end"),
         )
     if offsets is not None:
         first, _, last = offsets.partition(",")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-from rocket_spec.errors import UsageError
 
 from rocketspec._options import (
     FINDINGS,
@@ -16,41 +13,16 @@ from rocketspec._options import (
     StorePath,
     exit_codes,
     read_geometry,
+    read_time,
     write_json,
 )
 
-__all__ = ["parse_time", "register"]
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LONG: Final = range(-(1 << 63), 1 << 63)
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
     """Adds `query` to the command."""
     app.command("query", epilog=exit_codes("no message is found"))(query)
-
-
-def parse_time(text: str, option: str) -> int:
-    """A time in ms since the epoch, from such a number or from ISO 8601 with a time zone.
-
-    Raises:
-        UsageError: it is neither, or has no time zone.
-    """
-    if re.fullmatch(r"[+-]?[0-9]{1,20}", text):
-        if int(text) not in _LONG:
-            raise UsageError(f"{option} {text}: out of the range of a 64-bit integer")
-        return int(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"{option} {text}: expected milliseconds since 1970, or ISO 8601 with a time zone such as 2026-01-31T12:00:00Z"
-        ) from None
-    if moment.tzinfo is None:
-        raise UsageError(
-            f"{option} {text}: the time zone is missing; add Z for UTC, or an offset such as +08:00"
-        )
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def query(
@@ -118,12 +90,13 @@ def query(
     Example: `rocketspec query ~/store --topic Orders --key order-1001 --begin 2026-01-31T00:00:00Z --explain`
     """
     first, last = (
-        None if text is None else parse_time(text, option)
+        None if text is None else read_time(text, option)
         for text, option in ((begin, "--begin"), (end, "--end"))
     )
 
-    from rocketspec.verbs import _query_view
-    from rocketspec.verbs._query_ask import Asked, answer, explained
+    from rocketspec.verbs.query.ask import Asked, answer, explained
+    from rocketspec.verbs.query.view import as_json as to_json
+    from rocketspec.verbs.query.view import show
 
     asked = Asked(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
@@ -140,8 +113,8 @@ def query(
         with progress("searching"):
             found, walk = explained(opened, asked) if explain else (answer(opened, asked), None)
     if as_json:
-        write_json(_query_view.as_json(found, walk, asked))
+        write_json(to_json(found, walk, asked))
     else:
-        _query_view.show(found, walk, asked)
+        show(found, walk, asked)
     if not found.messages:
         raise typer.Exit(FINDINGS)

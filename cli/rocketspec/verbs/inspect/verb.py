@@ -110,7 +110,7 @@ def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, 
     from rocket_columnar.describe import byte_at
 
     from rocketspec._terminal import progress
-    from rocketspec.verbs import _inspect_view as view
+    from rocketspec.verbs.inspect import view
 
     with progress("searching"):
         meaning = byte_at(file, offset, None if guess is None else guess.geometry)
@@ -122,7 +122,7 @@ def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, 
 
 def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, plot: Path | None) -> None:
     from rocketspec._terminal import progress
-    from rocketspec.verbs import _inspect_view as view
+    from rocketspec.verbs.inspect import view
 
     if guess is None:
         from rocket_columnar.describe import summarise
@@ -139,7 +139,7 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
     with progress("reading"):
         filled = occupancy(file.path, guess.geometry)
         if plot is not None:
-            from rocketspec.verbs._inspect_plot import draw
+            from rocketspec.verbs.inspect.plot import draw
 
             draw(file, guess.geometry, filled, plot)
     if as_json:

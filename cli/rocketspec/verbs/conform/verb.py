@@ -138,7 +138,7 @@ def conform(
         raise UsageError("--jars requires --rocketmq or --oracle")
     known = Baseline() if baseline is None else read_baseline(baseline)
     if store is not None:
-        from rocketspec.verbs.conform_store import conform_store
+        from rocketspec.verbs.conform.store import conform_store
 
         if command or rocketmq or oracle:
             raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
 
-    from rocketspec.verbs._query_ask import Asked
+    from rocketspec.verbs.query.ask import Asked
 
 __all__ = ["as_json", "show"]
 

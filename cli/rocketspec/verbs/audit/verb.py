@@ -116,7 +116,7 @@ def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
     from rocket_columnar.store import while_listed
 
     from rocketspec._terminal import progress
-    from rocketspec.verbs import _restart_view
+    from rocketspec.verbs.audit.restart_view import show
 
     with progress("reading"):
         usual, safe = (
@@ -127,6 +127,6 @@ def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
         for found in plan.findings:
             if found.code in _REFUSED:
                 usual = replace(usual, refused=f"{found.file}: {found.message}")
-    _restart_view.show(usual, safe, as_json=as_json)
+    show(usual, safe, as_json=as_json)
     if usual.deletions or usual.lost_units or len(usual.lost) or usual.refused:
         raise typer.Exit(FINDINGS)

@@ -1,0 +1,5 @@
+"""The verb `inspect`: what a store, a directory or a file contains."""
+
+from rocketspec.verbs.inspect.verb import register
+
+__all__ = ["register"]
