@@ -16,7 +16,6 @@ from rocket_conformance.attribution import (
     symptom_of,
 )
 from rocket_conformance.expect import specified
-from rocket_conformance.plan import level_of
 from rocket_conformance.replays import replay_name, replay_of
 from rocket_conformance.report import CaseLine
 from rocket_conformance.shrink import shrink
@@ -44,7 +43,7 @@ def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> C
     return CaseLine(
         id=planned.id,
         clauses=planned.clauses,
-        level=level_of(planned.clauses[0]),
+        level=planned.level,
         verdict=verdict,
         detail=detail,
         **fields,

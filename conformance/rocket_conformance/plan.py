@@ -46,6 +46,17 @@ class Planned:
         return self.source.clauses
 
     @property
+    def level(self) -> str:
+        """MUST or OBSERVED: that of its first clause; OBSERVED if it asks for a geometry that no broker has.
+
+        4.9.3 accepts 0 and negative numbers of slots and entries in its own classes, but never sets them.
+        """
+        ops = () if isinstance(self.source, Property) else self.source.ops
+        if any(min(pair) <= 0 for pair in geometries_of(ops)):
+            return "OBSERVED"
+        return level_of(self.clauses[0])
+
+    @property
     def is_property(self) -> bool:
         """Whether it is a property."""
         return isinstance(self.source, Property)
@@ -113,7 +124,7 @@ def plan(*, select: Sequence[str] = (), level: Level = "observed") -> list[Plann
         item
         for item in everything
         if (not select or any(fnmatchcase(item.id, glob) for glob in select))
-        and (level != "must" or level_of(item.clauses[0]) == "MUST")
+        and (level != "must" or item.level == "MUST")
     ]
     if not chosen:
         raise UsageError(f"no case matches {', '.join(select)}; ids look like IDX-PUT-5/slot-equals-count")

@@ -68,12 +68,18 @@ def pattern_of(failures: Sequence[Failure]) -> Pattern:
     if not shown:
         return Pattern(place, _WORDS.get(failures[0].symptom.change, ""), len(failures), len(failures))
     rules = Counter(rule for failure, item in shown for rule in _rules(item, failure.case.ops))
-    for rule, cases in sorted(rules.items(), key=lambda item: (-item[1], len(item[0]))):
+    for rule, cases in sorted(rules.items(), key=_preference):
         if cases >= _NEEDED * len(shown):
             return Pattern(place, rule, cases, only)
     changes = Counter(symptom_of(item, failure.case.ops).change for failure, item in shown)
     change, cases = changes.most_common(1)[0]
     return Pattern(place, _WORDS[change], cases, only)
+
+
+def _preference(counted: tuple[str, int]) -> tuple[int, bool, int]:
+    """What holds most often first; then what relates to the expected value, and is short."""
+    rule, cases = counted
+    return -cases, not rule.startswith("actual = expected"), len(rule)
 
 
 def _first(failure: Failure, place: str) -> Iterator[Difference]:

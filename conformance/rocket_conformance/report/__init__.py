@@ -1,6 +1,7 @@
 """Reports: JSON Lines first, everything else is rendered from them."""
 
-from rocket_conformance.report._lines import (
+from rocket_conformance.report.conclusion import causes_of, conclusion, conclusions, family_counts
+from rocket_conformance.report.lines import (
     CaseLine,
     Report,
     ReportWriter,
@@ -9,15 +10,16 @@ from rocket_conformance.report._lines import (
     read_report,
     suite_version,
 )
-from rocket_conformance.report._render import write_renderings
-from rocket_conformance.report._summary import conclusion, family_counts
-from rocket_conformance.report._text import describe_divergence, failure_text
+from rocket_conformance.report.renderings import write_renderings
+from rocket_conformance.report.wording import describe_divergence, failure_text
 
 __all__ = [
     "CaseLine",
     "Report",
     "ReportWriter",
+    "causes_of",
     "conclusion",
+    "conclusions",
     "coverage_of",
     "describe_divergence",
     "failure_text",

@@ -1,28 +1,36 @@
-"""The summary on a terminal: counts per family, the smallest input of what failed, the verdict last."""
+"""The summary on a terminal: counts per family, the causes with their smallest inputs, the verdict last."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 from rich.text import Text
+from rocket_spec.printable import printable
 
-from rocket_conformance.report._summary import conclusion, family_counts
-from rocket_conformance.report._text import describe_divergence, describe_operations
-from rocket_conformance.verdicts import FAILING, VERDICTS
+from rocket_conformance.report.conclusion import causes_of, conclusions, family_counts
+from rocket_conformance.report.wording import (
+    cause_lines,
+    cause_title,
+    describe_divergence,
+    describe_operations,
+)
+from rocket_conformance.verdicts import VERDICTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from rich.console import Console
 
-    from rocket_conformance.report._lines import CaseLine, Report
+    from rocket_conformance.report.lines import CaseLine, Report
 
 __all__ = ["print_summary"]
 
-_MOST_SHOWN = 5
-_MOST_OPS = 12
+_MOST_CAUSES: Final = 5
+_MOST_OPS: Final = 12
+_LONGEST_DETAIL: Final = 600
 
 
 def print_summary(report: Report, console: Console, *, folder: Path | None = None) -> None:
@@ -34,27 +42,30 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
         folder: the report's folder, whose replay files hold the inputs; None leaves them out.
     """
     console.print(_table(report))
-    failed = [line for line in report.cases if line.verdict in FAILING and not line.baselined]
-    failed.sort(key=lambda line: (not _own(line), "/prop-" in line.id, line.id))
-    for line in failed[:_MOST_SHOWN]:
-        _print_failure(line, console, folder)
-    if len(failed) > _MOST_SHOWN:
+    lines = {line.id: line for line in report.cases}
+    new = [cause for cause in causes_of(report) if not all(lines[name].baselined for name in cause["cases"])]
+    for number, cause in enumerate(new[:_MOST_CAUSES], 1):
+        console.print()
+        console.print(
+            Text.assemble((f"cause {number}: ", "red"), (cause_title(cause), "bold")), soft_wrap=True
+        )
+        for text in (*cause_lines(cause), *_example(cause, lines)):
+            console.print(Text(f"  {text}"), soft_wrap=True)
+        for text in _input(lines[cause["cases"][0]], folder):
+            console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+    if len(new) > _MOST_CAUSES:
         where = f"; all of them are in {folder / 'report.html'}" if folder is not None else ""
-        console.print(Text(f"\nand {len(failed) - _MOST_SHOWN} more{where}"))
+        console.print(Text(f"\nand {len(new) - _MOST_CAUSES} more causes{where}"))
     for line in report.cases:
         if line.verdict == "disputed":
-            console.print(Text(f"\ndisputed {line.id}: {line.detail}"))
+            console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
     if report.footer is not None:
         for text in report.footer["stale"]:
             console.print(Text(f"stale baseline line: {text}"))
     style = {0: "bold green", 1: "bold red", 7: "bold red"}.get(report.exit_code, "bold yellow")
     console.print()
-    console.print(Text(conclusion(report), style=style), soft_wrap=True)
-
-
-def _own(line: CaseLine) -> bool:
-    """Whether it breaks the clause that it is named after: those tell the most."""
-    return bool(line.divergence) and line.id.startswith(f"{line.divergence[0]['clause']}/")
+    for text in conclusions(report):
+        console.print(Text(text, style=style), soft_wrap=True)
 
 
 def _table(report: Report) -> Table:
@@ -69,17 +80,20 @@ def _table(report: Report) -> Table:
     return table
 
 
-def _print_failure(line: CaseLine, console: Console, folder: Path | None) -> None:
-    console.print()
-    console.print(Text.assemble((line.verdict, "red"), " ", (line.id, "bold")), soft_wrap=True)
+def _example(cause: Mapping[str, Any], lines: Mapping[str, CaseLine]) -> Iterator[str]:
+    """The most telling case, and its first differences."""
+    line = lines[cause["cases"][0]]
+    yield f"for example: {line.verdict} {line.id}"
     if line.detail:
-        console.print(Text(f"  {line.detail[:600]}"), soft_wrap=True)
+        yield f"  {printable(line.detail, limit=_LONGEST_DETAIL, lines=True)}"
     for text in describe_divergence(line.divergence[:2]):
-        console.print(Text(f"  {text}"), soft_wrap=True)
+        yield f"  {text}"
+
+
+def _input(line: CaseLine, folder: Path | None) -> Iterator[str]:
     if folder is None or line.replay is None:
         return
     path = folder / line.replay
     if line.divergence and path.is_file():
-        for text in describe_operations(json.loads(path.read_bytes()), most=_MOST_OPS):
-            console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
-    console.print(Text(f"  replay: {path}", style="dim"), soft_wrap=True)
+        yield from describe_operations(json.loads(path.read_bytes()), most=_MOST_OPS)
+    yield f"replay: {path}"

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from rocket_spec.printable import printable
+
+from rocket_conformance.report.conclusion import causes_of
+from rocket_conformance.report.wording import cause_title, describe_divergence
 from rocket_conformance.verdicts import FAILING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocket_conformance.report._lines import CaseLine, Report
+    from rocket_conformance.report.lines import CaseLine, Report
 
 __all__ = ["render_junit"]
 
@@ -18,13 +22,14 @@ __all__ = ["render_junit"]
 def render_junit(report: Report) -> bytes:
     """One test suite per family of clauses, one test case per case."""
     root = ET.Element("testsuites", _counts(report.cases), name="rocketspec")
+    causes = [cause_title(cause) for cause in causes_of(report)]
     suites: dict[str, list[CaseLine]] = {}
     for line in report.cases:
         suites.setdefault(line.clauses[0].rpartition("-")[0], []).append(line)
     for family, lines in sorted(suites.items()):
         suite = ET.SubElement(root, "testsuite", _counts(lines), name=family)
         for line in lines:
-            _case(suite, line)
+            _case(suite, line, causes)
     ET.indent(root)
     document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return document
@@ -48,27 +53,18 @@ def _failed(line: CaseLine) -> bool:
     return line.verdict in FAILING and not line.baselined
 
 
-def _case(suite: ET.Element, line: CaseLine) -> None:
+def _case(suite: ET.Element, line: CaseLine, causes: Sequence[str]) -> None:
     clause, _, slug = line.id.partition("/")
     case = ET.SubElement(suite, "testcase", classname=clause, name=slug, time=f"{line.millis / 1000:.3f}")
-    message = _clean(line.detail or line.verdict)
+    message = printable(line.detail or line.verdict, lines=True)
     if _failed(line):
         element = ET.SubElement(case, "failure", type=line.verdict, message=message)
-        element.text = "\n".join(
-            _clean(f"{item['clause']}: {item['field']}: expected {item['expected']}, actual {item['actual']}")
-            for item in line.divergence
-        )
+        element.text = "\n".join(describe_divergence(line.divergence))
+        if line.cause is not None:
+            element.text += f"\ncause {line.cause}: {causes[line.cause - 1]}"
         if line.replay is not None:
             element.text += f"\nreplay: {line.replay}"
     elif line.verdict == "disputed":
         ET.SubElement(case, "error", type=line.verdict, message=message)
     elif line.verdict != "pass":
         ET.SubElement(case, "skipped", message=f"{line.verdict}: {message}")
-
-
-def _clean(text: str) -> str:
-    """Without the characters that XML cannot hold."""
-    return "".join(
-        char if char in "\t\n" or " " <= char < "\ud800" or "\ue000" <= char < "\ufffe" else "?"
-        for char in text
-    )

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 import jinja2
 from rocket_spec.clauses import clauses
 
-from rocket_conformance.report._summary import conclusion, family_counts
+from rocket_conformance.report.conclusion import conclusion, family_counts
 from rocket_conformance.verdicts import FAILING, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from rocket_conformance.report._lines import CaseLine, Report
+    from rocket_conformance.report.lines import CaseLine, Report
 
 __all__ = ["render_html"]
 
@@ -35,7 +35,7 @@ def render_html(report: Report, folder: Path | None = None) -> str:
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    source = files("rocket_conformance.report").joinpath("report.html.j2").read_text(encoding="utf-8")
+    source = files("rocket_conformance.report").joinpath("page.html.j2").read_text(encoding="utf-8")
     counts = family_counts(report)
     known = clauses()
     failed = sorted(
