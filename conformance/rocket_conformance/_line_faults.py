@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from rocket_conformance.protocol import OPERATIONS, ProtocolError, decode_line, parse_answer
+from rocket_conformance.protocol import FEATURES, OPERATIONS, ProtocolError, decode_line, parse_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,10 +46,13 @@ def fault_of(text: str) -> Broken:
 
 
 def about_hello(hello: Hello) -> Iterator[Broken]:
-    """What a hello that can be read declares in vain."""
+    """What a hello that can be read declares to no effect."""
     unknown = sorted(hello.ops - OPERATIONS.keys())
     if unknown:
-        yield Broken("Operations", f"ops holds names that are no operation: {', '.join(unknown)}")
+        yield Broken("Operations", f"ops holds names that are not operations: {', '.join(unknown)}")
+    unknown = sorted(hello.features - FEATURES.keys())
+    if unknown:
+        yield Broken("Features", f"features holds names that are not features: {', '.join(unknown)}")
     if not hello.ops & OPERATIONS.keys():
         yield Broken("rule 3", "ops names no operation: nothing can be tested")
     for family in ("index", "service", "queue"):

@@ -11,6 +11,7 @@ from rocket_spec.temporary_folders import remove_tree
 
 from rocket_conformance.case_state import CaseState, Failing, InFlight
 from rocket_conformance.expect import specified
+from rocket_conformance.fitting import fit_expected, limit_broken
 from rocket_conformance.judge import disagreement, judge
 from rocket_conformance.transport import Failed, Job
 
@@ -93,8 +94,11 @@ class Execution:
             seed=self.options.seed, count=self.options.examples, hello=self.transport.hello
         ):
             case, expected = specified(drawn, self.private())
+            if limit_broken(case, expected.results, self.transport.hello.features) is not None:
+                continue
             if self._is_disputed(state, case, expected):
                 continue
+            expected = fit_expected(expected, self.transport.hello.features)
             directory = self.directory()
             job = Job(directory.name, directory, case.ops, case.files)
             self.in_flight[job.token] = InFlight(state, case, expected, time.monotonic())
@@ -146,7 +150,9 @@ class Execution:
             yield self._over(open_states.pop(name))
 
     def _over(self, state: CaseState) -> CaseState:
-        if state.verdict == "pass" and not (state.whole and state.examples):
+        if state.verdict == "pass" and state.whole and not state.examples:
+            state.verdict, state.detail = "not_applicable", "every list asks for what the adapter rules out"
+        elif state.verdict == "pass" and not state.whole:
             state.skip(self.obstacle(state.family) or "not run")
         return state
 
@@ -166,6 +172,7 @@ class Execution:
     def try_case(self, case: Case, *, seconds: float | None = None) -> Failing | None:
         """Runs one case for at most `seconds` and judges it; None when the adapter gave no reply any more."""
         case, expected = specified(case, self.private())
+        expected = fit_expected(expected, self.transport.hello.features)
         for _, job, reply in self.observe([case], seconds=seconds):
             return case, expected, judge(case, expected, job, reply)
         return None

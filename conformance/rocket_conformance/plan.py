@@ -13,6 +13,7 @@ from rocket_spec.layout import Geometry
 
 from rocket_conformance._variants import variant_of
 from rocket_conformance.cases import Case, directed_cases, geometries_of
+from rocket_conformance.fitting import fit_drawn, limit_broken
 from rocket_conformance.properties import PROPERTIES, Property, examples
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["Level", "Planned", "level_of", "plan"]
 
 _BIG: Final = 1 << 26
 _BIG_EXAMPLES: Final = 10
-"""A port of fixed geometry gets so few lists of a property when its files are over 64 MiB."""
+"""Lists of a property for a port of fixed geometry whose files are over 64 MiB."""
 
 Level = Literal["must", "observed"]
 
@@ -68,8 +69,8 @@ class Planned:
 
     @property
     def ops(self) -> frozenset[str]:
-        """The operations it needs."""
-        return self.source.ops if isinstance(self.source, Property) else self.source.op_names
+        """The operations it needs; a property leaves out others that are not declared."""
+        return self.source.needs if isinstance(self.source, Property) else self.source.op_names
 
     def obstacle(self, hello: Hello) -> str | None:
         """Why it does not apply to the adapter; None when it does."""
@@ -79,6 +80,9 @@ class Planned:
         lacking = self.source.features - hello.features
         if lacking:
             return f"needs the feature {', '.join(sorted(lacking))}"
+        limit = self._limit(hello.features)
+        if limit is not None:
+            return f"ruled out by the feature {limit}"
         if hello.geometries is None:
             return None
         if isinstance(self.source, Property):
@@ -87,12 +91,22 @@ class Planned:
             return f"needs the geometry {min(geometries_of(self.source.ops) - set(hello.geometries))}"
         return None
 
+    def _limit(self, features: frozenset[str]) -> str | None:
+        """The limit of the adapter that it is about to go beyond; None without any."""
+        if isinstance(self.source, Property):
+            return min(self.source.beyond & features, default=None)
+        results = self.source.expected.results if self.source.expected is not None else ()
+        return limit_broken(self.source, results, features)
+
     def instances(self, *, seed: int, count: int, hello: Hello) -> Iterator[Case]:
         """The case itself, or its variant for a fixed geometry, or the lists of the property."""
         if isinstance(self.source, Property):
             if any(Geometry(*pair).file_size > _BIG for pair in hello.geometries or ()):
                 count = min(count, _BIG_EXAMPLES)
-            yield from examples(self.source, seed=seed, count=count, geometries=hello.geometries)
+            for drawn in examples(self.source, seed=seed, count=count, geometries=hello.geometries):
+                fitted = fit_drawn(drawn, hello)
+                if fitted is not None:
+                    yield fitted
         elif hello.geometries is None:
             yield self.source
         else:

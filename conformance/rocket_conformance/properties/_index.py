@@ -50,21 +50,35 @@ def _property(
     draw: DrawByProfile = _plain,
     *also: str,
     any_geometry: bool = False,
+    beyond: str = "",
 ) -> Property:
     moves = {"hash": "key.hash"}
     ops = {moves.get(move, f"index.{move}") for move in profile.weights if move != "reopen"}
     ops.add("index.open")
     if "reopen" in profile.weights:
         ops |= {"index.flush", "index.close"}
+    heaviest = max(profile.weights, key=lambda move: profile.weights[move])
+    needs = {"index.open", f"index.{heaviest if heaviest != 'reopen' else 'put'}"}
+    if draw is _plain:
+        needs.add("index.put")
     if draw is _key_hashes:
-        ops = {"key.hash"}
+        ops = needs = {"key.hash"}
     features = frozenset({"lone_surrogates"}) if "lone" in profile.keys else frozenset[str]()
     clause = name.partition("/")[0]
 
     def draw_one(rng: Random, geometry: Geometry | None) -> Drawn:
         return draw(rng, profile, geometry)
 
-    return Property(name, (clause, *also), frozenset(ops), draw_one, features, any_geometry)
+    return Property(
+        name,
+        (clause, *also),
+        frozenset(ops),
+        frozenset(needs),
+        draw_one,
+        features,
+        any_geometry,
+        frozenset({beyond} if beyond else ()),
+    )
 
 
 INDEX_PROPERTIES: Final = (
@@ -79,7 +93,7 @@ INDEX_PROPERTIES: Final = (
         "IDX-HASH-3/prop-few-slots", replace(_MIXED, slots=(1, 2, 3, 5), keys=("extreme", "emoji", "plain"))
     ),
     _property("IDX-FILE-1/prop-other-length", _READS, other_length),
-    _property("IDX-FILE-2/prop-seeds", replace(_MIXED, seeded=0.9), _plain, "IDX-PUT-8"),
+    _property("IDX-FILE-2/prop-seeds", replace(_MIXED, seeded=0.9), _plain, "IDX-PUT-8", beyond="no_seeds"),
     _property(
         "IDX-FILE-3/prop-wrapped-size",
         replace(_PUTS, slots=_WRAPPED_SLOTS, entries=_WRAPPED_ENTRIES),
@@ -93,6 +107,7 @@ INDEX_PROPERTIES: Final = (
         replace(_MIXED, weights={"put": 45, "select": 25, "reopen": 12, "header": 5}, unloaded=0.9),
         _plain,
         "IDX-PUT-5",
+        beyond="no_reload_choice",
     ),
     _property("IDX-HDR-4/prop-slot-count", replace(_PUTS, slots=(1, 2, 3), keys=("colliding", "plain"))),
     _property(
@@ -121,6 +136,7 @@ INDEX_PROPERTIES: Final = (
         _plain,
         "IDX-SEL-10",
         any_geometry=True,
+        beyond="positive_geometry",
     ),
     _property(
         "IDX-SEL-2/prop-long-chains", replace(_MIXED, slots=(1, 2), entries=(220,), keys=("colliding",))

@@ -27,7 +27,8 @@ def _log(name: str, pieces: tuple[Callable[[Random], bytes], ...], *also: str) -
     def draw(rng: Random, _geometry: Geometry | None) -> Drawn:
         return of.draw_log(rng, pieces)
 
-    return Property(name, (name.partition("/")[0], *also), frozenset({"log.dispatch"}), draw)
+    ops = frozenset({"log.dispatch"})
+    return Property(name, (name.partition("/")[0], *also), ops, ops, draw)
 
 
 LOG_PROPERTIES: Final = (
@@ -64,7 +65,8 @@ def _checkpoint(name: str, *also: str, laid: float, sizes: tuple[int, ...], writ
         return Drawn(tuple(ops), {"checkpoint": image_of(data.ljust(size, rng.choice((b"\0", b"\xff"))))})
 
     ops = frozenset({"checkpoint.read", "checkpoint.write"} if write else {"checkpoint.read"})
-    return Property(name, (name.partition("/")[0], *also), ops, draw)
+    needs = frozenset({"checkpoint.read"})
+    return Property(name, (name.partition("/")[0], *also), ops, needs, draw)
 
 
 CHECKPOINT_PROPERTIES: Final = (

@@ -26,17 +26,21 @@ class Property:
         id: `CLAUSE/prop-slug`.
         clauses: the clauses it bears on, the one it is named after first.
         ops: the operations that its lists use.
+        needs: those of them that an adapter must have declared; its lists go without the others.
         draw: makes one list, of the given geometry where there is one.
         features: what an adapter must have declared.
         any_geometry: whether it needs an adapter that takes any geometry.
+        beyond: limits of an adapter that it is all about: it does not apply to one that has them.
     """
 
     id: str
     clauses: tuple[str, ...]
     ops: frozenset[str]
+    needs: frozenset[str]
     draw: Callable[[Random, Geometry | None], Drawn]
     features: frozenset[str] = frozenset()
     any_geometry: bool = False
+    beyond: frozenset[str] = frozenset()
 
 
 def examples(

@@ -36,7 +36,9 @@ def _queue(name: str, profile: QueueProfile, *also: str) -> Property:
     def draw(rng: Random, geometry: Geometry | None) -> Drawn:
         return draw_queue(rng, profile, geometry)
 
-    return Property(name, (name.partition("/")[0], *also), frozenset(ops), draw)
+    heaviest = max(profile.weights, key=lambda move: profile.weights[move] if move != "reopen" else 0)
+    needs = {"queue.open", f"queue.{heaviest}"} | ({"queue.put"} if profile.laid < 1 else set[str]())
+    return Property(name, (name.partition("/")[0], *also), frozenset(ops), frozenset(needs), draw)
 
 
 def _tags(name: str, kinds: tuple[str, ...], features: frozenset[str] = frozenset()) -> Property:
@@ -47,7 +49,8 @@ def _tags(name: str, kinds: tuple[str, ...], features: frozenset[str] = frozense
             ops.append({"op": "tags.code"} | ({"tags": None} if text is None else key_fields(text, "tags")))
         return Drawn(tuple(ops))
 
-    return Property(name, ("CQ-TAGS-1",), frozenset({"tags.code"}), draw, features)
+    ops = frozenset({"tags.code"})
+    return Property(name, ("CQ-TAGS-1",), ops, ops, draw, features)
 
 
 QUEUE_PROPERTIES: Final = (

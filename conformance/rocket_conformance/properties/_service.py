@@ -20,7 +20,12 @@ _MIXED: Final = {"build": 50, "query": 25, "settle": 5, "delete_expired": 8, "re
 
 
 def _service(
-    name: str, profile: ServiceProfile, *also: str, any_geometry: bool = False, lone: bool = False
+    name: str,
+    profile: ServiceProfile,
+    *also: str,
+    any_geometry: bool = False,
+    lone: bool = False,
+    beyond: str = "",
 ) -> Property:
     ops = {f"service.{move}" for move in profile.weights if move != "reopen"} | {"service.open"}
     features = frozenset({"lone_surrogates"}) if lone else frozenset[str]()
@@ -28,7 +33,18 @@ def _service(
     def draw(rng: Random, geometry: Geometry | None) -> Drawn:
         return draw_service(rng, profile, geometry)
 
-    return Property(name, (name.partition("/")[0], *also), frozenset(ops), draw, features, any_geometry)
+    heaviest = max(profile.weights, key=lambda move: profile.weights[move] if move != "reopen" else 0)
+    needs = {"service.open", f"service.{heaviest}"} | ({"service.build"} if profile.laid < 1 else set[str]())
+    return Property(
+        name,
+        (name.partition("/")[0], *also),
+        frozenset(ops),
+        frozenset(needs),
+        draw,
+        features,
+        any_geometry,
+        frozenset({beyond} if beyond else ()),
+    )
 
 
 SERVICE_PROPERTIES: Final = (
@@ -114,6 +130,7 @@ SERVICE_PROPERTIES: Final = (
             {"build": 40, "query": 40, "settle": 5}, slots=(0, 0, 0, 1), laid=0.6, edges=0.7, mean=10
         ),
         any_geometry=True,
+        beyond="positive_geometry",
     ),
     _service(
         "IDX-SVC-17/prop-expiry",

@@ -1,5 +1,6 @@
 """Adapter protocol 1: the operations, the values, the messages of both directions."""
 
+from rocket_conformance.protocol._features import FEATURES, LIMITS
 from rocket_conformance.protocol._messages import (
     BYE,
     MAX_LINE,
@@ -31,6 +32,8 @@ from rocket_conformance.protocol._values import (
 __all__ = [
     "BYE",
     "FAMILIES",
+    "FEATURES",
+    "LIMITS",
     "MAX_LINE",
     "OBJECTS",
     "OPERATIONS",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rocket_spec.printable import printable
 
+from rocket_conformance.protocol._features import FEATURES
 from rocket_conformance.protocol._kinds import checked, is_i32
 from rocket_conformance.protocol._operations import OPERATIONS, Operation
 from rocket_conformance.protocol._paths import check_path
@@ -76,6 +77,10 @@ class Hello:
     geometries: tuple[tuple[int, int], ...] | None
     features: frozenset[str]
     max_in_flight: int
+
+    def unknown(self) -> list[str]:
+        """The operations and features that it declares and the protocol does not know."""
+        return [*sorted(self.ops - OPERATIONS.keys()), *sorted(self.features - FEATURES.keys())]
 
 
 @dataclass(frozen=True, slots=True)

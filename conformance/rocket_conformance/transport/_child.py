@@ -26,6 +26,7 @@ __all__ = ["ChildTransport"]
 
 HELLO_SECONDS: Final = 60.0
 BYE_SECONDS: Final = 5.0
+_CHECK_HINT: Final = "`rocketspec adapter check` explains what an adapter says"
 MOST_FAILED_STARTS: Final = 3
 """An adapter that does not start again this many times in a row is given up."""
 
@@ -106,7 +107,7 @@ class ChildTransport:
             hello = parse_hello(answer)
         except ProtocolError as error:
             fate = process.end(patience=0.5)
-            raise AdapterError(f"{self._command[0]}: {error}; it {fate}") from error
+            raise AdapterError(f"{self._command[0]}: {error}; {_CHECK_HINT}; it {fate}") from error
         except BaseException:
             process.end()
             raise
@@ -235,7 +236,7 @@ class ChildTransport:
                 raise ProtocolError(f"answer with id {token!r}, which no unanswered case has")  # noqa: TRY301
         except ProtocolError as error:
             fate = self._drop(patience=0.0)
-            raise _BrokenError("errored", f"{error}; it {fate}") from error
+            raise _BrokenError("errored", f"{error}; {_CHECK_HINT}; it {fate}") from error
         job = waiting.pop(token)
         if token == oldest:
             self._clock = time.monotonic()  # the next one is the oldest now

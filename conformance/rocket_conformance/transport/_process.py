@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import shlex
 import shutil
 import signal
 import subprocess
@@ -58,7 +59,8 @@ class Process:
                 == "posix",  # so that Ctrl-C reaches us alone, and its children end with it
             )
         except OSError as error:
-            raise AdapterError(f"{command[0]}: {(error.strerror or str(error)).lower()}") from error
+            reason = f"{command[0]}: {(error.strerror or str(error)).lower()}"
+            raise AdapterError(printable(reason + _quoted_hint(command))) from error
         LIVE.add(self._process.pid)
         self._lines: queue.Queue[bytes | Event] = queue.Queue(_QUEUED)
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -163,3 +165,14 @@ class Process:
                     stream.flush()
         with contextlib.suppress(OSError, ValueError):
             stream.close()
+
+
+def _quoted_hint(command: Sequence[str]) -> str:
+    """What to write instead when the command line seems to be quoted as a whole."""
+    try:
+        parts = shlex.split(command[0])
+    except ValueError:
+        parts = []
+    if len(command) > 1 or len(parts) < 2:
+        return ""
+    return f"; the command line is quoted as one word: write -- {shlex.join(parts)}"

@@ -170,6 +170,11 @@ def conform(
                 command, rocketmq, jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs
             )
         )
+        unknown = opened.hello.unknown()
+        if unknown:
+            note(
+                f"hello declares what protocol 1 does not know, which is never sent: {', '.join(unknown[:20])}"
+            )
         witness = stack.enter_context(_open_oracle(jars)) if oracle else None
         result = _run(opened, options, witness, report)
     raise typer.Exit(_show(result, report))

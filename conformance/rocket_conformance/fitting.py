@@ -1,0 +1,124 @@
+"""Fits cases to what an adapter declares: operations that it lacks are left out, and its limits are respected.
+
+A directed case is about all that it asks for, so it applies as it is or not at all. A drawn list is about its main
+operations: it loses what the adapter lacks, and stays evidence of the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_conformance.protocol import LIMITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rocket_conformance.cases import Case, Observation
+    from rocket_conformance.protocol import Hello, Op, Result
+
+__all__ = ["fit_drawn", "fit_expected", "limit_broken"]
+
+_SEEDS: Final = ("end_phy_offset", "end_timestamp")
+_GEOMETRY: Final = ("hash_slot_num", "index_num", "file_size")
+_NULLABLE: Final = ("keys", "uniq_key", "tags")
+
+
+def limit_broken(case: Case, results: Sequence[Result], features: frozenset[str]) -> str | None:
+    """The first of an adapter's limits that a case, or its expected results, goes beyond; None without any."""
+    limits = features & LIMITS.keys()
+    if not limits:
+        return None
+    asked = _asked(case)
+    if "unsigned_sizes" not in asked and any(_negative_size(result) for result in results):
+        asked.add("unsigned_sizes")
+    return min(limits & asked, default=None)
+
+
+def _asked(case: Case) -> set[str]:
+    """The limits that the operations of a case go beyond."""
+    asked: set[str] = set()
+    existing = _Existing(case.files)
+    for op in case.ops:
+        if any(op.get(name, "0") != "0" for name in _SEEDS):
+            asked.add("no_seeds")
+        if existing.open(op) and not op["load"]:
+            asked.add("no_reload_choice")
+        if any(op.get(name, 1) < 1 for name in _GEOMETRY):
+            asked.add("positive_geometry")
+        if op["op"] == "queue.put" and op["size"] < 0:
+            asked.add("unsigned_sizes")
+        if any(op.get(name, "") is None for name in _NULLABLE):
+            asked.add("non_null_keys")
+    return asked
+
+
+class _Existing:
+    """The index files and queues that exist, as the operations of a case go on."""
+
+    def __init__(self, files: Iterable[str]) -> None:
+        self._paths = set(files)
+        self._queues = {path.rpartition("/")[0] for path in self._paths}
+
+    def open(self, op: Op) -> bool:
+        """Whether the operation opens an index file or a queue that exists; it does from now on."""
+        if op["op"] == "index.open":
+            existed = op["file"] in self._paths
+            self._paths.add(op["file"])
+            return existed
+        if op["op"] == "queue.open":
+            folder = f"consumequeue/{op['topic']}/{op['queue_id']}"
+            existed = folder in self._queues
+            self._queues.add(folder)
+            return existed
+        return False
+
+
+def _negative_size(result: Result) -> bool:
+    unit = result.get("unit")
+    return isinstance(unit, dict) and unit.get("size", 0) < 0
+
+
+def fit_drawn(case: Case, hello: Hello) -> Case | None:
+    """A drawn list without what the adapter does not declare; None if only opens are left."""
+    limits = hello.features & LIMITS.keys()
+    if not limits and case.op_names <= hello.ops:
+        return case
+    existing = _Existing(case.files)
+    ops = tuple(_within(op, limits, existing) for op in case.ops if op["op"] in hello.ops)
+    if all(op["op"].endswith(".open") for op in ops):
+        return None
+    return replace(case, ops=ops)
+
+
+def _within(op: Op, limits: frozenset[str], existing: _Existing) -> Op:
+    """The operation with values that the limits allow in place of those that they rule out."""
+    changed: dict[str, Any] = {}
+    if existing.open(op) and "no_reload_choice" in limits:
+        changed["load"] = True
+    if "no_seeds" in limits:
+        changed |= {name: "0" for name in _SEEDS if name in op}
+    if "positive_geometry" in limits:
+        changed |= {name: max(1, op[name]) for name in _GEOMETRY if name in op}
+    if "unsigned_sizes" in limits and op["op"] == "queue.put":
+        changed["size"] = max(0, op["size"])
+    if "non_null_keys" in limits:
+        changed |= {name: "" for name in _NULLABLE if op.get(name, "") is None}
+    return {**op, **changed} if changed else op
+
+
+def fit_expected(expected: Observation, features: frozenset[str]) -> Observation:
+    """What is expected of an adapter with these features: an empty text for null where it has no null."""
+    if "non_null_keys" not in features:
+        return expected
+    return replace(expected, results=tuple(_without_null(result) for result in expected.results))
+
+
+def _without_null(result: Result) -> Result:
+    if "requests" not in result:
+        return result
+    filled = [
+        {name: "" if name in _NULLABLE and value is None else value for name, value in request.items()}
+        for request in result["requests"]
+    ]
+    return {**result, "requests": filled}

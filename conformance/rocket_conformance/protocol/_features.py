@@ -1,0 +1,22 @@
+"""The features that an adapter may declare in hello: one that it adds, and what its implementation cannot be asked."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["FEATURES", "LIMITS"]
+
+LIMITS: Final = {
+    "no_seeds": "`end_phy_offset` and `end_timestamp` of `index.open` are always 0",
+    "no_reload_choice": "a file or queue that exists is always loaded: `load` is never false for one",
+    "positive_geometry": "`hash_slot_num`, `index_num` and `file_size` are at least 1",
+    "unsigned_sizes": "no unit has a negative size, neither in `queue.put` nor in a result",
+    "non_null_keys": "`keys`, `uniq_key` and `tags` are never null; results hold an empty text instead",
+}
+"""What an implementation cannot be asked, by feature: cases that ask for it are not applicable."""
+
+FEATURES: Final = {
+    "lone_surrogates": "keys, tags and unique keys may hold a lone surrogate, sent in hexadecimal",
+    **LIMITS,
+}
+"""Every feature, and what declaring it means."""

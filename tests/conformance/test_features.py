@@ -1,0 +1,168 @@
+"""What adapters declare: a port without some operation, or with limits, is asked for the rest, and fails nothing for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocket_conformance.plan import plan
+from rocket_conformance.properties import PROPERTIES
+from rocket_conformance.protocol import FEATURES, LIMITS, OPERATIONS, parse_hello
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.report import Report
+from rocket_conformance.runner import Options, run
+from rocket_conformance.session import open_handler
+
+AdapterMaker = Callable[[str], list[str]]
+
+
+class Limited(ReferenceAdapter):
+    """The reference with a hello of its own, that refuses what it did not declare."""
+
+    def __init__(self, hello: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.hello = dict(hello)
+
+    def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+        if message["cmd"] == "case":
+            refuse(message, self.hello)
+        answer = super().handle(message)
+        if answer is None or message["cmd"] == "hello":
+            return None if answer is None else {**answer, **self.hello}
+        if "non_null_keys" in self.hello.get("features", ()):
+            for request in (item for result in answer["results"] for item in result.get("requests", ())):
+                request.update({name: "" for name in ("keys", "uniq_key") if request[name] is None})
+        return answer
+
+
+def refuse(message: Mapping[str, Any], hello: Mapping[str, Any]) -> None:
+    """Raises where a case asks for what the hello rules out, each feature read as PROTOCOL.md words it."""
+    features = set(hello.get("features", ()))
+    directory = Path(message["dir"])
+    opened: set[str] = set()
+    for op in message["ops"]:
+        assert op["op"] in hello.get("ops", OPERATIONS)
+        where = op.get("file") or f"consumequeue/{op.get('topic')}/{op.get('queue_id')}"
+        if op["op"] in {"index.open", "queue.open"}:
+            exists = where in opened or (directory / where).exists()
+            opened.add(where)
+            assert not ("no_reload_choice" in features and exists and not op["load"])
+        if "no_seeds" in features and op["op"] == "index.open":
+            assert (op["end_phy_offset"], op["end_timestamp"]) == ("0", "0")
+        if "positive_geometry" in features:
+            assert all(op.get(name, 1) >= 1 for name in ("hash_slot_num", "index_num", "file_size"))
+        if "unsigned_sizes" in features and op["op"] == "queue.put":
+            assert op["size"] >= 0
+        if "non_null_keys" in features:
+            assert all(op.get(name, "") is not None for name in ("keys", "uniq_key", "tags"))
+
+
+def run_on(hello: Mapping[str, Any], **options: Any) -> Report:
+    with open_handler(Limited(hello)) as transport:
+        return run(transport, Options(**{"examples": 4, "shrink_seconds": 0, **options}))
+
+
+def applicable(report: Report) -> int:
+    return sum(line.verdict != "not_applicable" for line in report.cases)
+
+
+@pytest.mark.parametrize("feature", LIMITS)
+def test_a_limit_is_never_a_failure(feature: str) -> None:
+    select = ["IDX-FILE-*", "IDX-LOAD-*", "IDX-PUT-10/*", "IDX-SVC-*", "CQ-*", "LOG-DSP-*"]
+    report = run_on({"features": ["lone_surrogates", feature]}, select=select)
+    assert {line.verdict for line in report.cases} == {"pass", "not_applicable"}
+    assert report.exit_code == 0
+    ruled_out = [line for line in report.cases if line.verdict == "not_applicable"]
+    assert ruled_out
+    assert {line.detail for line in ruled_out} <= {
+        f"ruled out by the feature {feature}", "every list asks for what the adapter rules out",
+    }  # fmt: skip
+    assert applicable(report) > 0.6 * len(report.cases)
+
+
+def test_all_limits_together_leave_most_cases() -> None:
+    report = run_on({"features": list(FEATURES)}, select=["IDX-PUT-*", "IDX-SEL-*", "CQ-PUT-*", "CQ-GET-*"])
+    assert {line.verdict for line in report.cases} == {"pass", "not_applicable"}
+    assert applicable(report) > 0.6 * len(report.cases)
+
+
+@pytest.mark.parametrize(
+    "missing", ["index.header", "index.full", "index.flush", "index.time_matched", "queue.bounds"]
+)
+def test_a_port_without_one_operation_runs_nearly_all_properties(missing: str) -> None:
+    ops = sorted(OPERATIONS.keys() - {missing})
+    using = [item for item in PROPERTIES if missing in item.ops]
+    report = run_on({"ops": ops}, select=[item.id for item in using])
+    assert {line.verdict for line in report.cases} <= {"pass", "not_applicable"}
+    assert applicable(report) >= len(using) - 1
+
+
+def test_a_port_of_puts_and_selects_runs_20_properties() -> None:
+    report = run_on({"ops": ["key.hash", "index.open", "index.put", "index.select"]}, select=["*/prop-*"])
+    passed = [line.id for line in report.cases if line.verdict == "pass"]
+    assert len(passed) >= 20
+    assert all(name.startswith("IDX-") for name in passed)
+
+
+@pytest.mark.parametrize("item", PROPERTIES, ids=lambda item: item.id)
+def test_a_property_needs_some_of_what_it_uses(item: Any) -> None:
+    assert item.needs
+    assert item.needs <= item.ops
+    assert item.beyond <= LIMITS.keys()
+
+
+def test_cases_of_a_geometry_of_0_are_ruled_out() -> None:
+    hello = parse_hello(
+        {"protocol": 1, "name": "x", "ops": list(OPERATIONS), "features": ["positive_geometry"]}
+    )
+    found = [
+        item.id for item in plan() if item.obstacle(hello) == "ruled out by the feature positive_geometry"
+    ]
+    assert "IDX-PUT-10/prop-odd-geometry" in found
+    assert any(name.startswith("IDX-PUT-10/") and "/prop-" not in name for name in found)
+
+
+# --- what hello gets wrong ----------------------------------------------------------------------------------
+
+
+def rocketspec(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rocketspec", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, timeout=120)
+
+
+def test_unknown_names_in_hello_are_reported(adapter: AdapterMaker) -> None:
+    code = """
+    OPS.extend(["index.putt", "\\x1b[2J"])
+    HELLO["features"] = ["fast"]
+    def handle(count, message):
+        send(answer(message))
+    """
+    run = rocketspec("conform", "--select", "IDX-HASH-2/*", "--examples", "1", "--", *adapter(code))
+    assert run.returncode == 0, run.stdout
+    assert "protocol 1 does not know, which is never sent: \\x1b[2J, index.putt, fast\n" in run.stderr
+
+
+def test_a_quoted_command_line_is_recognised() -> None:
+    run = rocketspec("conform", "--", "python3 adapter.py --fast")
+    assert run.returncode == 3
+    assert run.stderr == (
+        "rocketspec: python3 adapter.py --fast: no such file or directory; "
+        "the command line is quoted as one word: write -- python3 adapter.py --fast\n"
+    )
+
+
+@pytest.mark.parametrize("line", ["ready", "[1"])
+def test_broken_json_points_to_adapter_check(line: str) -> None:
+    run = rocketspec("conform", "--", sys.executable, "-c", f"print({line!r})")
+    assert run.returncode == 3
+    assert "`rocketspec adapter check` explains" in run.stderr
+
+
+def test_the_protocol_page_names_each_feature() -> None:
+    page = (Path(__file__).parents[2] / "conformance" / "PROTOCOL.md").read_text(encoding="utf-8")
+    for name, meaning in FEATURES.items():
+        assert f"| `{name}` | {meaning} |" in page
