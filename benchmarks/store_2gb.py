@@ -206,7 +206,7 @@ def make_store(root: Path, size: int, *, file_size: int, body_size: int) -> int:
     rebuild(root, made)
     for part in ("index", "consumequeue"):
         (made / part).rename(root / part)
-    made.rmdir()
+    shutil.rmtree(made)
     return count
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_columnar.findings import Finding, check_log_files
 from rocket_columnar.rebuild import (
     KEYS,
     PARTS,
@@ -14,15 +14,18 @@ from rocket_columnar.rebuild import (
     UNIT,
     Dispatched,
     IndexPlan,
+    LogKeys,
     RebuildPlan,
     Rebuilt,
     Twin,
     dispatch_log,
     drop_unchanged,
     index_begins,
+    keys_of,
     name_indexes,
     plan_indexes,
     plan_rebuild,
+    rebuilt,
     settled_names,
     twin_of,
     write_index,
@@ -35,7 +38,6 @@ from rocket_spark.tasks import Progress, run_tasks, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
     from rocket_columnar.store import StoreFile
@@ -72,14 +74,14 @@ class _LogTask:
 class _IndexTask:
     store: str
     plan: IndexPlan
-    parts: tuple[tuple[str, int], ...]
+    keys: tuple[LogKeys, ...]
     geometry: Geometry
 
 
 @dataclass(frozen=True, slots=True)
 class _QueueTask:
     store: str
-    parts: tuple[tuple[str, int, int], ...]
+    parts: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     queue_file_size: int
     only_missing: bool
 
@@ -144,10 +146,11 @@ def plan_rebuilds(
 ) -> RebuildJob:
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
     named = name_stores(stores)
-    plans = {
-        name: plan_rebuild(path, geometry, queue_file_size, files=store_files(path, storage))
-        for name, path in named.items()
-    }
+    plans: dict[str, RebuildPlan] = {}
+    for name, path in named.items():
+        skipped: list[tuple[str, str]] = []
+        files = store_files(path, storage, lambda *left_out, skipped=skipped: skipped.append(left_out))
+        plans[name] = plan_rebuild(path, geometry, queue_file_size, files=files, skipped=skipped)
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
     out = check_out(out, named, owned, storage, overwrite=overwrite)
     return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing)
@@ -155,7 +158,6 @@ def plan_rebuilds(
 
 def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    missing = {name: _missing_logs(plan) for name, plan in job.plans.items()}
     with open_out(job.out, job.storage, overwrite=job.overwrite) as output:
         attempts = output.folder
         logs, dispatched = _dispatch(spark, job, attempts, progress)
@@ -163,8 +165,7 @@ def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = si
         _indexes(spark, job, logs, dispatched, attempts, parts, progress)
         _queues(spark, job, logs, dispatched, attempts, parts, progress)
         output.commit(parts, {"job": "rebuild", "stores": job.stores})
-    done = {name: _rebuilt(job.plans[name], name, dispatched[name], parts) for name in job.plans}
-    return {name: replace(one, findings=(*missing[name], *one.findings)) for name, one in done.items()}
+    return {name: rebuilt(plan, dispatched[name], _files(parts, name)) for name, plan in job.plans.items()}
 
 
 def _dispatch(
@@ -182,20 +183,17 @@ def _dispatch(
     )
     logs: dict[str, list[str]] = {name: [] for name in job.plans}
     dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
-    for task, (folder, facts) in zip(tasks, outcomes, strict=True):
+    for task, (folder, done) in zip(tasks, outcomes, strict=True):
         logs[task.store].append(folder)
-        findings = tuple(Finding(**found) for found in facts["findings"])
-        dispatched[task.store].append(
-            Dispatched(**{**facts, "bucket_units": tuple(facts["bucket_units"]), "findings": findings})
-        )
+        dispatched[task.store].append(done)
     return logs, dispatched
 
 
-def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
+def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, Dispatched]:
     """In a task: one log file."""
     with attempt(attempts, "log") as folder:
         done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
-    return folder.name, asdict(done)
+    return folder.name, done
 
 
 def _indexes(
@@ -211,9 +209,12 @@ def _indexes(
     tasks: list[_IndexTask] = []
     plans: dict[str, list[IndexPlan]] = {}
     for name, plan in job.plans.items():
-        keys = tuple(zip(logs[name], (part.keys for part in dispatched[name]), strict=True))
+        folders = [Path(log) for log in logs[name]]
         plans[name] = plan_indexes(dispatched[name], plan.geometry)
-        tasks += (_IndexTask(name, one, _needed(one, keys), plan.geometry) for one in plans[name])
+        tasks += (
+            _IndexTask(name, one, tuple(keys_of(one, folders, dispatched[name])), plan.geometry)
+            for one in plans[name]
+        )
     begins = {name: index_begins(plan.files) if job.only_missing else {} for name, plan in job.plans.items()}
     work = index_task
     outcomes = run_tasks(
@@ -227,23 +228,11 @@ def _indexes(
     for name, plan in job.plans.items():
         mine = [outcome for task, outcome in zip(tasks, outcomes, strict=True) if task.store == name]
         causes = [cause for _, cause, _ in mine]
-        names = name_indexes(plan.files, plan.geometry, dispatched[name], plans[name], causes)
+        names = name_indexes(plan.files, dispatched[name], plans[name], causes)
         settled = settled_names(names, [twin for _, _, twin in mine])
         for (made, _, _), file in zip(mine, settled, strict=True):
             if file is not None:
                 parts[_place(name, f"index/{file}")] = made
-
-
-def _needed(plan: IndexPlan, keys: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """The log files with keys of the index file and of the key before it; those before count only by their keys."""
-    needed: list[tuple[str, int]] = []
-    base = 0
-    for folder, count in keys:
-        if base >= plan.end:
-            break
-        needed.append((folder if base + count >= plan.begin else "", count))
-        base += count
-    return tuple(needed)
 
 
 def index_task(
@@ -257,23 +246,20 @@ def index_task(
         folder.mkdir()
         made = folder / _NUMBER
         with fetched(attempts, dict(_key_ranges(task))) as near:
-            parts = [(near / log, count) for log, count in task.parts]
-            cause = write_index(task.plan, made, parts, task.geometry)
+            keys = [part._replace(directory=near / part.directory) for part in task.keys]
+            cause = write_index(task.plan, made, keys, task.geometry)
         twin = twin_of(made, begins)
     return f"{folder.name}/{_NUMBER}", cause, twin
 
 
 def _key_ranges(task: _IndexTask) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Bytes of columns that an index file is built from: its keys, the ones before and behind, and the records there."""
-    before, base = task.plan.begin - 1, 0
-    for log, count in task.parts:
-        if log:
-            span = before - base, task.plan.end + 1 - base
-            for name, dtype in KEYS.items():
-                yield f"{log}/{name}", _bytes_of(dtype, *span)
-            if base <= before < base + count:
-                yield from ((f"{log}/{name}", WHOLE) for name in RECORDS)
-        base += count
+    """Bytes of the columns that an index file is built from."""
+    for log in task.keys:
+        first, last = log.spans[0], log.spans[-1]
+        rows = first.record, last.record + last.records
+        keys = first.key + first.begin, last.key + last.end
+        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *rows)) for name, dtype in RECORDS.items())
+        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *keys)) for name, dtype in KEYS.items())
 
 
 def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
@@ -296,12 +282,8 @@ def _queues(
     own = {name: [file for file in plan.files if file.kind in kinds] for name, plan in job.plans.items()}
     for name, plan in job.plans.items():
         for bucket in range(plan.buckets):
-            counts = [part.bucket_units for part in dispatched[name]]
-            units = tuple(
-                (log, sum(each[:bucket]), each[bucket])
-                for log, each in zip(logs[name], counts, strict=True)
-                if each[bucket]
-            )
+            spans = (tuple(part.unit_spans(bucket)) for part in dispatched[name])
+            units = tuple((log, own) for log, own in zip(logs[name], spans, strict=True) if own)
             if units:
                 tasks.append(_QueueTask(name, units, plan.queue_file_size, job.only_missing))
     work = queue_task
@@ -321,11 +303,13 @@ def _queues(
 def queue_task(task: _QueueTask, attempts: Folder, files: list[StoreFile]) -> tuple[str, list[str]]:
     """In a task: the queues of one bucket; `files` are the store's own of that kind."""
     ranges: dict[str, tuple[int, int]] = {}
-    for log, first, count in task.parts:
-        ranges |= {f"{log}/units": _bytes_of(UNIT, first, first + count), f"{log}/topics.json": WHOLE}
+    for log, spans in task.parts:
+        end = sum(spans[-1])
+        ranges |= {f"{log}/units": _bytes_of(UNIT, spans[0][0], end), f"{log}/topics.json": WHOLE}
     with attempt(attempts, "queues") as folder:
         with fetched(attempts, ranges) as near:
-            parts = [(near / log, first, count) for log, first, count in task.parts]
+            parts = [(near / log, spans) for log, spans in task.parts]
+            folder.mkdir()
             write_queues(folder, parts, files, task.queue_file_size)
         if task.only_missing:
             drop_unchanged(folder, files)
@@ -337,21 +321,7 @@ def _place(store: str, place: str) -> str:
     return f"{store}/{place}" if store else place
 
 
-def _rebuilt(
-    plan: RebuildPlan, store: str, dispatched: Sequence[Dispatched], parts: Mapping[str, str]
-) -> Rebuilt:
+def _files(parts: Mapping[str, str], store: str) -> list[str]:
+    """The files of one store, relative to its folder."""
     root = _place(store, "")
-    return Rebuilt(
-        tuple(sorted(place.removeprefix(root) for place in parts if place.startswith(root))),
-        sum(part.records for part in dispatched),
-        plan.geometry,
-        plan.queue_file_size,
-        tuple(found for part in dispatched for found in part.findings),
-    )
-
-
-def _missing_logs(plan: RebuildPlan) -> list[Finding]:
-    """Files that lack between the others, which are taken as they come."""
-    found: list[Finding] = []
-    check_log_files(plan.logs, [file.size() for file in plan.logs], found.append)
-    return [one for one in found if one.code == "log.gap"]
+    return sorted(place.removeprefix(root) for place in parts if place.startswith(root))

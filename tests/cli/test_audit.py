@@ -72,7 +72,7 @@ def test_rebuild(store: Path, tmp_path: Path) -> None:
     assert all((tmp_path / "new" / name).is_file() for name in shown["files"])
     again = rocketspec("rebuild", store, "-o", tmp_path / "new")
     assert again.returncode == 2
-    assert again.stderr == f"rocketspec: {tmp_path / 'new' / 'index'}: is there already\n"
+    assert again.stderr == f"rocketspec: {tmp_path / 'new' / 'index'}: already exists\n"
 
 
 def test_rebuild_tells_of_a_missing_file(store: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The verb `rebuild`: index files and consume queues again from the commit log."""
+"""The verb `rebuild`: index files and consume queues from the commit log."""
 
 from __future__ import annotations
 
@@ -42,30 +42,28 @@ def rebuild(
     """Rebuild index files and consume queues from the commit log, in a new directory.
 
     The files equal those of a healthy broker byte for byte; only the names of index files differ. Put them in place
-    while the broker is stopped. Ext files cannot be rebuilt and are copied. Gaps in the log, and topics whose name
-    cannot be a directory, are reported on stderr.
+    while the broker is stopped. Ext files cannot be rebuilt and are copied. _manifest.json, written last, lists every
+    file. Missing log files, gaps in the log, and topics whose name cannot be a directory, are reported on stderr.
 
     Example: `rocketspec rebuild ~/store -o ~/rebuilt`
     """
-    from dataclasses import asdict, replace
+    from dataclasses import asdict
 
-    from rocket_columnar.audit import audit
     from rocket_columnar.rebuild import rebuild as engine
-    from rocket_columnar.store import find_files
 
     from rocketspec._terminal import note, progress, skipped
 
     given = read_geometry(geometry)
-    find_files(store, on_skip=skipped)
     with progress("rebuilding"):
         done = engine(
             store, output, geometry=given, queue_file_size=queue_file_size, only_missing=only_missing
         )
-    if (store / "commitlog").is_dir():  # the engine takes the log's files as they come
-        missing = (one for one in audit(store, "quick") if one.code == "log.gap")
-        done = replace(done, findings=(*missing, *done.findings))
+    for name, reason in done.skipped:
+        skipped(name, reason)
     if as_json:
-        write_json(asdict(done) | {"geometry": list(done.geometry)})
+        shown = asdict(done) | {"geometry": list(done.geometry)}
+        del shown["skipped"]
+        write_json(shown)
     else:
         for found in done.findings:
             place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"

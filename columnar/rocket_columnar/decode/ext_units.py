@@ -27,15 +27,16 @@ class ExtUnits:
     """The ext units of a store; those of a queue are read when first asked for."""
 
     def __init__(self, files: Sequence[StoreFile]) -> None:
-        self._files = [file for file in files if file.kind == "ext"]
+        self._files: dict[tuple[str | None, int | None], list[StoreFile]] = {}
+        for file in files:
+            if file.kind == "ext":
+                self._files.setdefault((file.topic, file.queue_id), []).append(file)
 
     def of(self, topic: str, queue_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Addresses, tags codes and store timestamps of a queue's ext units, in the order of their addresses."""
         parts: list[list[NDArray[np.int64]]] = [[np.empty(0, np.int64)] for _ in range(3)]
         columns = ["address", "tags_code", "store_timestamp"]
-        for file in self._files:
-            if (file.topic, file.queue_id) != (topic, queue_id):
-                continue
+        for file in self._files.get((topic, queue_id), []):
             try:
                 for _, batch in decode([file], tables=["consume_queue_ext"], columns=columns):
                     for part, name in zip(parts, columns, strict=True):

@@ -2,7 +2,7 @@
 
 from rocket_columnar.index.bulk_build import IndexBuilder, build
 from rocket_columnar.index.bulk_put import plain
-from rocket_columnar.index.chain_select import MOST, WALK_BELOW, Chains, Hits, select_batch, select_files
+from rocket_columnar.index.chain_select import WALK_BELOW, Chains, Hits, select_batch
 from rocket_columnar.index.entry_reader import (
     EntryWindows,
     IndexState,
@@ -18,7 +18,6 @@ from rocket_columnar.index.mapped_index import Entry
 from rocket_columnar.index.mapping import RejectedError
 
 __all__ = [
-    "MOST",
     "WALK_BELOW",
     "Chains",
     "Entry",
@@ -40,6 +39,5 @@ __all__ = [
     "resolve",
     "resolve_each",
     "select_batch",
-    "select_files",
     "slot_position",
 ]

@@ -39,8 +39,21 @@ class IndexBuilder:
     begins with the end of the file before, as IndexService rolls (IDX-FILE-2, IDX-PUT-8).
     """
 
-    def __init__(self, paths: Iterable[Path], geometry: Geometry = DEFAULT_GEOMETRY) -> None:
-        """Takes the files' paths, in the order in which they are filled; more than are needed do no harm.
+    def __init__(
+        self,
+        paths: Iterable[Path],
+        geometry: Geometry = DEFAULT_GEOMETRY,
+        *,
+        end_phy_offset: int = 0,
+        end_timestamp: int = 0,
+    ) -> None:
+        """Makes no file yet.
+
+        Args:
+            paths: of the files, in the order in which they are filled; more than are needed do no harm.
+            geometry: of the files.
+            end_phy_offset: of the file before the first, bytes; 0 without one.
+            end_timestamp: of the file before the first, ms since the epoch; 0 without one.
 
         Raises:
             UsageError: a geometry of no room, or one whose positions overflow: puts would never end.
@@ -51,6 +64,7 @@ class IndexBuilder:
         self.made: list[Path] = []
         self._paths = iter(paths)
         self._file: NewIndex | None = None
+        self._seed = end_phy_offset, end_timestamp
         self._count = 0
 
     def __enter__(self) -> Self:
@@ -66,6 +80,12 @@ class IndexBuilder:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def begin(self, puts: int) -> None:
+        """Makes the first file before the first put, of about `puts`; errors as of `put_many`."""
+        self._count = puts
+        if self._file is None:
+            self._file = self._rolled()
 
     def put_many(
         self,
@@ -120,7 +140,7 @@ class IndexBuilder:
             raise UsageError(f"the puts need more than {len(self.made)} files")
         if path.exists():
             raise FileExistsError(f"{path} is there; index files are built anew")
-        phy_offset, timestamp = 0, 0
+        phy_offset, timestamp = self._seed
         if self._file is not None:
             phy_offset, timestamp = self._file.header.end_phy_offset, self._file.header.end_timestamp
             self.close()

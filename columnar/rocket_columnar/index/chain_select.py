@@ -6,25 +6,20 @@ Where the keys are as many as the entries, about, one pass over the file finds w
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.index.mapping import Mapping
 
-__all__ = ["MOST", "WALK_BELOW", "Chains", "Hits", "select_batch", "select_files"]
+__all__ = ["WALK_BELOW", "Chains", "Hits", "select_batch"]
 
 WALK_BELOW: Final = 64
 """Batch length below which a walk in Python is quicker than NumPy's start."""
-
-MOST: Final = 64
-"""Hits that a broker looks for at most (`MessageStoreConfig.maxMsgsNumBatch`)."""
 
 _ROUNDS: Final = 4096  # steps of a chain from which on the compiled loop takes over, however few the keys
 _PART: Final = 1 << 18  # keys that a thread takes at a time
@@ -230,80 +225,3 @@ def _in_order(keys: NDArray[Any], offsets: NDArray[np.int64], count: int) -> Hit
     bounds = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(keys, minlength=count), out=bounds[1:])
     return Hits(bounds, offsets[np.argsort(keys, kind="stable")])
-
-
-class _File(Protocol):
-    """What of an index file a search needs."""
-
-    def header(self) -> IndexHeader:
-        """The header in memory."""
-        ...
-
-    def time_matched(self, begin: int, end: int) -> bool:
-        """Whether the file is searched for this window."""
-        ...
-
-    def select_many(
-        self, keys: NDArray[np.int32], max_num: NDArray[np.int64], begin: int, end: int, *, threads: int = 1
-    ) -> Hits:
-        """Hits of each key hash."""
-        ...
-
-    def release(self) -> None:
-        """Lets go of what was read of the file; it is read again when it is needed."""
-        ...
-
-
-def select_files(
-    files: Sequence[_File],
-    hashes: NDArray[np.int32],
-    max_num: int,
-    begin: int,
-    end: int,
-    *,
-    threads: int = 1,
-) -> Hits:
-    """Offsets of many keys from the index files of a store, as one query after the other would find them.
-
-    From the newest file to the oldest; those that the window does not touch are left out, and the search ends
-    behind a file that begins before the window. A key that has all its hits is not looked for any more. Of the files,
-    one at a time is held in memory.
-
-    Args:
-        files: in the order in which a broker loads them, oldest first.
-        hashes: key hashes, as `hash_keys` makes them.
-        max_num: hits a key at most; no more than `MOST`.
-        begin: first ms of the window, inclusive.
-        end: last ms of the window, inclusive.
-        threads: among which a large batch is divided.
-
-    Raises:
-        ValueError: a negative `max_num`, for which a broker throws.
-        InvalidError: a chain that cycles without a further hit.
-
-    Source: `IndexService.queryOffset` 157-195.
-    """
-    if max_num < 0:
-        raise ValueError(f"max_num is negative: {max_num}")
-    rooms = np.full(len(hashes), min(max_num, MOST), np.int64)
-    open_keys = np.arange(len(hashes))
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
-    bounds = np.zeros(len(hashes) + 1, np.int64)
-    for file in reversed(files):
-        if file.time_matched(begin, end) and open_keys.size:
-            hits = file.select_many(hashes[open_keys], rooms[open_keys], begin, end, threads=threads)
-            file.release()
-            counts = np.diff(hits.bounds)
-            rooms[open_keys] -= counts
-            bounds[1 + open_keys] += counts
-            parts.append((open_keys[counts > 0], counts[counts > 0], hits.phy_offsets))
-        if file.header().begin_timestamp < begin:
-            break
-        open_keys = open_keys[rooms[open_keys] > 0]
-    np.cumsum(bounds, out=bounds)
-    places, found = bounds[:-1].copy(), np.empty(bounds[-1], np.int64)
-    for keys, counts, offsets in parts:
-        before = np.cumsum(counts) - counts
-        found[np.repeat(places[keys] - before, counts) + np.arange(len(offsets))] = offsets
-        places[keys] += counts
-    return Hits(bounds, found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import struct
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -157,11 +156,6 @@ class MappedIndex:
         """Releases the file. Nothing is flushed: 4.9.3 has no close."""
         if not isinstance(self._mapping, bytearray):
             self._mapping.close()
-
-    def release(self) -> None:
-        """Lets go of the pages that were read or written; the system keeps them, and gives them again when needed."""
-        if not isinstance(self._mapping, bytearray) and hasattr(mmap, "MADV_DONTNEED"):  # not on Windows
-            self._mapping.madvise(mmap.MADV_DONTNEED)
 
     # header
 

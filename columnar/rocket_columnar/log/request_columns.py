@@ -83,6 +83,12 @@ class Requests:
         queued: NDArray[np.bool_] = (self.transaction == NOT) | (self.transaction == COMMIT)
         return queued & self.dispatched
 
+    def part(self, start: int, stop: int, bounds: NDArray[np.int64]) -> Requests:
+        """Records `start` up to `stop`; `bounds` has the number of keys before each record."""
+        names = list(Requests.__slots__)
+        columns = [getattr(self, name)[start:stop] for name in names[:-1]]
+        return Requests(*columns, self.key_hash[int(bounds[start]) : int(bounds[stop])])
+
     @staticmethod
     def joined(parts: list[Requests]) -> Requests:
         """Batches as one."""

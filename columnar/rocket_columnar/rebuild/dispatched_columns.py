@@ -1,51 +1,119 @@
 """One log file dispatched to columns on disk: what each of its records asks of index and queues.
 
-The columns of keys and records lie side by side, in the order of the log; the units bucket by bucket, and in each
-queue by queue in the order of their puts.
+The columns of keys and records are in the order of the log. Units are in the order of their puts, sorted by bucket in
+each batch.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from zlib import crc32
 
 import numpy as np
 
 from rocket_columnar.findings import Finding, finding, gap_finding
 from rocket_columnar.log import Requests, TopicNames, batch_copies, read_requests
-from rocket_columnar.rebuild.queue_writer import Units
 from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from rocket_columnar.log import Gap
-    from rocket_columnar.rebuild.ext_addresses import Addresses
-    from rocket_columnar.rebuild.queue_writer import QueueWriter
     from rocket_columnar.store import StoreFile
 
-__all__ = ["KEYS", "RECORDS", "UNIT", "Dispatched", "dispatch_log", "put_run", "queue_runs", "units_of"]
+__all__ = [
+    "KEYS",
+    "RECORDS",
+    "UNIT",
+    "Batch",
+    "Dispatched",
+    "KeySpan",
+    "UnsafeQueue",
+    "dispatch_log",
+    "number_queues",
+    "reordered",
+    "unsafe_names",
+]
 
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 16  # records
+_DIGITS: Final = 1 << 16  # numbers below it are sorted digit by digit
 
 UNIT: Final = np.dtype(
     [
-        ("topic", "<i4"),
-        ("queue_id", "<i4"),
         ("phy_offset", "<i8"),
-        ("size", "<i4"),
         ("tags_code", "<i8"),
         ("logical_offset", "<i8"),
         ("store_timestamp", "<i8"),
+        ("topic", "<i4"),
+        ("queue_id", "<i4"),
+        ("size", "<i4"),
         ("is_copy", "?"),
-    ]
+    ],
+    align=True,
 )
-KEYS: Final = {"key_hash": "<i4", "key_offset": "<i8", "key_time": "<i8"}
-RECORDS: Final = {"record_offset": "<i8", "record_time": "<i8"}
+KEYS: Final = {"key_hash": "<i4"}
+"""Columns with a row for each key."""
+
+RECORDS: Final = {"phy_offset": "<i8", "store_timestamp": "<i8", "key_count": "<i4"}
+"""Columns with a row for each record that is dispatched."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeQueue:
+    """A queue whose topic cannot be the name of a directory, and where its first record is.
+
+    Attributes:
+        topic: of the queue.
+        queue_id: of the queue.
+        file: name of the log file.
+        offset: byte of the record in it.
+    """
+
+    topic: str
+    queue_id: int
+    file: str
+    offset: int
+
+
+class Batch(NamedTuple):
+    """Rows of the columns that were written together.
+
+    Attributes:
+        records: number of records, at least one.
+        keys: number of their keys.
+        first_time: store timestamp of the first record, ms.
+        tail_time: that of the first record after the last one with keys; None if there is none.
+        units: number of units in each bucket.
+    """
+
+    records: int
+    keys: int
+    first_time: int
+    tail_time: int | None
+    units: tuple[int, ...]
+
+
+class KeySpan(NamedTuple):
+    """Keys of one batch.
+
+    Attributes:
+        record: row of the batch's first record.
+        records: number of the batch's records.
+        key: row of the batch's first key.
+        begin: first key, counted from the batch's first.
+        end: the key after the last one, counted likewise.
+    """
+
+    record: int
+    records: int
+    key: int
+    begin: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +121,58 @@ class Dispatched:
     """What dispatching one log file gave, beside the columns on disk.
 
     Attributes:
-        records: how many were dispatched.
-        keys: how many entries they get in the index.
-        first_time: store timestamp of the first record, ms; None without records.
-        tail_time: that of the first record behind the last one with keys; None where none is.
-        bucket_units: how many units each bucket gets.
-        findings: gaps, and topics that no directory can have.
+        batches: the rows of the columns.
+        gaps: findings on the ranges without records.
+        unsafe: queues that are left out.
     """
 
-    records: int
-    keys: int
-    first_time: int | None
-    tail_time: int | None
-    bucket_units: tuple[int, ...]
-    findings: tuple[Finding, ...]
+    batches: tuple[Batch, ...]
+    gaps: tuple[Finding, ...]
+    unsafe: tuple[UnsafeQueue, ...]
+
+    @property
+    def records(self) -> int:
+        """Number of records that were dispatched."""
+        return sum(batch.records for batch in self.batches)
+
+    @property
+    def keys(self) -> int:
+        """Number of entries that they get in the index."""
+        return sum(batch.keys for batch in self.batches)
+
+    def unit_spans(self, bucket: int) -> list[tuple[int, int]]:
+        """First and number of the units of a bucket, batch by batch."""
+        spans: list[tuple[int, int]] = []
+        base = 0
+        for batch in self.batches:
+            if batch.units[bucket]:
+                spans.append((base + sum(batch.units[:bucket]), batch.units[bucket]))
+            base += sum(batch.units)
+        return spans
+
+    def key_spans(self, begin: int, end: int) -> list[KeySpan]:
+        """The keys `begin` up to `end` of the file, batch by batch."""
+        spans: list[KeySpan] = []
+        record = key = 0
+        for batch in self.batches:
+            first, stop = max(begin, key), min(end, key + batch.keys)
+            if first < stop:
+                spans.append(KeySpan(record, batch.records, key, first - key, stop - key))
+            record, key = record + batch.records, key + batch.keys
+        return spans
+
+
+def unsafe_names(dispatched: Iterable[Dispatched]) -> list[Finding]:
+    """One finding for each queue whose topic cannot be the name of a directory."""
+    first: dict[tuple[str, int], UnsafeQueue] = {}
+    for part in dispatched:
+        for queue in part.unsafe:
+            first.setdefault((queue.topic, queue.queue_id), queue)
+    text = "the topic {!r} of this record cannot be the name of a directory; its queue is left out"
+    return [
+        finding("store.unsafe_name", queue.file, queue.offset, text.format(queue.topic))
+        for queue in first.values()
+    ]
 
 
 def dispatch_log(
@@ -86,39 +192,54 @@ def dispatch_log(
     """
     directory.mkdir()
     size = file.size()
-    findings: list[Finding] = []
+    gaps: list[Finding] = []
 
     def note(gap: Gap) -> None:
         tail = last and gap.end >= file.base_offset + size
-        findings.append(gap_finding(file, size, gap, tail=tail, live=False))
+        gaps.append(gap_finding(file, size, gap, tail=tail, live=False))
 
     topics = TopicNames()
-    units: list[NDArray[np.void]] = []
-    records = keys = 0
-    first_time: int | None = None
-    tail_time: int | None = None
-    with _Columns(directory, {**KEYS, **RECORDS}) as columns:
-        for batch in read_requests(file, topics, note):
-            chosen = np.flatnonzero(batch.dispatched)
-            if not chosen.size:
+    batches: list[Batch] = []
+    with _Columns(directory, {**KEYS, **RECORDS}) as columns, _Buckets(directory, file, buckets) as dealt:
+        for batch in _batches(read_requests(file, topics, note)):
+            chosen = _chosen(batch.dispatched)
+            times, counts = batch.store_timestamp[chosen], batch.key_count[chosen]
+            if not times.size:
                 continue
-            times = batch.store_timestamp[chosen]
-            if first_time is None:
-                first_time = int(times[0])
-            owner = np.repeat(np.arange(batch.phy_offset.size), batch.key_count)
-            later = chosen[chosen > owner[-1]] if owner.size else chosen
-            if owner.size or tail_time is None:
-                tail_time = int(batch.store_timestamp[later[0]]) if later.size else None
-            records += chosen.size
-            keys += owner.size
+            with_keys = np.flatnonzero(counts)
+            later = times[int(with_keys[-1]) + 1 :] if with_keys.size else times
+            tail = int(later[0]) if later.size else None
             columns.add("key_hash", batch.key_hash)
-            columns.add("key_offset", batch.phy_offset[owner])
-            columns.add("key_time", batch.store_timestamp[owner])
-            columns.add("record_offset", batch.phy_offset[chosen])
-            columns.add("record_time", times)
-            units.append(units_of(file, batch, topics, light=light))
-    counts = _write_units(directory, units, topics, buckets, file, findings)
-    return Dispatched(records, keys, first_time, tail_time, counts, tuple(findings))
+            columns.add("phy_offset", batch.phy_offset[chosen])
+            columns.add("store_timestamp", times)
+            columns.add("key_count", counts)
+            units = dealt.add(_units_of(file, batch, topics, light=light), topics)
+            batches.append(Batch(times.size, batch.key_hash.size, int(times[0]), tail, units))
+    (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
+    unsafe = tuple(sorted(dealt.unsafe.values(), key=lambda one: one.offset))
+    return Dispatched(tuple(batches), tuple(gaps), unsafe)
+
+
+def _chosen(mask: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
+    """The rows of a mask as an index; nearly always all of them."""
+    return slice(None) if mask.all() else np.flatnonzero(mask)
+
+
+def _batches(requests: Iterable[Requests]) -> Iterator[Requests]:
+    """Batches of a good size: those of a large log stay in a processor's cache, those around damage are joined."""
+    held: list[Requests] = []
+    count = 0
+    for large in requests:
+        bounds = np.concatenate([[0], np.cumsum(large.key_count)])
+        for start in range(0, large.phy_offset.size, _AT_ONCE):
+            batch = large.part(start, min(start + _AT_ONCE, large.phy_offset.size), bounds)
+            held.append(batch)
+            count += batch.phy_offset.size
+            if count >= _AT_ONCE:
+                yield Requests.joined(held)
+                held, count = [], 0
+    if held:
+        yield Requests.joined(held)
 
 
 class _Columns:
@@ -126,9 +247,9 @@ class _Columns:
 
     def __init__(self, directory: Path, names: dict[str, str]) -> None:
         self._types = names
-        self._files = {name: (directory / name).open("wb") for name in names}
+        self._files = {name: (directory / name).open("wb", buffering=0) for name in names}
 
-    def __enter__(self) -> _Columns:  # noqa: PYI034 - one class, no heirs
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -136,84 +257,107 @@ class _Columns:
             file.close()
 
     def add(self, name: str, values: NDArray[Any]) -> None:
-        self._files[name].write(np.ascontiguousarray(values, self._types[name]).data)
+        """Appends to one of them."""
+        _write(self._files[name], np.ascontiguousarray(values, self._types[name]))
 
 
-def units_of(file: StoreFile, batch: Requests, topics: TopicNames, *, light: bool) -> NDArray[np.void]:
+def _write(file: Any, values: NDArray[Any]) -> None:
+    """Writes all of an array to an unbuffered file."""
+    left = values.view(np.uint8).data if values.size else memoryview(b"")
+    while left:
+        left = left[file.write(left) :]
+
+
+def _units_of(file: StoreFile, batch: Requests, topics: TopicNames, *, light: bool) -> NDArray[np.void]:
     """Units of a batch in the order of their puts: of each record its own, then its copies'."""
-    chosen = np.flatnonzero(batch.queued)
-    own = np.zeros(chosen.size, UNIT)
-    for name in ("topic", "queue_id", "phy_offset", "size", "tags_code", "store_timestamp"):
-        own[name] = getattr(batch, name)[chosen]
+    chosen = _chosen(batch.queued)
+    offsets = batch.phy_offset[chosen]
+    own = np.zeros(offsets.size, UNIT)
+    own["phy_offset"] = offsets
     own["logical_offset"] = batch.queue_offset[chosen]
-    behind, copied = [], []
+    for name in ("topic", "queue_id", "size", "tags_code", "store_timestamp"):
+        own[name] = getattr(batch, name)[chosen]
+    places, copied = [], []
     for place, copies in batch_copies(file, batch, light=light):
-        number = int(np.searchsorted(chosen, place))
+        number = int(np.searchsorted(offsets, batch.phy_offset[place]))
+        record = own[number]
         for topic, queue_id, logical in copies:
-            behind.append(number + 1)
-            copied.append((topics.number(topic), queue_id, *own[number].item()[2:5], logical, 0, True))
-    return np.insert(own, behind, np.array(copied, UNIT)) if copied else own
+            places.append(number + 1)
+            copied.append(
+                (
+                    record["phy_offset"],
+                    record["tags_code"],
+                    logical,
+                    0,
+                    topics.number(topic),
+                    queue_id,
+                    record["size"],
+                    True,
+                )
+            )
+    return np.insert(own, places, np.array(copied, UNIT)) if copied else own
 
 
-def queue_runs(units: NDArray[np.void]) -> list[NDArray[np.void]]:
-    """Units that lie queue by queue, cut where the queue changes, and where copies begin and end."""
-    changes = [np.diff(units[name]) != 0 for name in ("topic", "queue_id", "is_copy")]
-    return np.split(units, np.flatnonzero(np.logical_or.reduce(changes)) + 1) if units.size else []
+def reordered(units: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
+    """Units in another order; NumPy copies rows of words faster than structures."""
+    return units.view(np.int64).reshape(-1, UNIT.itemsize // 8).take(order, axis=0).view(UNIT)[:, 0]
 
 
-def put_run(run: NDArray[np.void], writer: QueueWriter, addresses: Addresses) -> None:
-    """Puts a run of `queue_runs` into its queue; copies never get an ext address."""
-    tags = run["tags_code"].astype(np.int64)
-    if not run["is_copy"][0]:
-        tags = addresses.take(tags, run["store_timestamp"])
-    writer.put(
-        Units(
-            run["phy_offset"].astype(np.int64),
-            run["size"].astype(np.int32),
-            tags,
-            run["logical_offset"].astype(np.int64),
-        )
-    )
+def number_queues(units: NDArray[np.void]) -> tuple[NDArray[Any], list[tuple[int, int]]]:
+    """The queue of each unit as a small number, and number of the topic and queue id of each queue."""
+    topic, queue_id = units["topic"].astype(np.int64), units["queue_id"].astype(np.int64)
+    low, span = int(queue_id.min()), int(np.ptp(queue_id)) + 1
+    codes = topic * span + (queue_id - low)
+    room = (int(topic.max()) + 1) * span
+    if room <= max(_DIGITS, units.size):
+        known = np.flatnonzero(np.bincount(codes, minlength=room))
+        table = np.zeros(room, np.uint16 if known.size <= _DIGITS else np.int64)
+        table[known] = np.arange(known.size)
+        numbers = table[codes]
+    else:
+        known, numbers = np.unique(codes, return_inverse=True)
+        numbers = numbers.astype(np.uint16) if known.size <= _DIGITS else numbers
+    return numbers, [(code // span, code % span + low) for code in known.tolist()]
 
 
-def _write_units(
-    directory: Path,
-    units: list[NDArray[np.void]],
-    topics: TopicNames,
-    buckets: int,
-    file: StoreFile,
-    findings: list[Finding],
-) -> tuple[int, ...]:
-    """Writes the units bucket by bucket, in each queue by queue in the order of their puts; how many each got."""
-    every = np.concatenate([np.zeros(0, UNIT), *units])
-    codes = every["topic"].astype(np.int64) << 32 | every["queue_id"].astype(np.int64) & 0xFFFFFFFF
-    queues = np.unique(codes)
-    queue = np.searchsorted(queues, codes)
-    named = [
-        (topics.names[code >> 32], (code & 0xFFFFFFFF ^ 1 << 31) - (1 << 31)) for code in queues.tolist()
-    ]
-    safe = np.array([is_safe(topic) for topic, _ in named], np.bool_)
-    first = {number: int(np.argmax(queue == number)) for number in np.flatnonzero(~safe).tolist()}
-    for number in sorted(first, key=first.__getitem__):
-        at = int(every["phy_offset"][first[number]]) - file.base_offset
-        findings.append(finding("store.unsafe_name", file.name, at, _unsafe_text(named[number][0])))
-    bucket_of = np.array([_bucket(topic, number, buckets) for topic, number in named], np.int64)
-    place = np.empty(len(named), np.min_scalar_type(len(named)))  # small numbers are sorted digit by digit
-    place[np.argsort(bucket_of, kind="stable")] = np.arange(len(named))
-    kept = np.flatnonzero(safe[queue])
-    bucket = bucket_of[queue[kept]]
-    order = kept[np.argsort(place[queue[kept]], kind="stable")]
-    with (directory / "units").open("wb") as opened:
-        for start in range(0, order.size, _AT_ONCE):
-            opened.write(every[order[start : start + _AT_ONCE]].data)
-    (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
-    return tuple(np.bincount(bucket, minlength=buckets).tolist())
+class _Buckets:
+    """The units of a log file, dealt out to buckets batch by batch."""
 
+    def __init__(self, directory: Path, file: StoreFile, buckets: int) -> None:
+        self.unsafe: dict[tuple[str, int], UnsafeQueue] = {}
+        self._log = file
+        self._buckets = buckets
+        self._file = (directory / "units").open("wb", buffering=0)
+        self._bucket_of: dict[tuple[str, int], int] = {}
 
-def _unsafe_text(topic: str) -> str:
-    """What is said of a topic that cannot be a directory."""
-    return f"the topic {topic!r} of this record cannot be the name of a directory; its queue is left out"
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
-def _bucket(topic: str, queue_id: int, buckets: int) -> int:
-    return crc32(f"{topic}/{queue_id}".encode("utf-8", "surrogatepass")) % buckets
+    def add(self, units: NDArray[np.void], topics: TopicNames) -> tuple[int, ...]:
+        """Writes the units of a batch; how many went into each bucket."""
+        if not units.size:
+            return (0,) * self._buckets
+        numbers, queues = number_queues(units)
+        bucket_of = np.array([self._bucket(topics.names[topic], queue) for topic, queue in queues], np.uint16)
+        buckets = bucket_of[numbers]
+        left_out = buckets == self._buckets
+        for unit in units[left_out][np.unique(numbers[left_out], return_index=True)[1]]:
+            topic, queue_id = topics.names[unit["topic"]], int(unit["queue_id"])
+            place = int(unit["phy_offset"]) - self._log.base_offset
+            self.unsafe.setdefault((topic, queue_id), UnsafeQueue(topic, queue_id, self._log.name, place))
+        if self._buckets > 1 or left_out.any():
+            units = reordered(units, np.argsort(buckets, kind="stable"))
+        counts = np.bincount(buckets, minlength=self._buckets)[: self._buckets]
+        _write(self._file, units[: int(counts.sum())])
+        return tuple(counts.tolist())
+
+    def _bucket(self, topic: str, queue_id: int) -> int:
+        """The bucket of a queue; one more than there are if it has no directory."""
+        key = topic, queue_id
+        if key not in self._bucket_of:
+            name = f"{topic}/{queue_id}".encode("utf-8", "surrogatepass")
+            self._bucket_of[key] = crc32(name) % self._buckets if is_safe(topic) else self._buckets
+        return self._bucket_of[key]

@@ -1,114 +1,156 @@
-"""Index files written again, put by put in the order of the log, rolled where 4.9.3 rolls."""
+"""Index files from the columns of the log files, each on its own, and their names."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from rocket_spec.errors import UsageError
 
-from rocket_columnar.index import IndexFile
+from rocket_columnar.index import IndexBuilder, read_headers
+from rocket_columnar.rebuild.dispatched_columns import KEYS, RECORDS
+from rocket_columnar.rebuild.plan import record_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.index import IndexHeader
-    from rocket_columnar.log import Requests
+    from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeySpan
+    from rocket_columnar.rebuild.plan import IndexPlan
     from rocket_columnar.store import StoreFile
 
-__all__ = ["IndexWriter", "zone_of"]
+__all__ = ["LogKeys", "keys_of", "name_indexes", "write_index"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FORM: Final = "%Y%m%d%H%M%S"
-_QUARTER: Final = 900_000  # ms: zones are whole quarters of an hour
+_QUARTER: Final = 900_000  # ms: time zones are whole quarters of an hour
 
 
-class IndexWriter:
-    """Builds index files as `IndexService.buildIndex` 201-246 does (IDX-SVC-1 .. IDX-SVC-4).
+class LogKeys(NamedTuple):
+    """The keys of an index file that one log file has.
 
-    A broker names a file by its wall clock when it makes one; here the name is the store time of the record
-    that made it necessary, moved on by a ms where two would be the same.
+    Attributes:
+        directory: that `dispatch_log` wrote.
+        spans: the keys, batch by batch, those of the file before at most the last one.
     """
 
-    def __init__(self, directory: Path, geometry: Geometry, zone: timedelta) -> None:
-        if geometry.index_num <= 1 or geometry.hash_slot_num < 1:
-            raise UsageError(
-                f"geometry {geometry.hash_slot_num},{geometry.index_num}: such an index file holds nothing"
-            )
-        self._directory = directory
-        self._geometry = geometry
-        self._zone = zone
-        self._file: IndexFile | None = None
-        self._named = 0
-
-    def add(self, batch: Requests) -> None:
-        """Indexes the records of a batch.
-
-        A message makes or rolls a file before anything is asked of it, so one without keys does so too.
-        """
-        times = batch.store_timestamp[batch.dispatched]
-        if not times.size:
-            return
-        index = self._file
-        if index is None or index.full():
-            index = self._roll(int(times[0]))
-        owner = np.repeat(np.arange(batch.phy_offset.size), batch.key_count)
-        done = 0
-        while done < owner.size:
-            rest = owner[done:]
-            put = index.put_many(batch.key_hash[done:], batch.phy_offset[rest], batch.store_timestamp[rest])
-            done += int(np.count_nonzero(put))
-            if done < owner.size:
-                index = self._roll(int(batch.store_timestamp[_next(batch, owner, done)]))
-        later = np.flatnonzero(batch.dispatched)
-        later = later[later > (int(owner[-1]) if owner.size else -1)]
-        if later.size and index.full():
-            self._roll(int(batch.store_timestamp[later[0]]))
-
-    def _roll(self, time: int) -> IndexFile:
-        header = None if self._file is None else self._file.header()
-        self.close()
-        path = self._directory / self.name(time)
-        index = self._file = IndexFile(
-            path,
-            *self._geometry,
-            end_phy_offset=0 if header is None else header.end_phy_offset,
-            end_timestamp=0 if header is None else header.end_timestamp,
-        )
-        return index
-
-    def name(self, time: int) -> str:
-        """The name of the next file, made necessary by a record of that store time, ms."""
-        try:
-            moment = _EPOCH + timedelta(milliseconds=time) + self._zone
-        except OverflowError:
-            moment = _EPOCH
-        number = int(f"{moment:{_FORM}}{moment.microsecond // 1000:03}") if moment.year >= 1000 else 0
-        self._named = max(number, self._named + 1)
-        return f"{self._named:017}"
-
-    def close(self) -> None:
-        """Releases the file in work."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+    directory: Path
+    spans: list[KeySpan]
 
 
-def _next(batch: Requests, owner: NDArray[np.int64], done: int) -> int:
-    """The record that finds the file full after `done` keys: the one in work, else the next, with keys or without."""
-    if done and owner[done] == owner[done - 1]:
-        return int(owner[done])
-    behind = int(owner[done - 1]) + 1 if done else 0
-    return behind + int(np.argmax(batch.dispatched[behind:]))
+def keys_of(plan: IndexPlan, folders: Sequence[Path], dispatched: Sequence[Dispatched]) -> list[LogKeys]:
+    """What `write_index` reads for a file: its keys, and the one before them."""
+    found: list[LogKeys] = []
+    base = 0
+    for folder, part in zip(folders, dispatched, strict=True):
+        spans = part.key_spans(max(plan.begin - 1, 0) - base, plan.end - base)
+        if spans:
+            found.append(LogKeys(folder, spans))
+        base += part.keys
+    return found
 
 
-def zone_of(headers: Iterable[tuple[StoreFile, IndexHeader]]) -> timedelta:
-    """How far the clock that named the index files was from UTC, by the first file that tells; else this machine's."""
+def write_index(plan: IndexPlan, path: Path, keys: Sequence[LogKeys], geometry: Geometry) -> int | None:
+    """Writes one index file from the columns of the log files, seeded with the key before its first (IDX-SVC-1 .. IDX-SVC-4).
+
+    Args:
+        plan: the file.
+        path: of the new file; any name that is a number.
+        keys: as `keys_of` gives them.
+        geometry: of the file.
+
+    Returns:
+        Store timestamp of the record that made the file necessary, if it is in the batch of the key before.
+
+    Raises:
+        OSError: reading or writing fails.
+    """
+    seed = _Seed(0, 0, None)
+    every = [(part.directory, span) for part in keys for span in part.spans]
+    if plan.begin:
+        directory, span = every[0]
+        seed = _seed(directory, span)
+        first = span._replace(begin=span.begin + 1)
+        every[0] = directory, first
+    with IndexBuilder(
+        [path], geometry, end_phy_offset=seed.phy_offset, end_timestamp=seed.store_timestamp
+    ) as builder:
+        builder.begin(plan.end - plan.begin)
+        for directory, span in every:
+            if span.begin < span.end:
+                columns = _records(directory, span)
+                owner = np.repeat(np.arange(span.records), columns[2])[span.begin : span.end]
+                hashes = _column(directory, "key_hash", span.key + span.begin, span.end - span.begin)
+                builder.put_many(hashes, columns[0][owner], columns[1][owner])
+    return seed.cause
+
+
+class _Seed(NamedTuple):
+    """Offset and time of the key before a file, and the time of the record that the next key would belong to."""
+
+    phy_offset: int
+    store_timestamp: int
+    cause: int | None
+
+
+def _seed(directory: Path, span: KeySpan) -> _Seed:
+    """The seed of the file after the first key of a span."""
+    offsets, times, counts = _records(directory, span)
+    ends = np.cumsum(counts)
+    owner, after = (int(np.searchsorted(ends, key, "right")) for key in (span.begin, span.begin + 1))
+    if after > owner:  # the next record comes first, with keys or without
+        after = owner + 1
+    cause = int(times[after]) if after < times.size else None
+    return _Seed(int(offsets[owner]), int(times[owner]), cause)
+
+
+def _records(directory: Path, span: KeySpan) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Offsets, times and numbers of keys of a batch's records."""
+    first, second, third = (_column(directory, name, span.record, span.records) for name in RECORDS)
+    return first, second, third
+
+
+def _column(directory: Path, name: str, first: int, count: int) -> NDArray[Any]:
+    dtype = np.dtype({**KEYS, **RECORDS}[name])
+    return np.fromfile(directory / name, dtype, count, offset=first * dtype.itemsize)
+
+
+def name_indexes(
+    files: Sequence[StoreFile],
+    dispatched: Sequence[Dispatched],
+    plans: Sequence[IndexPlan],
+    causes: Sequence[int | None],
+) -> list[str]:
+    """The files' names, from what `write_index` returned.
+
+    A broker names a file by its wall clock when it makes one; here the name is the store time of the record
+    that made it necessary, moved on by a ms if two would be the same.
+    """
+    zone = _zone_of(read_headers(file for file in files if file.kind == "index"))
+    names: list[str] = []
+    last = 0
+    for plan, cause in zip(plans, causes, strict=True):
+        time = record_after(dispatched, plan.begin) if cause is None else cause
+        last = max(_clock(time or 0, zone), last + 1)
+        names.append(f"{last:017}")
+    return names
+
+
+def _clock(time: int, zone: timedelta) -> int:
+    """The digits of a clock that shows a time in ms; 0 for one before the year 1000, which has fewer."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=time) + zone
+    except OverflowError:
+        moment = _EPOCH
+    return int(f"{moment:{_FORM}}{moment.microsecond // 1000:03}") if moment.year >= 1000 else 0
+
+
+def _zone_of(headers: Iterable[tuple[StoreFile, IndexHeader]]) -> timedelta:
+    """The offset from UTC of the clock that named the index files, by the first file that shows it; else this machine's."""
     for file, header in headers:
         name = file.path.name
         if header.index_count > 1 and header.begin_timestamp > 0 and len(name) == 17 and name.isdecimal():

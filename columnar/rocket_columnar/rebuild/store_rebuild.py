@@ -1,48 +1,42 @@
 """Index files and consume queues made again from the commit log, into a directory of their own.
 
 What comes out is what an unbroken broker would have written from this log, byte for byte, but for the names of
-index files, which are clock times. The store is only read. Files are written under a temporary directory and
-renamed when all are whole.
+index files, which are clock times. The store is only read.
+
+The work is done in steps that need not run in one process. First each log file is dispatched on its own, to columns on
+disk (`dispatch_log`). The number of keys in each file then determines where index files begin and end, since a file takes
+exactly one key less than its geometry says (`plan_indexes`); each is built from its keys alone, seeded with the key
+before them (`write_index`). Consume queues are dealt out to buckets by their name, and each bucket's queues are written
+from the units that every log file has for it, in the order of the log (`write_queues`).
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-import tempfile
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-import numpy as np
-from rocket_spec.errors import UsageError
-from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT
-
-from rocket_columnar.decode import ExtUnits
-from rocket_columnar.findings import Finding, finding, gap_finding
-from rocket_columnar.index import read_headers, resolve
-from rocket_columnar.log import Requests, TopicNames, has_light_queues, read_requests
-from rocket_columnar.rebuild.dispatched_columns import put_run, queue_runs, units_of
-from rocket_columnar.rebuild.ext_addresses import Addresses
-from rocket_columnar.rebuild.index_writer import IndexWriter, zone_of
+from rocket_columnar.rebuild.dispatched_columns import dispatch_log, unsafe_names
+from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
 from rocket_columnar.rebuild.missing_files import drop_unchanged
-from rocket_columnar.rebuild.queue_writer import QueueWriter
-from rocket_columnar.store import find_files, is_safe, protected_directories, usual_size
+from rocket_columnar.rebuild.output import check_directory, commit, staged
+from rocket_columnar.rebuild.plan import plan_indexes, plan_rebuild
+from rocket_columnar.rebuild.queue_writer import write_queues
+from rocket_columnar.store import is_large
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from rocket_spec.layout import Geometry
 
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.findings import Finding
+    from rocket_columnar.rebuild.dispatched_columns import Dispatched
+    from rocket_columnar.rebuild.plan import RebuildPlan
 
-__all__ = ["PARTS", "Rebuilt", "rebuild"]
-
-PARTS: Final = ("index", "consumequeue", "consumequeue_ext")
-"""The directories that a rebuild writes."""
-
-_QUEUE_FILE_SIZE: Final = 6_000_000  # 4.9.3's default, `MessageStoreConfig.mappedFileSizeConsumeQueue`
+__all__ = ["Rebuilt", "rebuild", "rebuilt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +45,11 @@ class Rebuilt:
 
     Attributes:
         files: paths relative to the directory, with `/`, sorted.
-        records: how many records of the log were dispatched.
+        records: number of records of the log that were dispatched.
         geometry: of the index files.
         queue_file_size: length of a consume-queue file, bytes.
-        findings: what was passed over: gaps in the log, topics that no directory can have.
+        findings: what was left out: missing log files, gaps in the log, topics that no directory can have.
+        skipped: name and reason of each file of the store that the listing left out.
     """
 
     files: tuple[str, ...]
@@ -62,6 +57,7 @@ class Rebuilt:
     geometry: Geometry
     queue_file_size: int
     findings: tuple[Finding, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
 
 
 def rebuild(
@@ -71,164 +67,84 @@ def rebuild(
     geometry: Geometry | None = None,
     queue_file_size: int | None = None,
     only_missing: bool = False,
+    threads: int | None = None,
 ) -> Rebuilt:
     """Makes index files and consume queues from the commit log of `store`.
 
     Args:
         store: the directory of a store.
-        directory: where `index/`, `consumequeue/` and `consumequeue_ext/` go; made where it is missing. It must
-            lie outside the store and hold none of the three.
+        directory: gets `index/`, `consumequeue/`, `consumequeue_ext/` and at last `_manifest.json`; made if it is
+            missing. It must be outside the store and hold none of these.
         geometry: of the index files; else that of the store's own, else 4.9.3's default.
         queue_file_size: bytes, rounded up to whole units as a broker does; else that of the store's own queues,
             else 4.9.3's default.
-        only_missing: leaves out the files that the store holds already, byte for byte.
+        only_missing: leaves out the files that the store already has, byte for byte.
+        threads: that work on a large store; by default as many as there are processors, at most 4.
 
     Raises:
-        UsageError: no commit log, a geometry that does not fit or cannot be told, or a directory that will not do.
+        UsageError: no commit log, a geometry that does not fit or cannot be inferred, or a directory that cannot be used.
         OSError: reading or writing fails.
     """
     store, directory = Path(store), Path(directory)
-    files = find_files(store)
-    logs = [file for file in files if file.kind == "log"]
-    if not logs:
-        raise UsageError(f"{store}: holds no commit log to rebuild from")
-    if queue_file_size is not None and queue_file_size < 1:
-        raise UsageError(f"a consume-queue file of {queue_file_size:,} bytes")
-    shape = _geometry(files, geometry)
-    size = queue_file_size or _queue_size(files)
-    size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
-    _check_directory(store, directory)
-    with _staging(directory) as staging:
-        work = _Work(files, staging, shape, size)
-        try:
-            work.run(logs)
-        finally:
-            work.index.close()
-        work.copy_ext()
+    plan = plan_rebuild(store, geometry, queue_file_size)
+    check_directory(store, directory)
+    count = min(os.cpu_count() or 1, 4) if threads is None else threads
+    with staged(directory) as staging:
+        dispatched = _run(plan, staging, count if is_large(plan.logs) else 1)
         if only_missing:
-            drop_unchanged(staging, files)
-        written = sorted(
-            path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file()
-        )
-        for part in PARTS:
-            if (staging / part).exists():
-                (staging / part).rename(directory / part)
-    return Rebuilt(tuple(written), work.records, shape, size, tuple(work.findings))
+            drop_unchanged(staging, plan.files)
+        files = commit(staging, directory, {"job": "rebuild", "store": str(store)})
+    return rebuilt(plan, dispatched, files)
 
 
-def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:
-    if given is not None:
-        return given
-    indexes = [file for file in files if file.kind == "index"]
-    if not indexes:
-        return DEFAULT_GEOMETRY
-    sizes = [file.size() for file in indexes]
-    usual = usual_size(sizes)
-    whole = [file for file, size in zip(indexes, sizes, strict=True) if size == usual]
-    try:
-        return resolve(whole).geometry
-    except ValueError:
-        for file in whole:
-            try:
-                return resolve([file]).geometry
-            except ValueError:
-                continue
-        raise
+def rebuilt(plan: RebuildPlan, dispatched: Sequence[Dispatched], files: Sequence[str]) -> Rebuilt:
+    """What a rebuild wrote, from its parts."""
+    gaps = (gap for part in dispatched for gap in part.gaps)
+    return Rebuilt(
+        tuple(files),
+        sum(part.records for part in dispatched),
+        plan.geometry,
+        plan.queue_file_size,
+        (*plan.missing_logs(), *gaps, *unsafe_names(dispatched)),
+        plan.skipped,
+    )
 
 
-def _queue_size(files: Sequence[StoreFile]) -> int:
-    sizes = [file.size() for file in files if file.kind == "queue"]
-    return (usual_size(sizes, unit=QUEUE_UNIT.size) if sizes else 0) or _QUEUE_FILE_SIZE
-
-
-def _check_directory(store: Path, directory: Path) -> None:
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory}: a file; -o names a directory")
-    whole = directory.resolve()
-    for kept in [store.resolve(), *protected_directories(store)]:
-        if whole == kept or kept in whole.parents:
-            raise UsageError(f"{directory}: lies in the store; a rebuild never writes into one")
-    for part in PARTS:
-        if (directory / part).exists():
-            raise UsageError(f"{directory / part}: is there already")
-
-
-@contextmanager
-def _staging(directory: Path) -> Iterator[Path]:
-    """A temporary directory beside what it becomes; gone afterwards, and `directory` too where it stayed empty."""
-    made = not directory.exists()
-    directory.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".rebuild-", dir=directory))
-    try:
-        yield staging
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if made and not any(directory.iterdir()):
-            directory.rmdir()
-
-
-class _Work:
-    """One rebuild: writers by queue, and what was passed over."""
-
-    def __init__(
-        self, files: Sequence[StoreFile], staging: Path, geometry: Geometry, queue_size: int
-    ) -> None:
-        self.findings: list[Finding] = []
-        self.records = 0
-        self._files = files
-        self._staging = staging
-        self._queue_size = queue_size
-        headers = read_headers(file for file in files if file.kind == "index")
-        self.index = IndexWriter(staging / "index", geometry, zone_of(headers))
-        self._ext = ExtUnits(files)
-        self._writers: dict[tuple[str, int], tuple[QueueWriter, Addresses] | None] = {}
-        self._topics = TopicNames()
-        self._light = has_light_queues(files)
-
-    def run(self, logs: Sequence[StoreFile]) -> None:
-        """Dispatches every record of the log."""
-        for file in logs:
-            for batch in read_requests(file, self._topics, self._on_gap(file, last=file is logs[-1])):
-                self.records += int(np.count_nonzero(batch.dispatched))
-                self.index.add(batch)
-                self._queue(batch, file)
-
-    def _on_gap(self, file: StoreFile, *, last: bool) -> Callable[[Gap], None]:
-        size = file.path.stat().st_size
-
-        def note(gap: Gap) -> None:
-            tail = last and gap.end >= file.base_offset + size
-            self.findings.append(gap_finding(file, size, gap, tail=tail, live=False))
-
-        return note
-
-    def _queue(self, batch: Requests, file: StoreFile) -> None:
-        """Puts a batch's units, queue by queue."""
-        units = units_of(file, batch, self._topics, light=self._light)
-        for run in queue_runs(units[np.lexsort((units["queue_id"], units["topic"]))]):
-            name, number = self._topics.names[run["topic"][0]], int(run["queue_id"][0])
-            writer = self._writer(name, number, file.name, int(run["phy_offset"][0]) - file.base_offset)
-            if writer is not None:
-                put_run(run, *writer)
-
-    def _writer(self, topic: str, queue_id: int, file: str, at: int) -> tuple[QueueWriter, Addresses] | None:
-        """The writer of a queue, or None where its topic cannot be a directory; that is told once."""
-        key = topic, queue_id
-        if key not in self._writers:
-            if is_safe(topic):
-                directory = self._staging / "consumequeue" / topic / str(queue_id)
-                addresses = Addresses(self._ext, topic, queue_id)
-                self._writers[key] = QueueWriter(directory, self._queue_size), addresses
-            else:
-                text = f"the topic {topic!r} of this record cannot be the name of a directory; its queue is left out"
-                self.findings.append(finding("store.unsafe_name", file, at, text))
-                self._writers[key] = None
-        return self._writers[key]
-
-    def copy_ext(self) -> None:
-        """The ext files themselves, of the queues that were made."""
-        for file in self._files:
-            if file.kind == "ext" and self._writers.get((file.topic or "", file.queue_id or 0)):
-                target = self._staging / "consumequeue_ext" / (file.topic or "") / str(file.queue_id)
-                target.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file.path, target / file.path.name)
+def _run(plan: RebuildPlan, staging: Path, threads: int) -> list[Dispatched]:
+    """All steps, some at once."""
+    folders = [staging / f"log-{number}" for number in range(len(plan.logs))]
+    light = plan.light
+    with ThreadPoolExecutor(threads) as pool:
+        logs = [
+            pool.submit(
+                dispatch_log, file, folder, last=file is plan.logs[-1], buckets=plan.buckets, light=light
+            )
+            for file, folder in zip(plan.logs, folders, strict=True)
+        ]
+        dispatched = [log.result() for log in logs]
+        indexes = plan_indexes(dispatched, plan.geometry)
+        made = [staging / "index" / str(number) for number in range(len(indexes))]
+        causes = [
+            pool.submit(write_index, one, path, keys_of(one, folders, dispatched), plan.geometry)
+            for one, path in zip(indexes, made, strict=True)
+        ]
+        queues = [
+            pool.submit(
+                write_queues,
+                staging,
+                [(folder, part.unit_spans(bucket)) for folder, part in zip(folders, dispatched, strict=True)],
+                plan.files,
+                plan.queue_file_size,
+            )
+            for bucket in range(plan.buckets)
+        ]
+        names = name_indexes(plan.files, dispatched, indexes, [cause.result() for cause in causes])
+        for queue in queues:
+            queue.result()
+    for folder in folders:
+        shutil.rmtree(folder)
+    for path, name in zip(made, names, strict=True):
+        path.rename(path.with_name(f".{name}"))
+    for name in names:
+        (staging / "index" / f".{name}").rename(staging / "index" / name)
+    return dispatched

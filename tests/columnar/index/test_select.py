@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import random
 import struct
-import tracemalloc
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from rocket_columnar.decode import decode
-from rocket_columnar.formats import hash_key, hash_keys, index_key
-from rocket_columnar.index import Hits, IndexFile, select_files
+from rocket_columnar.formats import hash_key, hash_keys
+from rocket_columnar.index import Hits, IndexFile
 from rocket_columnar.index.pass_select import join_keys
-from rocket_columnar.query import open_indexes, query
-from rocket_columnar.store import find_files
-from rocket_golden import open_store
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import Geometry
 
@@ -190,100 +184,3 @@ def test_chains_too_long_for_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         found = every_way(monkeypatch, file, hash_keys(["T#1", "T#2"] * 40), 1 << 30, 0, FOREVER)
     assert found is not None
     assert len(found[0]) > 10
-
-
-@pytest.mark.parametrize("window", [(0, FOREVER), (T, T + 10**9), (1, 2)])
-@pytest.mark.parametrize("max_num", [0, 1, 3, 64, 1000])
-def test_files_of_a_store_are_searched_as_a_query_does(
-    tmp_path: Path, max_num: int, window: tuple[int, int]
-) -> None:
-    store = open_store("small-roll", tmp_path)
-    keys: list[tuple[str, str]] = []
-    times: list[int] = []
-    for _, batch in decode(find_files(store / "commitlog"), columns=["topic", "keys", "store_timestamp"]):
-        for row in batch.to_pylist():
-            keys += [(row["topic"], key) for key in (row["keys"] or "").split(" ") if key]
-            times.append(row["store_timestamp"])
-    keys = [*keys[:150], ("T", "no such key")]
-    middle = times[len(times) // 2]
-    with ExitStack() as stack:
-        files = [file for _, file in open_indexes(store, None, stack).files]
-        assert len(files) > 1
-        hashes = hash_keys([index_key(*key) for key in keys])
-        for begin, end in (window, (middle, FOREVER), (0, middle)):
-            hits = select_files(files, hashes, max_num, begin, end)
-            room = min(max_num, 64)
-            assert lists(hits) == [
-                _searched(files, key_hash, room, begin, end) for key_hash in hashes.tolist()
-            ]
-    if max_num == 64 and window[0] == 0:
-        for (topic, key), offsets in zip(keys[:40], lists(select_all(store, keys)), strict=False):
-            assert list(query(store, topic, key, begin=0, end=FOREVER, max_num=64).offsets) == offsets
-
-
-def _resident(path: Path) -> int:
-    """How much of a mapped file counts as this process's memory, in KiB."""
-    total, ours = 0, False
-    for line in Path("/proc/self/smaps").read_text("utf-8").splitlines():
-        if not line.split(" ", 1)[0].endswith(":"):
-            ours = line.endswith(str(path))
-        elif ours and line.startswith("Rss:"):
-            total += int(line.split()[1])
-    return total
-
-
-@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc/self/smaps")
-def test_of_a_directory_of_files_one_at_a_time_is_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    geometry, found, hashes = Geometry(1000, 8000), 7000, np.arange(30_000, dtype=np.int32) * 65_537
-    asked: list[int] = []
-    select_many = IndexFile.select_many
-
-    def watched(file: IndexFile, keys: NDArray[np.int32], *rest: Any, **named: Any) -> Hits:
-        asked.append(len(keys))
-        return select_many(file, keys, *rest, **named)
-
-    monkeypatch.setattr(IndexFile, "select_many", watched)
-    peaks: dict[int, int] = {}
-    for count in (2, 10):  # as many hits in all, in few files and in many
-        paths = [tmp_path / str(count) / str(number) for number in range(count)]
-        for path, part in zip(paths, np.array_split(hashes[:found], count), strict=True):
-            with IndexFile(path, *geometry) as new:
-                new.put_many(part, part.astype(np.int64), np.full(len(part), T))
-        with paths[0].open("r+b") as short:
-            short.truncate(geometry.file_size - 20)
-        with ExitStack() as stack:
-            files = [stack.enter_context(IndexFile.open_for_reading(path, geometry)) for path in paths]
-            asked.clear()
-            tracemalloc.start()
-            hits = select_files(files, hashes, 1, T, T)
-            peaks[count] = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-            assert asked == [len(hashes) - found * number // count for number in range(count)]
-            assert lists(hits) == [[one] for one in hashes[:found]] + [[]] * (len(hashes) - found)
-            assert all(_resident(path) == 0 for path in paths)
-            assert lists(select_files(files, hashes, 1, T, T)) == lists(hits)
-    assert peaks[10] < 1.1 * peaks[2]
-
-
-def select_all(store: Path, keys: list[tuple[str, str]]) -> Hits:
-    with ExitStack() as stack:
-        files = [file for _, file in open_indexes(store, None, stack).files]
-        return select_files(files, hash_keys([index_key(*key) for key in keys]), 64, 0, FOREVER)
-
-
-def _searched(files: list[IndexFile], key_hash: int, room: int, begin: int, end: int) -> list[int]:
-    """The loop of IndexService.queryOffset, file by file."""
-    found: list[int] = []
-    for file in reversed(files):
-        if file.time_matched(begin, end):
-            file._select(key_hash, found, room, begin, end)
-        if file.header().begin_timestamp < begin or len(found) >= room:
-            break
-    return found
-
-
-def test_a_negative_number_of_hits_is_refused() -> None:
-    with pytest.raises(ValueError, match="-1"):
-        select_files([], np.empty(0, np.int32), -1, 0, FOREVER)

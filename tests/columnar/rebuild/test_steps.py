@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import shutil
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rocket_columnar.rebuild import (
+    MANIFEST,
     Dispatched,
     RebuildPlan,
     dispatch_log,
+    keys_of,
     name_indexes,
     plan_indexes,
     plan_rebuild,
     rebuild,
+    rebuilt,
     write_index,
     write_queues,
 )
@@ -34,21 +38,21 @@ def in_steps(plan: RebuildPlan, scratch: Path) -> tuple[Path, list[Dispatched]]:
         for file, folder in zip(plan.logs, folders, strict=True)
     ]
     indexes = plan_indexes(done, plan.geometry)
-    keys = [(folder, part.keys) for folder, part in zip(folders, done, strict=True)]
     causes = [
-        write_index(one, scratch / str(number), keys, plan.geometry) for number, one in enumerate(indexes)
+        write_index(one, scratch / str(number), keys_of(one, folders, done), plan.geometry)
+        for number, one in enumerate(indexes)
     ]
-    for number, name in enumerate(name_indexes(plan.files, plan.geometry, done, indexes, causes)):
+    for number, name in enumerate(name_indexes(plan.files, done, indexes, causes)):
         (scratch / str(number)).rename(out / "index" / name)
     for bucket in range(plan.buckets):
         made = scratch / f"bucket-{bucket}"
-        units = [
-            (folder, sum(part.bucket_units[:bucket]), part.bucket_units[bucket])
-            for folder, part in zip(folders, done, strict=True)
-        ]
-        for place in write_queues(made, units, plan.files, plan.queue_file_size):
-            (out / place).parent.mkdir(parents=True, exist_ok=True)
-            (made / place).rename(out / place)
+        made.mkdir()
+        units = [(folder, part.unit_spans(bucket)) for folder, part in zip(folders, done, strict=True)]
+        write_queues(made, units, plan.files, plan.queue_file_size)
+        for queue in made.glob("*/*/*"):
+            place = out / queue.relative_to(made)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            queue.rename(place)
     return out, done
 
 
@@ -56,7 +60,7 @@ def tree(root: Path) -> dict[str, bytes]:
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in sorted(root.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != MANIFEST
     }
 
 
@@ -64,12 +68,12 @@ def check(store: Path, scratch: Path, geometry: Geometry | None = None, buckets:
     """Both ways give one tree and the same findings; how many index files there are."""
     whole = rebuild(store, scratch / "whole", geometry=geometry)
     plan = plan_rebuild(store, geometry)
-    plan = RebuildPlan(plan.files, plan.logs, plan.geometry, plan.queue_file_size, buckets)
+    plan = replace(plan, buckets=buckets)
     assert (plan.geometry, plan.queue_file_size) == (whole.geometry, whole.queue_file_size)
     out, done = in_steps(plan, scratch)
     assert tree(out) == tree(scratch / "whole")
     assert sum(part.records for part in done) == whole.records
-    assert {found for part in done for found in part.findings} == set(whole.findings)
+    assert set(rebuilt(plan, done, whole.files).findings) == set(whole.findings)
     return len(list((out / "index").iterdir()))
 
 

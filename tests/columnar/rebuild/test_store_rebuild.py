@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.index import IndexFile
-from rocket_columnar.rebuild import rebuild
+from rocket_columnar.rebuild import MANIFEST, PARTS, rebuild
 from rocket_golden import manifest, open_store, stores
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -54,7 +54,7 @@ def test_consume_queues(golden: Path, rebuilt: Path, part: str) -> None:
 
 
 def test_nothing_else_is_left_in_the_directory(rebuilt: Path) -> None:
-    assert {path.name for path in rebuilt.iterdir()} <= {"index", "consumequeue", "consumequeue_ext"}
+    assert {path.name for path in rebuilt.iterdir()} <= {*PARTS, MANIFEST}
 
 
 @pytest.mark.parametrize(
@@ -215,12 +215,12 @@ def test_directories_that_will_not_do(tmp_path: Path) -> None:
     small(store)
     (tmp_path / "file").touch()
     for directory in (store, store / "index", store / "new", store / "commitlog" / "x"):
-        with pytest.raises(UsageError, match="lies in the store"):
+        with pytest.raises(UsageError, match="inside the store"):
             rebuild(store, directory)
     with pytest.raises(UsageError, match="a file"):
         rebuild(store, tmp_path / "file")
     (tmp_path / "old/index").mkdir(parents=True)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         rebuild(store, tmp_path / "old")
     with pytest.raises(UsageError, match="holds nothing"):
         rebuild(store, tmp_path / "new", geometry=Geometry(4, 1))

@@ -1,0 +1,158 @@
+"""What a rebuild will do: the files it reads, the shape of those it writes, and where index files begin and end."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT
+
+from rocket_columnar.findings import Finding, check_log_files
+from rocket_columnar.index import plain, resolve
+from rocket_columnar.log import has_light_queues
+from rocket_columnar.store import find_files, usual_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.rebuild.dispatched_columns import Dispatched
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["IndexPlan", "RebuildPlan", "plan_indexes", "plan_rebuild", "record_after"]
+
+_QUEUE_FILE_SIZE: Final = 6_000_000  # 4.9.3's default, `MessageStoreConfig.mappedFileSizeConsumeQueue`
+_BUCKET_BYTES: Final = 512 << 20
+_MOST_BUCKETS: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildPlan:
+    """What a rebuild of one store will do.
+
+    Attributes:
+        files: of the store.
+        skipped: name and reason of each file that the listing left out.
+        logs: those that are dispatched.
+        geometry: of the index files to write.
+        queue_file_size: of the consume-queue files to write, bytes.
+        buckets: among how many the queues are dealt out.
+    """
+
+    files: tuple[StoreFile, ...]
+    skipped: tuple[tuple[str, str], ...]
+    logs: tuple[StoreFile, ...]
+    geometry: Geometry
+    queue_file_size: int
+    buckets: int
+
+    @property
+    def light(self) -> bool:
+        """Whether light queues have the number 0."""
+        return has_light_queues(self.files)
+
+    def missing_logs(self) -> list[Finding]:
+        """Log files that are missing between the others; a rebuild goes on without them."""
+        found: list[Finding] = []
+        check_log_files(self.logs, [file.size() for file in self.logs], found.append)
+        return [one for one in found if one.code == "log.gap"]
+
+
+class IndexPlan(NamedTuple):
+    """One index file: keys `begin` up to `end` of all keys of the log."""
+
+    begin: int
+    end: int
+
+
+def plan_rebuild(
+    store: Path | str,
+    geometry: Geometry | None = None,
+    queue_file_size: int | None = None,
+    *,
+    files: Sequence[StoreFile] | None = None,
+    skipped: Sequence[tuple[str, str]] = (),
+) -> RebuildPlan:
+    """Surveys a store for `rebuild`; arguments and errors as there.
+
+    Args:
+        store: its directory; only a name for messages if `files` are given.
+        geometry: of the index files.
+        queue_file_size: bytes.
+        files: of the store, if they are not in a directory of this machine.
+        skipped: name and reason of each file that their listing left out.
+    """
+    left_out = [*skipped]
+    if files is None:
+        files = find_files(store, on_skip=lambda name, reason: left_out.append((name, reason)))
+    logs = tuple(file for file in files if file.kind == "log")
+    if not logs:
+        raise UsageError(f"{store}: holds no commit log to rebuild from")
+    if queue_file_size is not None and queue_file_size < 1:
+        raise UsageError(f"a consume-queue file of {queue_file_size:,} bytes")
+    shape = _geometry(files, geometry)
+    if not plain(shape) or shape.index_num < 2 or shape.hash_slot_num < 1:
+        raise UsageError(
+            f"geometry {shape.hash_slot_num},{shape.index_num}: such an index file holds nothing"
+        )
+    size = queue_file_size or _queue_size(files)
+    size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
+    held = sum(file.size() for file in logs)
+    buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
+    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets)
+
+
+def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:
+    if given is not None:
+        return given
+    indexes = [file for file in files if file.kind == "index"]
+    if not indexes:
+        return DEFAULT_GEOMETRY
+    sizes = [file.size() for file in indexes]
+    usual = usual_size(sizes)
+    whole = [file for file, size in zip(indexes, sizes, strict=True) if size == usual]
+    try:
+        return resolve(whole).geometry
+    except ValueError:
+        for file in whole:
+            try:
+                return resolve([file]).geometry
+            except ValueError:
+                continue
+        raise
+
+
+def _queue_size(files: Sequence[StoreFile]) -> int:
+    sizes = [file.size() for file in files if file.kind == "queue"]
+    return (usual_size(sizes, unit=QUEUE_UNIT.size) if sizes else 0) or _QUEUE_FILE_SIZE
+
+
+def plan_indexes(dispatched: Sequence[Dispatched], geometry: Geometry) -> list[IndexPlan]:
+    """The index files of a log, first to last.
+
+    The first is made by the first record; a further one by any record that finds the file before full, with keys or
+    without (IDX-SVC-3).
+    """
+    if not any(part.records for part in dispatched):
+        return []
+    total, room = sum(part.keys for part in dispatched), geometry.index_num - 1
+    plans = [IndexPlan(begin, min(begin + room, total)) for begin in range(0, total, room)]
+    if not plans:
+        return [IndexPlan(0, 0)]
+    if total % room == 0 and record_after(dispatched, total) is not None:
+        plans.append(IndexPlan(total, total))
+    return plans
+
+
+def record_after(dispatched: Sequence[Dispatched], key: int) -> int | None:
+    """Store timestamp of the first record after key `key - 1`, which is the last one of its batch; None without one."""
+    batches = [batch for part in dispatched for batch in part.batches]
+    number = bisect_right([*accumulate(batch.keys for batch in batches)], key - 1) if key else -1
+    times = [batches[number].tail_time] if key else []
+    times += (batch.first_time for batch in batches[number + 1 : number + 2])
+    return next((time for time in times if time is not None), None)
