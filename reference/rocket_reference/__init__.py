@@ -33,7 +33,7 @@ from rocket_reference.dispatch import (
     dispatch_requests,
     dispatch_tags_code,
 )
-from rocket_reference.errors import JavaError, UnspecifiedError
+from rocket_reference.errors import JavaError, JavaFatalError, UnspecifiedError
 from rocket_reference.index_bytes import IndexEntry, index_entries, index_header, index_slots
 from rocket_reference.index_file import IndexFile, file_size, key_hash, open_index_file
 from rocket_reference.index_header import IndexHeader
@@ -62,6 +62,7 @@ __all__ = [
     "IndexHeader",
     "IndexService",
     "JavaError",
+    "JavaFatalError",
     "MappedFile",
     "MappedFileQueue",
     "Message",

@@ -12,6 +12,7 @@ it says it does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
@@ -24,11 +25,12 @@ from rocket_reference.errors import JavaError
 from rocket_reference.java import rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue
+from rocket_reference.multi_path import MultiPathMappedFileQueue
 from rocket_reference.record_bytes import BORN_HOST_V6, encode_blank
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rocket_reference.dispatch import DispatchRequest
 
@@ -51,8 +53,9 @@ class CommitLogFiles:
     """The files of a commit log.
 
     Args:
-        directory: where they lie, `commitlog`.
+        directory: where they are, `commitlog`, or several directories (STORE-17).
         mapped_file_size: length of each, bytes (1 GiB).
+        read_only: directories that get no new file; they count only beside several directories.
         clock: ms since the epoch.
 
     Attributes:
@@ -61,12 +64,19 @@ class CommitLogFiles:
 
     def __init__(
         self,
-        directory: str | os.PathLike[str],
+        directory: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         mapped_file_size: int,
         *,
+        read_only: Sequence[str | os.PathLike[str]] = (),
         clock: Callable[[], int] = wall_clock,
     ) -> None:
-        self.files = MappedFileQueue(directory, mapped_file_size, clock=clock)
+        self.files: MappedFileQueue
+        if isinstance(directory, str) or not isinstance(directory, Sequence):
+            self.files = MappedFileQueue(directory, mapped_file_size, clock=clock)
+        else:
+            self.files = MultiPathMappedFileQueue(
+                directory, mapped_file_size, read_only=read_only, clock=clock
+            )
 
     def load(self) -> bool:
         """As `MappedFileQueue.load`; False stops the start of a broker. Source: load 128-132."""

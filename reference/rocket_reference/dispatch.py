@@ -25,8 +25,8 @@ from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC
 
 from rocket_reference._cursor import Cursor
 from rocket_reference.consume_queue import tags_code
-from rocket_reference.errors import JavaError
-from rocket_reference.java import decode_utf8, parse_int, to_i64
+from rocket_reference.errors import JavaError, JavaFatalError
+from rocket_reference.java import I32_MAX, decode_utf8, parse_int, to_i64
 from rocket_reference.properties import DELAY, KEYS, TAGS, UNIQ_KEY, parse_properties
 from rocket_reference.record_bytes import body_checksum, read_fields, record_length
 
@@ -47,6 +47,9 @@ __all__ = [
 ]
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"  # TopicValidator.RMQ_SYS_SCHEDULE_TOPIC
+
+_LONGEST_ARRAY: Final = I32_MAX - 2
+"""Bytes that the longest array of a HotSpot JVM can have, whatever its heap."""
 
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
@@ -93,7 +96,8 @@ def dispatch_request(
 ) -> DispatchRequest:
     """What lies at a position of commit-log bytes, as `checkMessageAndReturnSize(buffer, check_crc)` tells it.
 
-    A total size of more than 16 MiB is beyond the clauses: 4.9.3 may run out of memory over it.
+    A total size of more than 16 MiB is beyond the clauses, as 4.9.3 may run out of memory over it, except for one that
+    no array can have (LOG-DSP-16).
 
     Args:
         data: commit-log bytes; their end is the buffer's limit.
@@ -102,6 +106,9 @@ def dispatch_request(
         read_body: False steps over the body; the checksum is then not looked at.
         delay_levels: ms of the levels from 1 on; empty is the state during recovery, when the table has
             not been read yet.
+
+    Raises:
+        JavaFatalError: OutOfMemoryError for a total size that is longer than any array.
     """
     cursor = Cursor(data, position)
     return next_request(cursor, check_crc=check_crc, read_body=read_body, delay_levels=delay_levels)
@@ -125,6 +132,8 @@ def next_request(
             return DispatchRequest(success=True)
         if magic != MESSAGE_MAGIC:
             return DispatchRequest(msg_size=-1)
+        if total_size > _LONGEST_ARRAY:
+            raise JavaFatalError("OutOfMemoryError", f"{total_size} bytes")  # LOG-DSP-16
         fields = read_fields(cursor, total_size, magic, read_body=read_body)
         if check_crc and fields.body and body_checksum(fields.body) != fields.body_crc:  # LOG-REC-4
             return DispatchRequest(msg_size=-1)

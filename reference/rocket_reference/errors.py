@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["JavaError", "UnspecifiedError"]
+__all__ = ["JavaError", "JavaFatalError", "UnspecifiedError"]
 
 
 class JavaError(Exception):
@@ -10,6 +10,18 @@ class JavaError(Exception):
 
     Attributes:
         name: simple name of the Java class, such as "ArithmeticException".
+    """
+
+    def __init__(self, name: str, message: str = "") -> None:
+        super().__init__(f"{name}: {message}" if message else name)
+        self.name = name
+
+
+class JavaFatalError(Exception):
+    """A `java.lang.Error`, such as OutOfMemoryError: no `catch (Exception e)` stops it, and a thread ends of it.
+
+    Attributes:
+        name: simple name of the Java class.
     """
 
     def __init__(self, name: str, message: str = "") -> None:

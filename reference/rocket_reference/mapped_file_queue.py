@@ -72,9 +72,7 @@ class MappedFileQueue:
 
         Source: load 148-155, doLoad 157-183.
         """
-        if not self.directory.is_dir():
-            return True
-        for path in sorted(self.directory.iterdir(), key=by_name):
+        for path in sorted(self._listed(), key=by_name):
             if not path.exists() or path.stat().st_size != self.mapped_file_size:
                 return False
             try:
@@ -86,6 +84,12 @@ class MappedFileQueue:
             mapped_file.wrote_position = self.mapped_file_size
             self.mapped_files.append(mapped_file)
         return True
+
+    def _listed(self) -> list[Path]:
+        return list(self.directory.iterdir()) if self.directory.is_dir() else []
+
+    def _directory_for(self, _offset: int) -> Path:
+        return self.directory
 
     def first(self) -> MappedFile | None:
         """The first file. Source: getFirstMappedFile 503-517."""
@@ -118,7 +122,7 @@ class MappedFileQueue:
         return self._create(create_offset)
 
     def _create(self, offset: int) -> MappedFile | None:
-        path = self.directory / file_name(offset)
+        path = self._directory_for(offset) / file_name(offset)
         try:
             mapped_file = MappedFile(path, self.mapped_file_size, clock=self._clock)
         except JavaError as error:

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Final
 from rocket_reference.consume_queue_ext import is_ext_address
 from rocket_reference.consume_queue_ext_store import ConsumeQueueExt
 from rocket_reference.consume_queue_store import ConsumeQueue
+from rocket_reference.dispatch import SCHEDULE_TOPIC
 from rocket_reference.errors import JavaError
 from rocket_reference.java import is_blank, parse_int, parse_long, split
 from rocket_reference.mapped_file import wall_clock
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from rocket_reference.dispatch import DispatchRequest
     from rocket_reference.store_checkpoint import StoreCheckpoint
@@ -35,6 +36,7 @@ LMQ_PREFIX: Final = "%LMQ%"
 MULTI_DISPATCH: Final = "INNER_MULTI_DISPATCH"
 MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
 
+_KEPT_TOPICS: Final = (SCHEDULE_TOPIC, "RMQ_SYS_TRANS_OP_HALF_TOPIC")
 _TRIES: Final = 30
 _TRANSACTION_TYPE: Final = 0x3 << 2
 _TRANSACTION_NOT: Final = 0
@@ -209,7 +211,8 @@ class QueueTable:
     def load(self) -> bool:
         """Maps the files of every queue; False at the first that cannot be loaded, which stops the start.
 
-        A directory whose name is no int is passed over.
+        Each entry whose name is an int registers a queue of that number, whose files are those in the directory with the
+        number in plain decimal; other entries are skipped.
 
         Source: loadConsumeQueue 1420-1455. Clauses STORE-3, STORE-4.
         """
@@ -244,6 +247,28 @@ class QueueTable:
         """Corrects every queue's minimum. Source: recoverTopicQueueTable 1506-1519 (STORE-13)."""
         for queue in self:
             queue.correct_min(phy_min_offset)
+
+    def clean_expired(self, min_offset: int) -> None:
+        """Deletes every queue whose last offset is before the start of the log, except the schedule's (STORE-19).
+
+        Raises:
+            JavaError: BufferUnderflowException of `ConsumeQueue.last_offset`; the queues before stay deleted.
+
+        Source: DefaultMessageStore.cleanExpiredConsumerQueue 1086-1128.
+        """
+        for place, queue in list(self._queues.items()):
+            last_offset = queue.last_offset() if queue.topic != SCHEDULE_TOPIC else -1
+            if last_offset != -1 and last_offset < min_offset:
+                self._queues.pop(place).destroy()
+
+    def clean_unused(self, topics: Collection[str]) -> None:
+        """Deletes the queues of every topic that is not among these, except some of the system's (STORE-20).
+
+        Source: DefaultMessageStore.cleanUnusedTopic 1054-1084.
+        """
+        for place, queue in list(self._queues.items()):
+            if queue.topic not in topics and queue.topic not in _KEPT_TOPICS and not is_lmq(queue.topic):
+                self._queues.pop(place).destroy()
 
     def destroy(self) -> None:
         """Deletes every queue's files; the queues stay, empty. Source: destroyLogics 363-369 (STORE-10)."""

@@ -35,6 +35,7 @@ class Reput:
         dispatch: what to do with each record.
         master: whether the broker's id is 0; only then bytes that cannot be read are jumped over.
         delay_levels: ms of the levels from 1 on.
+        confirm_offset: nothing is dispatched from there on, None for no limit (`duplicationEnable`, STORE-18).
 
     Attributes:
         reput_from_offset: offset of the next record.
@@ -47,11 +48,13 @@ class Reput:
         *,
         master: bool = True,
         delay_levels: Sequence[int] = DELAY_LEVELS,
+        confirm_offset: int | None = None,
     ) -> None:
         self._log = log
         self._dispatch = dispatch
         self._turns = MASTER if master else SLAVE
         self._delay_levels = delay_levels
+        self.confirm_offset = confirm_offset
         self.reput_from_offset = 0
 
     def behind(self) -> int:
@@ -64,13 +67,16 @@ class Reput:
         Raises:
             JavaError: what a dispatch throws; the offset then is that of the record, so that the next run
                 meets it again.
+            JavaFatalError: of a dispatch, or a record of huge size; no further run follows (LOG-DSP-15).
 
-        Source: doReput 2024-2101. Clauses LOG-DSP-8 .. LOG-DSP-11, LOG-DSP-14.
+        Source: doReput 2031-2101. Clauses LOG-DSP-8 .. LOG-DSP-11, LOG-DSP-14, LOG-DSP-16.
         """
         self.reput_from_offset = max(self.reput_from_offset, self._log.min_offset())  # LOG-DSP-9
         do_next = True
         while do_next and self.reput_from_offset < self._log.max_offset():
             offset = self.reput_from_offset
+            if self.confirm_offset is not None and offset >= self.confirm_offset:  # STORE-18
+                return
             found = self._log.find(offset, first_on_not_found=offset == 0)
             if found is None:
                 return

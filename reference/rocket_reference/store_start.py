@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from rocket_reference.commit_log_store import CommitLogFiles
 from rocket_reference.consume_queue import queue_file_size
-from rocket_reference.errors import JavaError, UnspecifiedError
+from rocket_reference.errors import JavaError, JavaFatalError, UnspecifiedError
 from rocket_reference.index_service import IndexService
 from rocket_reference.mapped_file import wall_clock
 from rocket_reference.queue_table import QueueTable, RunningFlags
@@ -60,6 +60,9 @@ class StoreConfig:
         multi_dispatch: `enableMultiDispatch`.
         lmq: `enableLmq`.
         slave: `brokerRole` SLAVE with a `brokerId` above 0.
+        duplication: `duplicationEnable`: dispatch only up to the confirm offset, which is -1 (STORE-18).
+        commit_log_paths: several directories of the commit log, below the root; none is `commitlog` alone (STORE-17).
+        read_only_paths: further ones that get no new file; they count only beside several directories.
     """
 
     commit_log_file_size: int = 1 << 30
@@ -73,6 +76,9 @@ class StoreConfig:
     multi_dispatch: bool = False
     lmq: bool = False
     slave: bool = False
+    duplication: bool = False
+    commit_log_paths: tuple[str, ...] = ()
+    read_only_paths: tuple[str, ...] = ()
 
 
 class Store:
@@ -111,7 +117,12 @@ class Store:
         self.config = config
         self.flags = RunningFlags()
         self.checkpoint = StoreCheckpoint()
-        self.log = CommitLogFiles(self.root / "commitlog", config.commit_log_file_size, clock=clock)
+        self.log = CommitLogFiles(
+            [self.root / path for path in config.commit_log_paths] or self.root / "commitlog",
+            config.commit_log_file_size,
+            read_only=[self.root / path for path in config.read_only_paths],
+            clock=clock,
+        )
         self.queues = QueueTable(
             self.root / "consumequeue",
             queue_file_size(config.queue_file_size),
@@ -126,7 +137,12 @@ class Store:
         self.index = IndexService(
             self.root / "index", config.hash_slot_num, config.index_num, new_name=new_index_name, clock=clock
         )
-        self.reput = Reput(self.log, self.dispatch, master=not config.slave)
+        self.reput = Reput(
+            self.log,
+            self.dispatch,
+            master=not config.slave,
+            confirm_offset=-1 if config.duplication else None,
+        )
         self._last_exit_ok = True
         self._greatest = -1  # the queues' max_physic_offset after their recovery
         self._process_offset = 0  # the log's end after its recovery
@@ -149,8 +165,9 @@ class Store:
         }
         self._on_dispatch = on_dispatch
         self._bit_map = bit_map
-        for directory in ("commitlog", "consumequeue"):
-            (self.root / directory).mkdir(parents=True, exist_ok=True)
+        for directory in (*(config.commit_log_paths or ("commitlog",)), "consumequeue"):
+            if not (self.root / directory).exists():
+                (self.root / directory).mkdir(parents=True)
         (self.root / "lock").touch()
 
     def dispatch(self, request: DispatchRequest) -> None:
@@ -167,7 +184,10 @@ class Store:
             self.index.build(request)
 
     def load(self) -> bool:
-        """Steps 1 to 6; False when the broker would not start. An error ends it there, and is only logged.
+        """Steps 1 to 6; False when the broker would not start. An exception ends it there, and is only logged.
+
+        Raises:
+            JavaFatalError: OutOfMemoryError, where a record's size is longer than any array (STORE-16).
 
         Source: load 190-227, recover 1457-1467. Clauses STORE-1, STORE-3, STORE-5.
         """
@@ -182,7 +202,8 @@ class Store:
 
         Raises:
             UnspecifiedError: where the start never ends, as the rest of the log cannot be dispatched: a
-                record whose dispatch throws each time, and, on a slave, bytes that are no record.
+                record whose dispatch throws each time or is too long for an array, anything that is not confirmed,
+                and, on a slave, bytes that are not a record.
 
         Source: start 232-305. Clauses STORE-2, STORE-14.
         """
@@ -226,12 +247,17 @@ class Store:
         safe = config.message_index_enable and config.message_index_safe
         return self._log_ends_at(
             self.log.recover_abnormally(
-                self.dispatch,
+                self._dispatch_confirmed,
                 safe_timestamp=times.min_timestamp_index if safe else times.min_timestamp,
                 check_crc=config.check_crc_on_recover,
                 delay_levels=(),
             )
         )
+
+    def _dispatch_confirmed(self, request: DispatchRequest) -> None:
+        limit = self.reput.confirm_offset
+        if limit is None or request.commit_log_offset < limit:  # STORE-18
+            self.dispatch(request)
 
     def _log_ends_at(self, process_offset: int) -> Outcome:
         self._process_offset = process_offset
@@ -263,11 +289,13 @@ class Store:
         return Outcome.DONE
 
     def _reput_once(self) -> None:
-        before, why = self.reput.reput_from_offset, "bytes that are no record"
+        before, why = self.reput.reput_from_offset, "bytes that are not a record, or are not confirmed"
         try:
             self.reput.reput()
         except JavaError as error:
             why = str(error)
+        except JavaFatalError as error:  # the thread has ended
+            raise UnspecifiedError(f"dispatch ends at {before} for good: {error}") from error
         if self.reput.reput_from_offset == before:
             raise UnspecifiedError(f"dispatch stays at {before} for ever: {why}")
 

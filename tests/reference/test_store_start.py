@@ -6,6 +6,7 @@ import itertools
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_reference import (
@@ -57,7 +58,7 @@ def three(base: int = 0, first: int = 0) -> bytes:
     return b"".join(records) + encode_blank(SIZE - 3 * LENGTH)
 
 
-def opened(root: Path, **config: bool) -> Store:
+def opened(root: Path, **config: Any) -> Store:
     names = itertools.count(20260101000000000)
     return Store(
         root,

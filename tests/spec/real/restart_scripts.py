@@ -448,7 +448,7 @@ def _paths() -> dict[str, Script]:
         "paths, one, and one that is read-only": script(
             spread, LOAD, storePathCommitLog="$ROOT/a", readOnlyCommitLogStorePaths="$ROOT/b"
         ),
-        "paths, one name twice": script(log_of(2) | {f"b/{0:020}": log_of(1)[f"commitlog/{0:020}"]}, LOAD,
+        "paths, one name twice": script(log_of(2) | {f"b/{0:020}": log_of(2)[f"commitlog/{0:020}"]}, LOAD,
             storePathCommitLog="$ROOT/commitlog,$ROOT/b"),
         "paths, one is missing": script(
             {name: data for name, data in spread.items() if name.startswith("a/")}, LOAD, **both

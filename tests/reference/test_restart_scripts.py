@@ -1,0 +1,293 @@
+"""The stores of `tests/spec/real/restart_scripts.py` on the reference: all that the real 4.9.3 did to them, step by step."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from rocket_reference import (
+    Checkpoint,
+    DispatchRequest,
+    JavaError,
+    JavaFatalError,
+    Reput,
+    Store,
+    StoreConfig,
+    UnspecifiedError,
+)
+from rocket_reference.query_message import query_message
+
+if TYPE_CHECKING:
+    from rocket_reference import MappedFile
+
+Step = dict[str, Any]
+REAL = Path(__file__).parents[1] / "spec" / "real"
+SCRIPTS: dict[str, dict[str, Any]] = runpy.run_path(str(REAL / "restart_scripts.py"))["scripts"]()
+ANSWERS: dict[str, list[Step]] = json.loads((REAL / "restarts.json").read_text("utf-8"))
+
+NOT_HERE: Final = {
+    "next_file": "4.9.3 makes a file ahead, in a thread",
+    "folders": "the reference makes no directory for the text of several paths",
+    "throwing_dispatcher": "the reference has the store's own dispatchers",
+    "reput_ends": "the reference has no threads",
+}
+"""Steps that the reference has no counterpart of; scripts with them are left out, and those that depend on the clock."""
+
+MEMORY: Final = {"queues", "log", "checkpoint", "index_files", "flags"}
+
+CHOSEN = [
+    name
+    for name, script in SCRIPTS.items()
+    if "clock" not in script and not {step["do"] for step in script["steps"]} & set(NOT_HERE)
+]
+
+
+class Life:
+    """One script, from its files on."""
+
+    def __init__(self, root: Path, script: dict[str, Any]) -> None:
+        self.root = root
+        self.config = script["config"]
+        self.laid = set(script["files"])
+        self.store: Store | None = None
+        self.shut_down = False
+        self.milliseconds = 0
+        self.made: list[str] = []
+        for name, data in script["files"].items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(bytes.fromhex(data))
+
+    def opened(self) -> Store:
+        if self.store is not None:
+            self.store.close()
+        config = self.config
+        paths = config.get("storePathCommitLog", "")
+        several = tuple(path.removeprefix("$ROOT/") for path in paths.split(",") if path)
+        read_only = config.get("readOnlyCommitLogStorePaths", "")
+        self.store = Store(
+            self.root,
+            StoreConfig(
+                commit_log_file_size=config["mappedFileSizeCommitLog"],
+                queue_file_size=config["mappedFileSizeConsumeQueue"],
+                ext_file_size=config["mappedFileSizeConsumeQueueExt"]
+                if config.get("enableConsumeQueueExt")
+                else None,
+                hash_slot_num=config["maxHashSlotNum"],
+                index_num=config["maxIndexNum"],
+                message_index_enable=config.get("messageIndexEnable", True),
+                message_index_safe=config.get("messageIndexSafe", False),
+                check_crc_on_recover=config.get("checkCRCOnRecover", True),
+                multi_dispatch=config.get("enableMultiDispatch", False),
+                lmq=config.get("enableLmq", False),
+                slave=config.get("brokerRole") == "SLAVE",
+                duplication=config.get("duplicationEnable", False),
+                commit_log_paths=several,
+                read_only_paths=tuple(path.removeprefix("$ROOT/") for path in read_only.split(",") if path)
+                if len(several) > 1
+                else (),
+            ),
+            new_index_name=self.new_name,
+            sleep=lambda _milliseconds: None,
+            clock=lambda: self.milliseconds,
+        )
+        if config["brokerId"] != 0:  # not a master for dispatch; the role alone decides about the checkpoint
+            limit = self.store.reput.confirm_offset
+            self.store.reput = Reput(self.store.log, self.store.dispatch, master=False, confirm_offset=limit)
+        return self.store
+
+    def new_name(self) -> str:
+        self.made.append(f"99990101{len(self.made):09}")
+        return self.made[-1]
+
+    # --- steps ----------------------------------------------------------------------------------------------
+
+    def here(self) -> Store:
+        assert self.store is not None
+        return self.store
+
+    def last(self) -> MappedFile:
+        last = self.here().log.files.last()
+        assert last is not None
+        return last
+
+    def do_load(self, _step: Step) -> bool:
+        return self.opened().load()
+
+    def do_min_timestamps(self, step: Step) -> list[int]:
+        times = Checkpoint(step["physic"], step["logics"], step["index"])
+        return [times.min_timestamp, times.min_timestamp_index]
+
+    def do_start(self, _step: Step) -> None:
+        self.here().start()
+
+    def do_start_briefly(self, _step: Step) -> bool:
+        try:
+            self.here().start()
+        except UnspecifiedError:
+            return False
+        return True
+
+    def do_shutdown(self, _step: Step) -> None:
+        self.here().shutdown()
+        self.shut_down = True
+
+    def do_wrote(self, step: Step) -> None:
+        self.last().wrote_position = step["position"]
+
+    def do_damage(self, step: Step) -> None:
+        self.here().log.files.mapped_files[0].view[step["offset"]] = step["byte"] & 0xFF
+
+    def do_reput(self, step: Step) -> int:
+        reput = self.here().reput
+        reput.reput_from_offset = step["from"]
+        reput.reput()
+        return reput.reput_from_offset
+
+    do_reput_impatiently = do_reput
+
+    def do_confirm(self, step: Step) -> None:
+        self.here().reput.confirm_offset = step["offset"]
+
+    def do_put(self, step: Step) -> None:
+        request = DispatchRequest(
+            topic=step["topic"],
+            commit_log_offset=step["offset"],
+            msg_size=step["size"],
+            tags_code=step["tags_code"],
+            store_timestamp=step["store_timestamp"],
+            consume_queue_offset=step["cq_offset"],
+        )
+        self.here().queues.dispatch(request, self.here().checkpoint, bit_map=bytes(step.get("bit_map", 0)))
+
+    def do_index_error(self, _step: Step) -> None:
+        self.here().flags.index_file_error = True
+
+    def do_get_ext(self, step: Step) -> int | None:
+        ext = self.here().queues.find(step["topic"], 0).ext
+        assert ext is not None
+        unit = ext.get(step["address"])
+        return None if unit is None else unit.tags_code
+
+    def do_time(self, step: Step) -> int:
+        log = self.here().log
+        return (
+            self.here()
+            .queues.find("T", 0)
+            .offset_by_time(
+                step["at"],
+                lambda path: int(path.stat().st_mtime * 1000),
+                log.pickup_store_timestamp,
+                log.min_offset(),
+            )
+        )
+
+    def do_query(self, step: Step) -> Step:
+        window = step["begin"], step["end"]
+        found = query_message(
+            self.here().index, self.here().log, step["topic"], step["key"], step["max_num"], *window
+        )
+        return {
+            "phy_offsets": [int.from_bytes(message.data[28:36], "big") for message in found.messages],
+            "last_update_timestamp": found.last_update_timestamp,
+            "last_update_phy_offset": found.last_update_phy_offset,
+        }
+
+    def do_hold_index(self, _step: Step) -> bool:
+        return self.here().index.files[0].mapped.hold()
+
+    def do_delete_index(self, step: Step) -> None:
+        self.here().index.delete_expired(step["offset"])
+
+    def do_sleep(self, step: Step) -> None:
+        self.milliseconds += step["millis"]
+
+    def do_clean_expired_queues(self, _step: Step) -> None:
+        self.here().queues.clean_expired(self.here().log.min_offset())
+
+    def do_clean_unused(self, step: Step) -> int:
+        self.here().queues.clean_unused(step["topics"])
+        return 0
+
+    # --- what is compared ----------------------------------------------------------------------------------
+
+    def run(self, step: Step) -> Step:
+        state: Step = {"do": step["do"]}
+        try:
+            state["result"] = getattr(self, f"do_{step['do']}")(step)
+        except (JavaError, JavaFatalError) as error:
+            state["thrown"] = error.name
+        if self.store is not None and step["do"] != "shutdown":
+            self.store.index.settle()
+            state |= self.state(self.store)
+        state["files"] = self.files()
+        return state
+
+    @staticmethod
+    def state(store: Store) -> Step:
+        queues: dict[str, str] = {}
+        for queue in store.queues:
+            bounds = queue.bounds()
+            if not queue.topic.startswith("SCHEDULE") or bounds.max > 0:
+                numbers = [bounds.min, bounds.max, bounds.max_physic_offset]
+                queues[f"{queue.topic}/{queue.queue_id}"] = compact(numbers)
+        flags = store.flags
+        return {
+            "queues": queues,
+            "log": compact([store.log.min_offset(), store.log.max_offset()]),
+            "index_files": len(store.index.files),
+            "flags": 4 * flags.logics_queue_error + 8 * flags.index_file_error + 16 * flags.disk_full,
+        }
+
+    def files(self) -> dict[str, str]:
+        """As RestartFacts lists them: the length, and the bytes less trailing zeros."""
+        found: dict[str, str] = {}
+        new = 0
+        for path in sorted(self.root.rglob("*"), key=lambda path: path.relative_to(self.root).parts):
+            name = path.relative_to(self.root).as_posix()
+            if not path.is_file() or name == "lock":
+                continue
+            data = path.read_bytes()
+            if name == "checkpoint" and not self.shut_down:
+                data = data[:8] + bytes(8) + data[16:]
+            if path.name in self.made:
+                new += 1
+                name = f"index/new-{new}"
+            found[name] = f"{len(data)}:{data.rstrip(bytes(1)).hex()}"
+        return found
+
+
+def compact(numbers: list[int]) -> str:
+    return json.dumps(numbers, separators=(",", ":"))
+
+
+def expected(name: str) -> list[Step]:
+    """What the real store did, less its memory after a shutdown, which unmaps the reference's files."""
+    found: list[Step] = []
+    for answer in ANSWERS[name]:
+        left_out = MEMORY if answer["do"] == "shutdown" else {"checkpoint"}
+        state = {key: value for key, value in answer.items() if key not in left_out}
+        state["files"] = {
+            file: data for file, data in state["files"].items() if not file.startswith("other/")
+        }
+        found.append(state if "thrown" in state else {"result": None} | state)
+    return found
+
+
+def test_few_scripts_are_left_out() -> None:
+    assert len(CHOSEN) > 100
+    assert len(SCRIPTS) - len(CHOSEN) < 15
+    assert set(SCRIPTS) == set(ANSWERS)
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_as_the_real_store(name: str, tmp_path: Path) -> None:
+    life = Life(tmp_path, SCRIPTS[name])
+    try:
+        assert [life.run(step) for step in SCRIPTS[name]["steps"]] == expected(name)
+    finally:
+        if life.store is not None:
+            life.store.close()
