@@ -221,7 +221,7 @@ def scan_columns(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                 level = long(0)
                 if kind & SCHEDULED:
                     level = _level(delay, delay_end)
-                if level < 0 or not (plain or well_formed(window, properties - base, end - base)):
+                if level < 0 or not (plain or well_formed(properties, end)):
                     info[0], info[1], info[2], info[3] = properties - base, length, number, timestamp
                     info[4] = total
                     why = LEFT
@@ -238,7 +238,7 @@ def scan_columns(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes
                     elif plain:
                         codes[i] = np.int32(byte_hash(tags, tags_end, 0)[0])
                     else:
-                        codes[i] = np.int32(text_hash(window, tags - base, tags_end - base, 0))
+                        codes[i] = np.int32(text_hash(tags, tags_end, long(0)))
             row += 1
         records += 1
         at = end

@@ -29,6 +29,7 @@ from rocket_columnar.kernels.raw_bytes import (
     until,
 )
 from rocket_columnar.kernels.raw_bytes import marks as twos
+from rocket_columnar.kernels.utf8_text import key_hash, text_hash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,51 +63,12 @@ def _ascii_hash(at: int, length: int, code: int) -> Any:
     return (code * _FACTORS[length] + text_16(at, length)) & 0xFFFFFFFF
 
 
-# Of characters of 1 to 4 bytes, by the highest four bits of the first, as the longs of one row: how many bytes, which bits
-# of four bytes mark them and how, how far a character of fewer is to the left, the least that takes so many, all its bits.
-_CHARACTERS: Final = np.array(
-    [[1, 0x80000000, 0, 18, 0, 0x7F]] * 8
-    + [[1, 0, 1, 18, 0, 0]] * 4  # none begins so
-    + [[2, 0xE0C00000, 0xC0800000, 12, 0x80, 0x7FF]] * 2
-    + [[3, 0xF0C0C000, 0xE0808000, 6, 0x800, 0xFFFF]]
-    + [[4, 0xF8C0C0C0, 0xF0808080, 0, 0x10000, 0x1FFFFF]],
-    np.int64,
-)
-
-
-@jit
-def _text_hash(at: int, end: int, code: int) -> Any:
-    """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 where it is not well formed."""
-    good = True
-    while at < end:
-        word = i32(at) & 0xFFFFFFFF
-        kind = word >> 28
-        point = (word >> 6 & 0x1FC0000) | (word >> 4 & 0x3F000) | (word >> 2 & 0xFC0) | (word & 0x3F)
-        point = (point >> _CHARACTERS[kind, 3]) & _CHARACTERS[kind, 5]
-        good &= word & _CHARACTERS[kind, 1] == _CHARACTERS[kind, 2]
-        good &= point >= _CHARACTERS[kind, 4]
-        good &= point >> 11 != 0x1B
-        if kind == 15:
-            good &= point < 0x110000
-            code = code * 31 + 0xD7C0 + (point >> 10)
-            point = 0xDC00 | point & 0x3FF
-        code = (code * 31 + point) & 0xFFFFFFFF
-        at += _CHARACTERS[kind, 0]
-    return code if good and at == end else long(-1)
-
-
 @inlined
 def _hash(at: int, length: int, code: int) -> Any:
     """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 of what is not well formed."""
     if is_ascii(at, length):
         return _ascii_hash(at, length, code)
-    return _text_hash(at, at + length, code)
-
-
-@inlined
-def _key_hash(code: int) -> Any:
-    """The key hash of a text whose `String.hashCode` is `code` (IDX-HASH-1, IDX-HASH-2)."""
-    return code if code < 0x80000000 else (0x100000000 - code) & 0x7FFFFFFF
+    return text_hash(at, at + length, code)
 
 
 @jit
@@ -233,7 +195,7 @@ def _scan(  # noqa: C901, D417, PLR0912, PLR0915 - one pass over the bytes; the 
             if unique_end > unique:
                 code = _hash(unique, unique_end - unique, first)
                 left |= code < 0
-                hashes[used] = _key_hash(code)
+                hashes[used] = key_hash(code)
                 used += 1
             word, block = keys, keys
             while block <= keys_end and keys < keys_end:
@@ -244,7 +206,7 @@ def _scan(  # noqa: C901, D417, PLR0912, PLR0915 - one pass over the bytes; the 
                     if word_end > word:
                         code = _hash(word, word_end - word, first)
                         left |= code < 0
-                        hashes[used] = _key_hash(code)
+                        hashes[used] = key_hash(code)
                         used += 1
                     word = word_end + 1
                 block += 64

@@ -13,7 +13,9 @@ import numpy as np
 from rocket_columnar.kernels.compilation import inlined, jit, long
 from rocket_columnar.kernels.raw_bytes import (
     address,
+    byte,
     byte_hash,
+    i32,
     is_ascii,
     lowest,
     marks,
@@ -25,64 +27,69 @@ from rocket_columnar.kernels.raw_bytes import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hash_units", "hash_utf8", "split_properties", "text_hash", "well_formed"]
+__all__ = ["hash_units", "hash_utf8", "key_hash", "split_properties", "text_hash", "well_formed"]
 
 _ONE: Final = np.uint64(1)
 
 
-@jit
-def well_formed(  # noqa: C901 - the standard's table
-    window: NDArray[np.uint8], at: int, end: int
-) -> Any:
-    """Whether the bytes are UTF-8 by the standard's table: no overlong form, no surrogate, none past U+10FFFF."""
-    while at < end:
-        lead = long(window[at])
-        at += 1
-        if lead < 0x80:
-            continue
-        if lead < 0xC2 or lead > 0xF4:
-            return False
-        low, high, more = 0x80, 0xBF, 1
-        if lead >= 0xF0:
-            more = 3
-            if lead == 0xF0:
-                low = 0x90
-            if lead == 0xF4:
-                high = 0x8F
-        elif lead >= 0xE0:
-            more = 2
-            if lead == 0xE0:
-                low = 0xA0
-            if lead == 0xED:
-                high = 0x9F
-        if at + more > end or not low <= long(window[at]) <= high:
-            return False
-        for j in range(1, more):
-            if window[at + j] & 0xC0 != 0x80:
-                return False
-        at += more
-    return True
+# Characters of 1 to 4 bytes by the highest four bits of the first byte, one row each: the number of bytes; a mask of four
+# bytes and what it must give; how far the bits of a shorter character are shifted left; the least code point that needs so
+# many bytes; the mask of the code point.
+_CHARACTERS: Final = np.array(
+    [[1, 0x80000000, 0, 18, 0, 0x7F]] * 8
+    + [[1, 0, 1, 18, 0, 0]] * 4  # no character begins with these
+    + [[2, 0xE0C00000, 0xC0800000, 12, 0x80, 0x7FF]] * 2
+    + [[3, 0xF0C0C000, 0xE0808000, 6, 0x800, 0xFFFF]]
+    + [[4, 0xF8C0C0C0, 0xF0808080, 0, 0x10000, 0x1FFFFF]],
+    np.int64,
+)
+
+
+@inlined
+def _four_bytes(at: int, end: int) -> Any:
+    """The next four bytes, big-endian, with zeros for those at or after `end`."""
+    if end - at >= 4:
+        return i32(at) & 0xFFFFFFFF
+    value = long(0)
+    for place in range(4):
+        value = value << 8 | (byte(at + place) if at + place < end else 0)
+    return value
 
 
 @jit
-def text_hash(window: NDArray[np.uint8], at: int, end: int, code: int) -> Any:
-    """`String.hashCode` of well-formed UTF-8 behind a text whose hash is `code`, as an unsigned number."""
+def text_hash(at: int, end: int, code: int) -> Any:
+    """`String.hashCode` of UTF-8 after a text whose hash is `code`, as an unsigned number; -1 if it is not well formed.
+
+    Well formed is what Unicode's table 3-7 allows: no overlong form, no surrogate, nothing past U+10FFFF.
+    """
+    good = True
     while at < end:
-        lead = long(window[at])
-        if lead < 0x80:
-            code = (code * 31 + lead) & 0xFFFFFFFF
-            at += 1
-            continue
-        more = 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
-        point = lead & (0x3F >> more)
-        for j in range(1, more + 1):
-            point = point << 6 | long(window[at + j]) & 0x3F
-        at += more + 1
-        if point >= 0x10000:
-            code = (code * 31 + (0xD7C0 + (point >> 10))) & 0xFFFFFFFF
+        data = _four_bytes(at, end)
+        kind = data >> 28
+        point = (data >> 6 & 0x1FC0000) | (data >> 4 & 0x3F000) | (data >> 2 & 0xFC0) | (data & 0x3F)
+        point = (point >> _CHARACTERS[kind, 3]) & _CHARACTERS[kind, 5]
+        good &= data & _CHARACTERS[kind, 1] == _CHARACTERS[kind, 2]
+        good &= point >= _CHARACTERS[kind, 4]
+        good &= point >> 11 != 0x1B
+        if kind == 15:
+            good &= point < 0x110000
+            code = code * 31 + 0xD7C0 + (point >> 10)
             point = 0xDC00 | point & 0x3FF
         code = (code * 31 + point) & 0xFFFFFFFF
-    return code
+        at += _CHARACTERS[kind, 0]
+    return code if good and at == end else long(-1)
+
+
+@inlined
+def well_formed(at: int, end: int) -> Any:
+    """Whether the bytes are UTF-8."""
+    return text_hash(at, end, long(0)) >= 0
+
+
+@inlined
+def key_hash(code: int) -> Any:
+    """The key hash of a text whose `String.hashCode` is `code`, as an unsigned number (IDX-HASH-1, IDX-HASH-2)."""
+    return code if code < 0x80000000 else (0x100000000 - code) & 0x7FFFFFFF
 
 
 @jit
@@ -109,14 +116,10 @@ def hash_utf8(
         at, end = long(bounds[i]), long(bounds[i + 1])
         first = long(codes[i * step])
         low, plain = byte_hash(base + at, base + end, first)
-        code = long(low)
-        if not plain:
-            if not well_formed(data, at, end):
-                return i
-            code = text_hash(data, at, end, first)
-        if code >= 0x80000000:
-            code = (0x100000000 - code) & 0x7FFFFFFF
-        hashes[i] = code
+        code = long(low) if plain else text_hash(base + at, base + end, first)
+        if code < 0:
+            return i
+        hashes[i] = key_hash(code)
     return -1
 
 
@@ -174,7 +177,7 @@ def split_properties(
                     sizes[1, number] = pair_end - value
                 name = pair_end + 1
             block += 64
-        if not is_ascii(begin, end - begin) and not well_formed(window, begin - base, end - base):
+        if not is_ascii(begin, end - begin) and not well_formed(begin, end):
             return i, start
         counts[i] = used - start
     return len(starts), used
@@ -192,8 +195,4 @@ def hash_units(
         code = long(codes[0])
         for j in range(bounds[i], bounds[i + 1]):
             code = (code * 31 + units[j]) & 0xFFFFFFFF
-        if code > 0x80000000:
-            code = 0x100000000 - code
-        elif code == 0x80000000:
-            code = 0
-        hashes[i] = code
+        hashes[i] = key_hash(code)
