@@ -1,8 +1,8 @@
 """Large commit logs to columns: a piece of the file at a time, its records found and read by a compiled loop.
 
 The memory of the pieces is used again, and small enough for the cache; what a column needs goes straight into its
-memory, bodies only where they are asked for. Whatever does not verify is left to the walk in `_decode_log`, so that
-gaps are told the same way.
+memory, bodies only where they are asked for. Whatever does not verify is left to the walk in `log_rows`, so that
+gaps are reported the same way.
 """
 
 from __future__ import annotations
@@ -11,17 +11,27 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from rocket_columnar.decode.distinct_strings import Interned
 from rocket_columnar.decode.large_log_batch import TEXTS, Rows
 from rocket_columnar.decode.large_log_late_columns import PARTS, Parts
 from rocket_columnar.decode.large_log_window import Window
 from rocket_columnar.formats import DELAY_SECONDS, parse_properties, tags_code
-from rocket_columnar.kernels import FULL, LEFT, SCHEDULED, TOPIC, WANTED, scan_columns
+from rocket_columnar.kernels import (
+    FULL,
+    LEFT,
+    SCHEDULED,
+    STOP,
+    TOPIC,
+    WANTED,
+    DistinctStrings,
+    Limits,
+    Piece,
+    RowSpans,
+    TopicKinds,
+    scan_columns,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
-
-    from numpy.typing import NDArray
 
     from rocket_columnar.arrow import Columns
     from rocket_columnar.decode.filters import Where
@@ -46,34 +56,32 @@ class _Known:
     def __init__(self, topics: Topics, where: Where | None) -> None:
         self._topics = topics
         self._where = where
-        self._interned = Interned()
+        self._distinct = DistinctStrings()
         self._numbers: list[int] = []
         self._kinds: list[int] = []
         self._pack()
 
     def __getitem__(self, number: int) -> bytes:
-        return self._interned.items[number]
+        return self._distinct.items[number]
 
     def add(self, raw: bytes) -> None:
         """One more."""
-        self._interned.add(raw)
+        self._distinct.add(raw)
         self._numbers.append(self._topics.number(raw))
         wanted = self._where is None or self._where.topic(raw)
         self._kinds.append(WANTED * wanted | SCHEDULED * (raw == _SCHEDULE))
         self._pack()
 
     def _pack(self) -> None:
-        known = self._interned
         numbers, kinds = np.array(self._numbers, np.int32), np.array(self._kinds, np.uint8)
-        self.arrays = known.table, known.pool, known.bounds, numbers, kinds
+        self.kinds = TopicKinds(self._distinct.strings, numbers, kinds, _SECONDS)
 
 
-def _limits(where: Where | None) -> NDArray[np.int64]:
-    """First and last store timestamp, first physical offset and the one behind the last."""
+def _limits(where: Where | None) -> Limits:
     times = where.times if where is not None else None
     offsets = where.offsets if where is not None else None
     values = (*(times or (_LEAST, _MOST)), *(offsets or (_LEAST, _MOST)))
-    return np.array([min(max(value, _LEAST), _MOST) for value in values], np.int64)
+    return Limits(*(min(max(value, _LEAST), _MOST) for value in values))
 
 
 class LogScan:
@@ -98,7 +106,7 @@ class LogScan:
         self._limits = _limits(where)
         self._expected = min(self._most, _FIRST_ROWS)
         self._room = dict.fromkeys(TEXTS, 32 * self._expected)
-        self._info = np.zeros(6, np.int64)
+        self._stop = np.zeros(1, STOP)
 
     def run(
         self, reader: Reader, base_offset: int, position: int, stop: int
@@ -109,7 +117,7 @@ class LogScan:
             How many rows, how many records they are of, where the next record begins, and the columns, less `file`.
             No step forward: what lies there does not verify, or is longer than the window.
         """
-        window, info = self._window, self._info
+        window, stopped = self._window, self._stop
         rows = Rows(self._names, self._expected, self._room, with_spans=self._parts is not None)
         start, records = position, 0
         while position < min(stop, start + _BYTES):
@@ -117,28 +125,26 @@ class LogScan:
             if not window.holds(reader, position) and (bound or not window.move(reader, position, stop)):
                 break
             at = window.first + position - window.begin
-            why, after, rows.count = scan_columns(
+            piece = Piece(
                 window.data,
-                (at, at + stop - position, at + window.end - position),
+                at,
+                at + stop - position,
+                at + window.end - position,
                 reader.size - position,
                 base_offset + position,
-                self._known.arrays,
-                self._limits,
-                _SECONDS,
-                rows.columns,
-                rows.texts,
-                rows.count,
-                rows.most,
-                info,
+            )
+            why, after, rows.count = scan_columns(
+                piece, self._known.kinds, self._limits, rows.columns, rows.count, stopped
             )
             position += after - at
-            records += int(info[5])
+            records += int(stopped["records"][0])
             if why == TOPIC:
-                self._known.add(window.data[info[0] : info[0] + info[1]].tobytes())
+                begin, length = int(stopped["topic"][0]), int(stopped["length"][0])
+                self._known.add(window.data[begin : begin + length].tobytes())
             elif why == LEFT:
                 if not self._add_left(rows):
                     break
-                position += int(info[4])
+                position += int(stopped["size"][0])
                 records += 1
             elif why == FULL or (self._parts is not None and rows.count):
                 break
@@ -152,15 +158,17 @@ class LogScan:
         self._room = {name: rows.used(name) * self._expected // rows.count for name in TEXTS}
         columns = rows.take(self._topics.array())
         if self._parts is not None:
-            spans = rows.spans[:, : rows.count]
+            spans = RowSpans(*(column[: rows.count] for column in rows.columns.spans))
             columns |= self._parts.columns(window.data, spans, rows.field("body_crc"))
         return rows.count, records, position, columns
 
     def _add_left(self, rows: Rows) -> bool:
         """Completes the row that the compiled loop left; whether there was room for its texts."""
-        at, length, number, timestamp = self._info[:4].tolist()
-        pairs = parse_properties(self._window.data[at : at + length].tobytes())
-        return rows.add_texts(pairs, tags_code(self._known[number], pairs, timestamp))
+        stop = self._stop[0]
+        begin, end = int(stop["properties"]), int(stop["properties"] + stop["length"])
+        pairs = parse_properties(self._window.data[begin:end].tobytes())
+        topic, timestamp = self._known[int(stop["number"])], int(stop["store_timestamp"])
+        return rows.add_texts(pairs, tags_code(topic, pairs, timestamp))
 
     def drop(self) -> None:
         """Lets go of the file: it is closed next."""

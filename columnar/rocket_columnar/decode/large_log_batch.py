@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from rocket_columnar import arrow
-from rocket_columnar.kernels import SLACK
+from rocket_columnar.kernels import SLACK, FieldColumns, LogColumns, RowSpans, TextColumn
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -34,7 +34,6 @@ _INTS: Final = {"size": 0, "queue_id": 12, "flag": 16, "sys_flag": 36, "reconsum
 TEXTS: Final = {"keys": b"KEYS", "uniq_key": b"UNIQ_KEY", "tags": b"TAGS"}
 """Columns of text, and the names of their properties."""
 
-_SPANS: Final = 6
 _LONGEST: Final = 3 * 0x7FFF  # bytes of a text: each malformed byte becomes three
 
 
@@ -50,9 +49,7 @@ class Rows:
     Attributes:
         count: rows that are filled.
         most: rows that there is room for.
-        spans: the places of each record's parts in the window.
-        columns: for the compiled loop: where fields lie, and their columns.
-        texts: for the compiled loop: bytes, offsets and validity of each text column.
+        columns: as the compiled loop fills them.
     """
 
     def __init__(self, names: set[str], rows: int, room: dict[str, int], *, with_spans: bool) -> None:
@@ -61,30 +58,35 @@ class Rows:
         self._names = names
         self._longs = [name for name in _LONGS if name in names]
         self._ints = [name for name in _INTS if name in names]
-        self._columns64 = _memory(len(self._longs) * rows, np.int64).reshape(-1, rows)
-        self._columns32 = _memory(len(self._ints) * rows, np.int32).reshape(-1, rows)
-        self._topics = _memory(rows if "topic" in names else 0, np.int32)
-        self._codes = _memory(rows if "tags_code" in names else 0, np.int64)
-        self.spans = np.empty((_SPANS, rows if with_spans else 0), np.int32)
-        self._texts: dict[str, tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.bool_]]] = {}
+        self._texts: dict[str, TextColumn] = {}
         for name in TEXTS:
             wanted = rows if name in names else 0
             data = _memory((room[name] + _LONGEST if wanted else 0) + SLACK, np.uint8)
             offsets = _memory(wanted + 1, np.int32)
             offsets[0] = 0
-            self._texts[name] = data, offsets, np.empty(wanted, np.bool_)
+            self._texts[name] = TextColumn(data, offsets, np.empty(wanted, np.bool_))
         self._unknown: list[int] = []
-        self.columns = (
+        wide = FieldColumns(
             np.array([_LONGS[name][0] for name in self._longs], np.int64),
             np.array([_LONGS[name][1] for name in self._longs], np.int64),
-            np.array([_INTS[name] for name in self._ints], np.int64),
-            self._columns64,
-            self._columns32,
-            self._topics,
-            self._codes,
-            self.spans,
+            _memory(len(self._longs) * rows, np.int64).reshape(-1, rows),
         )
-        self.texts = tuple(array for text in self._texts.values() for array in text)
+        narrow = FieldColumns(
+            np.array([_INTS[name] for name in self._ints], np.int64),
+            np.empty(0, np.int64),
+            _memory(len(self._ints) * rows, np.int32).reshape(-1, rows),
+        )
+        self.columns = LogColumns(
+            capacity=rows,
+            wide=wide,
+            narrow=narrow,
+            topics=_memory(rows if "topic" in names else 0, np.int32),
+            codes=_memory(rows if "tags_code" in names else 0, np.int64),
+            keys=self._texts["keys"],
+            unique=self._texts["uniq_key"],
+            tags=self._texts["tags"],
+            spans=RowSpans(*(np.empty(rows if with_spans else 0, np.int32) for _ in RowSpans._fields)),
+        )
 
     def add_texts(self, pairs: dict[bytes, bytes], code: int | None) -> bool:
         """Completes a row that the compiled loop left; whether there was room."""
@@ -98,8 +100,8 @@ class Rows:
                     return False
                 data[begin:end] = np.frombuffer(value, np.uint8)
                 offsets[row + 1], valid[row] = end, bool(value)
-        if len(self._codes):
-            self._codes[row] = code or 0
+        if len(self.columns.codes):
+            self.columns.codes[row] = code or 0
             if code is None:
                 self._unknown.append(row)
         self.count += 1
@@ -108,7 +110,7 @@ class Rows:
     def field(self, name: str) -> NDArray[np.int64]:
         """A column of 64 bits, none where it is not wanted."""
         places = [place for place, known in enumerate(self._longs) if known == name]
-        return self._columns64[places, : self.count].reshape(-1)
+        return self.columns.wide.values[places, : self.count].reshape(-1)
 
     def used(self, name: str) -> int:
         """Bytes of text in a column."""
@@ -118,11 +120,14 @@ class Rows:
         """The columns, `topics` being the names of their numbers."""
         count = self.count
         columns: Columns = {}
-        for names, block in ((self._longs, self._columns64), (self._ints, self._columns32)):
+        for names, block in (
+            (self._longs, self.columns.wide.values),
+            (self._ints, self.columns.narrow.values),
+        ):
             for name, values in zip(names, block, strict=True):
                 columns[name] = arrow.integers(values[:count])
         if "topic" in self._names:
-            columns["topic"] = arrow.dictionary(self._topics[:count], topics)
+            columns["topic"] = arrow.dictionary(self.columns.topics[:count], topics)
         for name, (data, offsets, valid) in self._texts.items():
             if name in self._names:
                 columns[name] = arrow.gathered(offsets[: count + 1], data, valid=valid[:count], text=True)
@@ -131,5 +136,5 @@ class Rows:
             if self._unknown:
                 known = np.ones(count, np.bool_)
                 known[self._unknown] = False
-            columns["tags_code"] = arrow.integers(self._codes[:count], known)
+            columns["tags_code"] = arrow.integers(self.columns.codes[:count], known)
         return columns

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rocket_columnar import arrow, kernels
-from rocket_columnar.decode.distinct_strings import Interned
 from rocket_columnar.formats import host_text, parse_properties
-from rocket_columnar.kernels import SLACK
+from rocket_columnar.kernels import SLACK, DistinctStrings, Items, RowSpans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,13 +33,11 @@ class Parts:
     def __init__(self, names: set[str]) -> None:
         self._names = names & PARTS
         self.fields = {"body_crc"} if "crc_ok" in names else set()
-        self._hosts = Interned()
+        self._hosts = DistinctStrings()
         self._crc_table = kernels.crc_table()
 
-    def columns(
-        self, window: NDArray[np.uint8], spans: NDArray[np.int32], body_crcs: NDArray[np.int64]
-    ) -> Columns:
-        """Those of the records whose parts lie there; the checksums that they tell are looked at for `crc_ok`."""
+    def columns(self, window: NDArray[np.uint8], spans: RowSpans, body_crcs: NDArray[np.int64]) -> Columns:
+        """Those of the records whose parts are there; `crc_ok` compares the bodies with the checksums given."""
         start, after_born, body, body_length, properties, length = spans
         made: Columns = {}
         if "born_host" in self._names:
@@ -53,7 +50,7 @@ class Parts:
             made["body"] = arrow.gathered(*_gathered(window, b"", body, body_length))
         if "crc_ok" in self._names:
             good = np.empty(len(body), np.bool_)
-            kernels.check_bodies(window, body, body_length, body_crcs, self._crc_table, good)
+            kernels.check_bodies(window, Items(body, body_length), body_crcs, self._crc_table, good)
             made["crc_ok"] = arrow.booleans(good)
         if "properties" in self._names:
             made["properties"] = _pair_column(window, properties, length)
@@ -63,7 +60,7 @@ class Parts:
         self, window: NDArray[np.uint8], starts: NDArray[np.int32], lengths: NDArray[np.int32]
     ) -> Array:
         if len(self._hosts) > _MOST_HOSTS:
-            self._hosts = Interned()
+            self._hosts = DistinctStrings()
         numbers = self._hosts.numbers(window, starts, lengths)
         used, places = np.unique(numbers, return_inverse=True)
         known = self._hosts.items

@@ -5,7 +5,7 @@ Imported only where a log is large. A window holds bytes of the file, and `SLACK
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
@@ -21,32 +21,105 @@ __all__ = [
     "FULL",
     "LEFT",
     "READ",
+    "STOP",
     "TOPIC",
+    "Frame",
+    "Items",
+    "Piece",
+    "StringTable",
     "check_bodies",
     "crc_table",
     "frame",
     "gather_bytes",
     "intern_strings",
+    "places_of",
 ]
 
 DONE, TOPIC, LEFT, FULL, READ = range(5)
 """Why a scan stopped: no further record in the window or range; a new topic; a row that Python must complete; no room for
 another row; the next window must be read."""
 
+STOP: Final = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("topic", "properties", "length", "size", "number", "store_timestamp"),
+            *("records", "rows", "hashes"),
+        )
+    ]
+)
+"""Where a scan stopped, as an array of one. On TOPIC: where in the window the new topic begins, and its `length`. On LEFT:
+where the row's properties begin, and their `length`; the `size` of the record, the `number` of its topic and its store
+timestamp. Always: the number of records that were passed, and of rows and hashes that are filled."""
+
+
+class StringTable(NamedTuple):
+    """Distinct byte strings as `find` looks them up: their numbers by hash, their bytes, and where each begins."""
+
+    table: NDArray[np.int32]
+    pool: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+
+
+class Items(NamedTuple):
+    """Parts of a window: where each begins, and its length in bytes."""
+
+    starts: NDArray[np.signedinteger]
+    lengths: NDArray[np.signedinteger]
+
+
+class Piece(NamedTuple):
+    """A part of a log file in memory.
+
+    Attributes:
+        window: its bytes, and `SLACK` more.
+        start: place in the window at which the first record begins.
+        stop: place before which a record must begin.
+        end: place at which the bytes end.
+        room: bytes that the file has from the first record on.
+        position: physical offset of the first record.
+    """
+
+    window: NDArray[np.uint8]
+    start: int
+    stop: int
+    end: int
+    room: int
+    position: int
+
+
+class Frame(NamedTuple):
+    """Where the parts of a record are.
+
+    Attributes:
+        size: bytes of the record, 0 if none verifies.
+        after_born: address of its store timestamp.
+        body: address of its body.
+        body_length: in bytes.
+        topic: address of its topic.
+        topic_length: in bytes.
+        properties: address of its properties, which reach to its end.
+    """
+
+    size: Any
+    after_born: Any
+    body: Any
+    body_length: Any
+    topic: Any
+    topic_length: Any
+    properties: Any
+
+
 _FIXED: Final = RECORD_FIXED_V4
 _MAGIC: Final = MESSAGE_MAGIC
 
 
 @inlined
-def frame(at: int, end_of_window: int, room: int, position: int) -> Any:
-    """Where the parts of a record lie, if one verifies and lies whole before the window's end.
+def frame(at: int, end_of_window: int, room: int, position: int) -> Frame:
+    """The record at an address, if one verifies and ends before the window does.
 
-    `room` is what the file has from `at` on, `position` the physical offset there. What verifies is what
-    `_record.check_head` and `check` let pass.
-
-    Returns:
-        Its bytes, 0 for none; the places of its store timestamp and of its body, the body's length, the place of its
-        topic, the topic's length, and the place of its properties, which reach to its end.
+    `room` is the number of bytes that the file has from `at` on, `position` the physical offset there. A record verifies
+    if `formats.check_frame_head` and `formats.parse_record` accept it.
     """
     total, after_born, body = long(0), long(0), long(0)
     body_length, topic, topic_length, properties = long(0), long(0), long(0), long(0)
@@ -71,7 +144,8 @@ def frame(at: int, end_of_window: int, room: int, position: int) -> Any:
                 if topic_length < 128 and properties <= end:
                     length = i32(properties - 4) & 0xFFFF
                     verifies = properties + (length if length < 0x8000 else 0) == end
-    return total if verifies else 0, after_born, body, body_length, topic, topic_length, properties
+    size = total if verifies else long(0)
+    return Frame(size, after_born, body, body_length, topic, topic_length, properties)
 
 
 @jit
@@ -92,31 +166,36 @@ def gather_bytes(
         copy(to + begin, base + start if start >= 0 else other - 1 - start, offsets[i + 1] - begin)
 
 
+@inlined
+def places_of(strings: StringTable) -> Any:
+    """The arguments of `find` that describe the known strings."""
+    return address(strings.table), len(strings.table) - 1, address(strings.pool), address(strings.bounds)
+
+
 @jit
 def intern_strings(
     window: NDArray[np.uint8],
-    starts: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    items: Items,
     first: int,
-    table: NDArray[np.int32],
-    pool: NDArray[np.uint8],
-    bounds: NDArray[np.int64],
+    strings: StringTable,
     used: int,
     numbers: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """The number of each item from `first` on among the distinct ones, new ones added to `pool`; see `find`.
+    """Fills `numbers` with that of each item from `first` on among the distinct strings; new ones are added.
 
-    Returns the first item that found no room, and how many are known.
+    Returns the first item for which there is no room, and the number of known strings.
     """
-    base, pool_place, mask = address(window), address(pool), len(table) - 1
+    base, starts, lengths = address(window), items.starts, items.lengths
+    table, pool, bounds = strings.table, strings.pool, strings.bounds
+    known = places_of(strings)
     for i in range(first, len(starts)):
         at, length = base + long(starts[i]), long(lengths[i])
-        number, place = find(at, length, address(table), mask, pool_place, address(bounds))
+        number, place = find(at, length, *known)
         if number < 0:
             number, end = long(used), bounds[used] + length
             if used + 1 >= len(bounds) or used * 2 >= len(table) or end + SLACK > len(pool):
                 return i, used
-            copy(pool_place + bounds[used], at, length)
+            copy(address(pool) + bounds[used], at, length)
             table[place] = used
             used += 1
             bounds[used] = end
@@ -140,14 +219,13 @@ def crc_table() -> NDArray[np.uint32]:
 @jit
 def check_bodies(
     window: NDArray[np.uint8],
-    starts: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    bodies: Items,
     expected: NDArray[np.int64],
     table: NDArray[np.uint32],
     good: NDArray[np.bool_],
 ) -> None:
     """Whether each body has the CRC that its record tells; true for none (LOG-REC-4)."""
-    base = address(window)
+    base, starts, lengths = address(window), bodies.starts, bodies.lengths
     for i in range(len(starts)):
         at = base + long(starts[i])
         end = at + long(lengths[i])

@@ -39,6 +39,7 @@ __all__ = [
     "own_i32",
     "own_i64",
     "pread",
+    "put_i32",
     "same",
     "separators",
     "spaces",
@@ -113,6 +114,19 @@ own_i32: Final = _number(32)
 
 own_i64: Final = _number(64)
 """`own_i64(at)`: the same of 64 bits."""
+
+
+@_intrinsic
+def put_i32(_: Any, at: Any, value: Any) -> Any:  # noqa: ARG001
+    """`put_i32(at, value)`: writes an item of an array of 32 bits."""
+
+    def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        at, value = arguments
+        kind = ir.IntType(32)
+        builder.store(builder.trunc(value, kind), builder.inttoptr(at, kind.as_pointer()), align=4)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), code
 
 
 def _marks(comparison: str, other: int) -> Any:

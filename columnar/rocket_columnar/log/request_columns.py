@@ -16,14 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["COMMIT", "NOT", "PREPARED", "ROLLBACK", "Requests", "TopicNames", "index_keys", "topic_code"]
 
 NOT: Final = 0
-
-
 PREPARED: Final = 4
-
-
 COMMIT: Final = 8
-
-
 ROLLBACK: Final = 12
 """Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5)."""
 
@@ -90,15 +84,37 @@ class Requests:
         return Requests(*columns, self.key_hash[int(bounds[start]) : int(bounds[stop])])
 
     @staticmethod
+    def dtypes() -> dict[str, type[np.generic]]:
+        """The type of each column."""
+        return dict(_DTYPES)
+
+    @staticmethod
     def joined(parts: list[Requests]) -> Requests:
         """Batches as one."""
-        names = list(Requests.__slots__)
-        if not parts:
-            kinds = ("i8", "i4", "i4", "i4", "i8", "i8", "?", "i8", "i1", "?", "?", "i4", "i4")
-            return Requests(*(np.empty(0, kind) for kind in kinds))
         if len(parts) == 1:
             return parts[0]
-        return Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        columns = {
+            name: np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
+            for name, kind in _DTYPES.items()
+        }
+        return Requests(**columns)
+
+
+_DTYPES: Final[dict[str, type[np.generic]]] = {
+    "phy_offset": np.int64,
+    "size": np.int32,
+    "topic": np.int32,
+    "queue_id": np.int32,
+    "queue_offset": np.int64,
+    "tags_code": np.int64,
+    "dispatched": np.bool_,
+    "store_timestamp": np.int64,
+    "transaction": np.int8,
+    "crc_ok": np.bool_,
+    "copied": np.bool_,
+    "key_count": np.int32,
+    "key_hash": np.int32,
+}
 
 
 def index_keys(topic: str, pairs: dict[bytes, bytes]) -> list[str]:

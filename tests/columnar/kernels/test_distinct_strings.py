@@ -6,8 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rocket_columnar.decode.distinct_strings import Interned
-from rocket_columnar.kernels import SLACK
+from rocket_columnar.kernels import SLACK, DistinctStrings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +18,7 @@ def array(data: bytes) -> NDArray[np.uint8]:
 
 
 def test_distinct_strings_have_numbers_in_their_order() -> None:
-    known = Interned()
+    known = DistinctStrings()
     assert [known.add(item) for item in (b"a", b"", b"b", b"a", b"a\0", b"", b"12345678", b"123456789")] == [
         0, 1, 2, 0, 3, 1, 4, 5,
     ]  # fmt: skip
@@ -34,7 +33,7 @@ def test_many_distinct_strings_of_any_length() -> None:
     data = array(b"".join(items))
     lengths = np.array([len(item) for item in items], np.int32)
     starts = (np.cumsum(lengths) - lengths).astype(np.int32)
-    known = Interned()
+    known = DistinctStrings()
     assert known.numbers(data, starts, lengths).tolist() == [numbers[item] for item in items]
     assert known.items == list(numbers)
     assert len(known) == len(numbers)
