@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+import rocket_golden
 from store_bytes import BEGIN as T
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import runner
@@ -128,7 +129,8 @@ def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
     index = store / "index" / INDEX
     cases: list[tuple[int, tuple[object, ...], str]] = [
         (3, (tmp_path / "none",), "no such file"),
-        (2, (store,), "a directory; inspect takes one file"),
+        (2, (store, "--at", "0"), "is a directory; --at requires a file"),
+        (2, (store, "--kind", "index"), "is a directory; --kind requires a file"),
         (2, (put(tmp_path, "text", b"hello\n"),), "--kind"),
         (2, (put(tmp_path, "empty", b""),), "an empty file"),
         (3, (put(tmp_path, "short", b"x" * 39), "--kind", "index"), "39 bytes"),
@@ -148,3 +150,50 @@ def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
         assert outcome.err.count("\n") == 1, outcome.err
         assert outcome.err.startswith("rocketspec: ")
         assert part in outcome.err
+
+
+def test_a_store_on_one_screen(run: Run, tmp_path: Path) -> None:
+    golden = rocket_golden.open_store("mixed", tmp_path)
+    out = run(golden).out
+    assert out.splitlines()[0] == f"{golden}: store, stopped cleanly"
+    assert "4 files, 131,072 bytes, physical offsets 0 to 101,859" in out
+    assert "geometry 61 slots, 200 entries (inferred: 1,086 of 1,086 entries agree" in out
+    assert "18 queues of 9 topics, 32 files, 394 messages" in out
+    assert "nothing wrong" in out
+    assert len(out.splitlines()) <= 25
+    (golden / "abort").touch()
+    (golden / "commitlog" / f"{32768:020}").unlink()
+    out = run(golden).out
+    assert "NOT stopped cleanly" in out or "in use or not stopped cleanly" in out
+    assert "error log.gap commitlog/00000000000000032768" in out
+
+
+def test_a_store_as_json(run: Run, tmp_path: Path) -> None:
+    golden = rocket_golden.open_store("mixed", tmp_path)
+    seen = json.loads(run(golden, "--json").out)
+    assert (seen["kind"], seen["clean"], seen["findings"]) == ("plain", True, [])
+    assert seen["geometry"]["hash_slot_num"] == 61
+    orders = [queue for queue in seen["queues"] if queue["topic"] == "Orders"]
+    assert sum(queue["messages"] for queue in orders) == 85
+
+
+def test_directories_of_a_store(run: Run, tmp_path: Path) -> None:
+    golden = rocket_golden.open_store("mixed", tmp_path)
+    lines = run(golden / "index").out.splitlines()
+    assert sum(line.startswith("2026112113260") for line in lines) == 6
+    topic = run(golden / "consumequeue" / "Orders").out
+    assert "4 queues of 1 topic, 6 files, 85 messages" in topic
+    log = run(golden / "commitlog").out
+    assert "4 files, 131,072 bytes" in log
+
+
+def test_names_of_a_hostile_store_reach_no_terminal(run: Run, tmp_path: Path) -> None:
+    """A topic named with an escape sequence and a right-to-left mark."""
+    golden = rocket_golden.open_store("mixed", tmp_path)
+    folder = golden / "consumequeue" / "\x1b]0;owned\x07\u202e" / "0"
+    folder.mkdir(parents=True)
+    (folder / f"{0:020}").write_bytes(bytes(7) + b"\x01\0\0\0\x64".ljust(13, b"\0") + bytes(380))
+    out = run(golden).out
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    assert "\\x1b]0;owned" in out

@@ -1,10 +1,11 @@
-"""What a file contains: a byte, an index file, a summary, differences, digests."""
+"""What a store or a file contains: an overview, a byte, an index file, a summary, differences, digests."""
 
 from rocket_columnar.describe.byte_meaning import ByteMeaning, FieldValue, byte_at
 from rocket_columnar.describe.differences import Difference, diff
 from rocket_columnar.describe.digests import FileDigest, digest, store_digest
 from rocket_columnar.describe.file_summary import Facts, summarise
 from rocket_columnar.describe.index_occupancy import Occupancy, Oddity, occupancy
+from rocket_columnar.describe.overview import IndexView, LogView, Overview, QueueView, look_at
 
 __all__ = [
     "ByteMeaning",
@@ -12,11 +13,16 @@ __all__ = [
     "Facts",
     "FieldValue",
     "FileDigest",
+    "IndexView",
+    "LogView",
     "Occupancy",
     "Oddity",
+    "Overview",
+    "QueueView",
     "byte_at",
     "diff",
     "digest",
+    "look_at",
     "occupancy",
     "store_digest",
     "summarise",

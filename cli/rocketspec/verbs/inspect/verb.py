@@ -21,13 +21,30 @@ __all__ = ["register"]
 _PLOTS: Final = (".svg", ".png", ".pdf")
 
 
+HELP = """Show what a store, a directory or a file contains.
+
+A store: kind, last stop, sizes, time span, geometry, topics with their offsets, how much of the log is indexed, and
+the first problems. An index file: header, geometry, occupancy, chain lengths, time span, oddities. Queue, ext,
+commit-log and checkpoint files get a short summary.
+
+An index file does not record its geometry. It is inferred from size and content; the output states the
+confidence.
+
+\b
+Examples:
+  rocketspec inspect ~/store
+  rocketspec inspect ~/store/consumequeue/Orders
+  rocketspec inspect ~/store/index/20260131120000000 --at 0x28
+"""
+
+
 def register(app: typer.Typer) -> None:
     """Adds `inspect` to the command."""
-    app.command("inspect")(inspect)
+    app.command("inspect", help=HELP, epilog="Exit codes: 0 success; 2 usage; 3 unreadable input.")(inspect)
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="One file of a store.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A store, one of its directories, or a file.")],
     *,
     at: Annotated[
         str | None,
@@ -44,20 +61,18 @@ def inspect(
         ),
     ] = None,
 ) -> None:
-    """Show the content of a file: header, geometry, occupancy, chain lengths, time span, oddities.
-
-    An index file does not record its geometry. It is inferred from size and content; the output states the
-    confidence. Queue, ext, commit-log and checkpoint files get a short summary.
-
-    Example: `rocketspec inspect ~/store/index/20260131120000000 --at 0x28`
-    """
+    """Prints an overview, a summary, or the meaning of a byte."""
     from rocket_columnar.store import find_files
 
-    if file.is_dir():
-        raise UsageError(f"{file}: a directory; inspect takes one file of it")
     offset = None if at is None else _parse_offset(at)
-    (found,) = find_files(file, kind)
     given = read_geometry(geometry)
+    if path.is_dir():
+        for option, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
+            if value is not None:
+                raise UsageError(f"{path}: is a directory; {option} requires a file")
+        _overview(path, given, as_json=as_json)
+        return
+    (found,) = find_files(path, kind)
     guess = _geometry(found, given) if found.kind == "index" else None
     if plot is not None:
         _check_plot(found, plot)
@@ -65,6 +80,23 @@ def inspect(
         _explain_byte(found, offset, guess, as_json=as_json)
     else:
         _summarise(found, guess, as_json=as_json, plot=plot)
+
+
+def _overview(path: Path, geometry: Geometry | None, *, as_json: bool) -> None:
+    from rocket_columnar.audit import audit
+    from rocket_columnar.describe import look_at
+    from rocket_columnar.store import while_listed
+
+    from rocketspec._terminal import progress
+    from rocketspec.verbs.inspect.store_view import overview_as_json, show_overview
+
+    with progress("reading"):
+        seen = while_listed(lambda: look_at(path, geometry=geometry))
+        findings = None if seen.clean is None else while_listed(lambda: list(audit(path, "quick")))
+    if as_json:
+        write_json(overview_as_json(seen, findings))
+    else:
+        show_overview(seen, findings)
 
 
 def _parse_offset(text: str) -> int:

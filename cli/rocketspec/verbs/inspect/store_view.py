@@ -1,0 +1,199 @@
+"""How `inspect` shows a store or one of its directories: as JSON, or as one screen of 80 columns."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.markup import escape
+from rocket_columnar.formats import iso
+from rocket_spec.printable import printable
+
+from rocketspec._options import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rocket_columnar.audit import Finding
+    from rocket_columnar.describe import IndexView, Overview, QueueView
+
+__all__ = ["overview_as_json", "show_overview"]
+
+_TOPICS: Final = 15
+_PROBLEMS: Final = 5
+_NAME_WIDTH: Final = 34
+_HOW: Final = {"given": "given", "inferred": "inferred", "assumed": "ASSUMED, not verified"}
+
+
+def overview_as_json(seen: Overview, findings: Sequence[Finding] | None) -> dict[str, Any]:
+    """All that `look_at` returns, and the findings of a quick audit, as one object."""
+    shown = asdict(seen) | {"path": str(seen.path)}
+    if seen.geometry is not None:
+        slots, entries = seen.geometry.geometry
+        shown["geometry"] = {"hash_slot_num": slots, "index_num": entries} | {
+            name: value for name, value in asdict(seen.geometry).items() if name != "geometry"
+        }
+    shown["queues"] = [asdict(queue) | {"messages": queue.messages} for queue in seen.queues]
+    shown["problems"] = [{"file": name, "reason": reason} for name, reason in seen.problems]
+    if findings is not None:
+        shown["findings"] = [asdict(finding) for finding in findings]
+    return shown
+
+
+def show_overview(seen: Overview, findings: Sequence[Finding] | None) -> None:
+    """Prints the overview."""
+    console = Console(highlight=False)
+    for line in _lines(seen, findings):
+        console.print(escape(printable(line, limit=None)), soft_wrap=True)
+
+
+def _lines(seen: Overview, findings: Sequence[Finding] | None) -> Iterator[str]:
+    name = printable(str(seen.path))
+    if seen.clean is None:
+        yield name
+    else:
+        yield f"{name}: {'' if seen.kind == 'plain' else seen.kind + ' '}store, {_state(seen)}"
+    yield from _log(seen)
+    yield from _index(seen)
+    yield from _queue_summary(seen)
+    if seen.checkpoint is not None:
+        yield from _row(
+            "checkpoint",
+            *(
+                f"{what} flushed up to {iso(seen.checkpoint[field])}"
+                for what, field in (
+                    ("log", "physic_msg_timestamp"),
+                    ("queues", "logics_msg_timestamp"),
+                    ("index", "index_msg_timestamp"),
+                )
+            ),
+        )
+    if seen.clean is None and seen.indexes:
+        yield from _index_table(seen.indexes)
+    if seen.queues:
+        yield from _queue_table(seen.queues, by_topic=len({queue.topic for queue in seen.queues}) > 1)
+    for file, reason in seen.problems[:_PROBLEMS]:
+        yield f"not read: {file}: {reason}"
+    if findings is not None:
+        yield ""
+        yield from _problems(seen, findings)
+
+
+def _state(seen: Overview) -> str:
+    if seen.running:
+        return f"in use by process {seen.running}"
+    if seen.clean:
+        return "stopped cleanly"
+    if seen.running is None:
+        return "in use or not stopped cleanly (the file abort exists)"
+    return "NOT stopped cleanly (the file abort exists, and no process here holds the lock)"
+
+
+def _row(title: str, *lines: str) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield f"{title if not number else '':<12}{line}"
+
+
+def _log(seen: Overview) -> Iterator[str]:
+    log = seen.log
+    if log is None:
+        if seen.clean is not None:
+            yield from _row("commit log", "none")
+        return
+    span = (
+        "no records"
+        if log.begin_timestamp is None or log.end_timestamp is None
+        else f"{iso(log.begin_timestamp)} to {iso(log.end_timestamp)}"
+    )
+    yield from _row(
+        "commit log",
+        f"{counted(log.files, 'file')}, {log.size:,} bytes, physical offsets {log.begin:,} to {log.end:,}",
+        span,
+    )
+
+
+def _index(seen: Overview) -> Iterator[str]:
+    if not seen.indexes:
+        if seen.clean is not None:
+            yield from _row("index", "no files")
+        return
+    entries = sum(index.entries for index in seen.indexes)
+    size = sum(index.size for index in seen.indexes)
+    yield from _row(
+        "index",
+        f"{counted(len(seen.indexes), 'file')}, {size:,} bytes, {counted(entries, 'entry', 'entries')}",
+    )
+    if seen.geometry is None:
+        yield from _row("", f"geometry unknown: {seen.geometry_problem}")
+    else:
+        slots, room = seen.geometry.geometry
+        yield from _row(
+            "",
+            f"geometry {slots:,} slots, {room:,} entries ({_HOW[seen.geometry.how]}: {seen.geometry.reason})",
+        )
+    if seen.index_coverage is not None:
+        yield from _row(
+            "",
+            f"{100 * seen.index_coverage:.1f} % of the log is between the first and the last indexed record",
+        )
+
+
+def _queue_summary(seen: Overview) -> Iterator[str]:
+    if not seen.queues:
+        if seen.clean is not None:
+            yield from _row("queues", "none")
+        return
+    topics = len({queue.topic for queue in seen.queues})
+    files = sum(queue.files for queue in seen.queues)
+    messages = sum(queue.messages for queue in seen.queues)
+    text = f"{counted(len(seen.queues), 'queue')} of {counted(topics, 'topic')}, {counted(files, 'file')}, {counted(messages, 'message')}"
+    yield from _row("queues", text + (f", {counted(seen.ext_files, 'ext file')}" if seen.ext_files else ""))
+
+
+def _index_table(indexes: Sequence[IndexView]) -> Iterator[str]:
+    yield ""
+    yield f"{'index file':<18} {'entries':>11}  first put                 last put"
+    for index in indexes:
+        yield (
+            f"{index.file.rpartition('/')[2]:<18} {index.entries:>11,}  "
+            f"{iso(index.begin_timestamp)}  {iso(index.end_timestamp)}"
+        )
+
+
+def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str]:
+    groups: dict[str, list[QueueView]] = defaultdict(list)
+    for queue in queues:
+        groups[queue.topic if by_topic else str(queue.queue_id)].append(queue)
+    ordered = list(groups.items())
+    if by_topic:
+        ordered.sort(key=lambda pair: -sum(queue.messages for queue in pair[1]))
+    yield ""
+    title = (
+        f"{'topic':<{_NAME_WIDTH}} {'queues':>6}" if by_topic else f"{'queue':<{_NAME_WIDTH}} {'files':>6}"
+    )
+    yield f"{title} {'messages':>11} {'min offset':>11} {'max offset':>11}"
+    for name, group in ordered[: _TOPICS if by_topic else None]:
+        shown = printable(name, limit=None)
+        if cell_len(shown) > _NAME_WIDTH:
+            shown = set_cell_size(shown, _NAME_WIDTH - 3) + "..."
+        number = len(group) if by_topic else group[0].files
+        least, most = min(queue.min_offset for queue in group), max(queue.max_offset for queue in group)
+        messages = sum(queue.messages for queue in group)
+        yield f"{set_cell_size(shown, _NAME_WIDTH)} {number:>6,} {messages:>11,} {least:>11,} {most:>11,}"
+    left = len(ordered) - _TOPICS
+    if by_topic and left > 0:
+        yield f"and {counted(left, 'more topic')}; --json lists all queues"
+
+
+def _problems(seen: Overview, findings: Sequence[Finding]) -> Iterator[str]:
+    serious = [finding for finding in findings if finding.severity != "note"]
+    if not serious:
+        yield f"quick check: nothing wrong; `rocketspec audit {seen.path}` checks everything"
+        return
+    yield f"quick check: {counted(len(serious), 'problem')}; `rocketspec audit {seen.path}` explains them"
+    for finding in serious[:_PROBLEMS]:
+        yield f"  {finding.severity} {finding.code} {finding.file}"
+        yield f"    {finding.message}"

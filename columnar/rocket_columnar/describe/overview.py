@@ -1,0 +1,321 @@
+"""What a store or one of its directories contains, from names, sizes, headers and the ends of files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+
+from rocket_columnar.decode import decode
+from rocket_columnar.describe.running import running_broker
+from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.index import read_headers, resolve
+from rocket_columnar.log import log_tail
+from rocket_columnar.store import find_files, is_gone, open_reader, read_at, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.index import GeometryGuess
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["IndexView", "LogView", "Overview", "QueueView", "look_at"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class LogView:
+    """The commit log.
+
+    Attributes:
+        files: number of files.
+        size: their length in bytes.
+        begin: physical offset of the first byte.
+        end: physical offset after the last record.
+        begin_timestamp: store timestamp of the first record, ms; None without one.
+        end_timestamp: the newest store timestamp near the end, ms; None without a record.
+    """
+
+    files: int
+    size: int
+    begin: int
+    end: int
+    begin_timestamp: int | None
+    end_timestamp: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexView:
+    """One index file, by its header.
+
+    Attributes:
+        file: its name.
+        size: its length in bytes.
+        entries: number of entries.
+        begin_phy_offset: physical offset of its first put, bytes.
+        end_phy_offset: that of its last put.
+        begin_timestamp: store timestamp of its first put, ms.
+        end_timestamp: that of its last put.
+    """
+
+    file: str
+    size: int
+    entries: int
+    begin_phy_offset: int
+    end_phy_offset: int
+    begin_timestamp: int
+    end_timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueView:
+    """One consume queue.
+
+    Attributes:
+        topic: its topic.
+        queue_id: its number.
+        files: number of files.
+        size: their length in bytes.
+        min_offset: logical offset of the first unit whose record the log still has.
+        max_offset: logical offset after the last unit.
+    """
+
+    topic: str
+    queue_id: int
+    files: int
+    size: int
+    min_offset: int
+    max_offset: int
+
+    @property
+    def messages(self) -> int:
+        """Number of units from `min_offset` on."""
+        return self.max_offset - self.min_offset
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A store, or a directory of one.
+
+    Attributes:
+        path: the directory.
+        kind: "plain", "DLedger" or "several commit-log directories".
+        clean: whether the last stop was clean (no abort file); None for a directory of a store.
+        running: the process that holds the store's lock: its number, 0 if none does, None if that is unknown.
+        log: the commit log; None without one.
+        indexes: the index files, by name.
+        geometry: of the index files, and how it was found; None if it is unknown.
+        geometry_problem: why the geometry is unknown; empty otherwise.
+        index_coverage: share of the log's bytes from the first to the last indexed record, 0 .. 1; None without a log.
+        queues: the consume queues, by topic and number.
+        ext_files: number of consume-queue ext files.
+        checkpoint: the three times of the checkpoint, ms; None without one.
+        problems: files that could not be read: name and reason.
+    """
+
+    path: Path
+    kind: str
+    clean: bool | None
+    running: int | None
+    log: LogView | None
+    indexes: tuple[IndexView, ...]
+    geometry: GeometryGuess | None
+    geometry_problem: str
+    index_coverage: float | None
+    queues: tuple[QueueView, ...]
+    ext_files: int
+    checkpoint: dict[str, int] | None
+    problems: tuple[tuple[str, str], ...]
+
+
+def look_at(path: Path | str, *, geometry: Geometry | None = None) -> Overview:
+    """Looks at a store, or at its commit-log, index, queue or topic directory; reads little of each file.
+
+    Args:
+        path: the directory.
+        geometry: of the index files; else it is inferred.
+
+    Raises:
+        UsageError: nothing found, or `geometry` does not fit.
+        OSError: the directory cannot be read.
+    """
+    path = Path(path)
+    problems: list[tuple[str, str]] = []
+    files = find_files(path, on_skip=lambda name, reason: problems.append((name, reason)))
+    by_kind: dict[str, list[StoreFile]] = defaultdict(list)
+    for file in files:
+        by_kind[file.kind].append(file)
+    readable = _Readable(problems)
+    log = readable(by_kind["log"], _log_view)
+    begin = 0 if log is None else log.begin
+    indexes = readable(by_kind["index"], _index_views) or ()
+    guess, problem = _geometry(by_kind["index"], geometry)
+    whole = (path / "commitlog").exists() or (path / "consumequeue").exists() or _is_dledger(path)
+    return Overview(
+        path=path,
+        kind=_kind(path, by_kind["log"]),
+        clean=not (path / "abort").exists() if whole else None,
+        running=running_broker(path) if whole else None,
+        log=log,
+        indexes=indexes,
+        geometry=guess,
+        geometry_problem=problem,
+        index_coverage=_coverage(log, indexes, whole=whole),
+        queues=tuple(_queues(by_kind["queue"], begin, readable)),
+        ext_files=len(by_kind["ext"]),
+        checkpoint=readable(by_kind["checkpoint"], _checkpoint),
+        problems=tuple(problems),
+    )
+
+
+class _Readable:
+    """Looks at files, and notes those that cannot be read."""
+
+    def __init__(self, problems: list[tuple[str, str]]) -> None:
+        self._problems = problems
+
+    def __call__(self, files: Sequence[StoreFile], view: Callable[[Sequence[StoreFile]], _T]) -> _T | None:
+        if not files:
+            return None
+        try:
+            return view(files)
+        except FormatError as error:
+            self._problems.append((files[0].name, f"found {error.found}, expected {error.expected}"))
+        except OSError as error:
+            if not all(map(is_gone, files)):
+                self._problems.append((files[0].name, (error.strerror or str(error)).lower()))
+        return None
+
+
+def _is_dledger(path: Path) -> bool:
+    return any(path.glob("dledger-*"))
+
+
+def _kind(path: Path, logs: Sequence[StoreFile]) -> str:
+    if _is_dledger(path):
+        return "DLedger"
+    return "several commit-log directories" if len({file.path.parent for file in logs}) > 1 else "plain"
+
+
+def _size(files: Sequence[StoreFile]) -> int:
+    return sum(size_of(file) or 0 for file in files)
+
+
+def _log_view(files: Sequence[StoreFile]) -> LogView:
+    tail = log_tail(files)
+    first = decode(files, tables=["commit_log"], columns=["store_timestamp"], limit=1, on_gap=lambda _: None)
+    times = [row["store_timestamp"] for _, batch in first for row in batch.to_pylist()]
+    return LogView(
+        files=len(files),
+        size=sum(tail.sizes),
+        begin=files[0].base_offset,
+        end=tail.end,
+        begin_timestamp=times[0] if times else None,
+        end_timestamp=tail.newest,
+    )
+
+
+def _index_views(files: Sequence[StoreFile]) -> tuple[IndexView, ...]:
+    return tuple(
+        IndexView(
+            file.name,
+            size_of(file) or 0,
+            max(header.index_count - 1, 0),
+            header.begin_phy_offset,
+            header.end_phy_offset,
+            header.begin_timestamp,
+            header.end_timestamp,
+        )
+        for file, header in read_headers(files)
+    )
+
+
+def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> tuple[GeometryGuess | None, str]:
+    if not files:
+        return None, ""
+    try:
+        return resolve(files, given), ""
+    except UsageError as error:
+        if given is not None:
+            raise
+        return None, str(error)
+    except FormatError as error:
+        return None, str(error)
+
+
+def _coverage(log: LogView | None, indexes: Sequence[IndexView], *, whole: bool) -> float | None:
+    if log is None or log.end <= log.begin or not whole:
+        return None
+    filled = [index for index in indexes if index.entries]
+    if not filled:
+        return 0.0
+    first = max(min(index.begin_phy_offset for index in filled), log.begin)
+    last = min(max(index.end_phy_offset for index in filled), log.end)
+    return max(last - first, 0) / (log.end - log.begin)
+
+
+def _queues(files: Sequence[StoreFile], log_begin: int, readable: _Readable) -> list[QueueView]:
+    groups: dict[tuple[str, int], list[StoreFile]] = defaultdict(list)
+    for file in files:
+        groups[file.topic or "", file.queue_id or 0].append(file)
+    views = [readable(group, lambda some: _queue(some, log_begin)) for group in groups.values()]
+    return [view for view in views if view is not None]
+
+
+def _queue(files: Sequence[StoreFile], log_begin: int) -> QueueView:
+    first, last = files[0], files[-1]
+    unit = QUEUE_UNIT.size
+    end = last.base_offset
+    for file in reversed(files):
+        with open_reader(file.path, file.source) as reader:
+            written = reader.last_nonzero(0, reader.size)
+        if written is not None:
+            end = file.base_offset + (written // unit + 1) * unit
+            break
+    return QueueView(
+        topic=first.topic or "",
+        queue_id=first.queue_id or 0,
+        files=len(files),
+        size=_size(files),
+        min_offset=min(_first_kept(files, log_begin), end) // unit,
+        max_offset=end // unit,
+    )
+
+
+def _first_kept(files: Sequence[StoreFile], log_begin: int) -> int:
+    """Byte offset in the queue of the first unit that is no filler and whose record the log still has.
+
+    Physical offsets rise within a queue, so that this is a binary search.
+    """
+    for file in files:
+        count = (size_of(file) or 0) // QUEUE_UNIT.size
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) // 2
+            (unit,) = np.frombuffer(
+                read_at(file, middle * QUEUE_UNIT.size, QUEUE_UNIT.size).ljust(QUEUE_UNIT.size, b"\0"),
+                UNIT_DTYPE,
+            )
+            filler = unit["size"] == PRE_BLANK_SIZE
+            if unit["size"] > 0 and (filler or unit["phy_offset"] < log_begin):
+                low = middle + 1
+            else:
+                high = middle
+        if low < count:
+            return file.base_offset + low * QUEUE_UNIT.size
+    return files[-1].base_offset + (size_of(files[-1]) or 0)
+
+
+def _checkpoint(files: Sequence[StoreFile]) -> dict[str, int]:
+    ((_, batch),) = decode(files[:1], tables=["checkpoint"])
+    (row,) = batch.to_pylist()
+    del row["file"]
+    return dict(row)

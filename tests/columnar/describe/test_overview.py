@@ -1,0 +1,109 @@
+"""What a store contains, at a look: against what Java recorded, and on stores with parts missing."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import rocket_golden
+from rocket_columnar.describe import look_at
+from rocket_spec.errors import UsageError
+
+_UNIT = struct.Struct(">qiq")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return rocket_golden.open_store("mixed", tmp_path)
+
+
+@pytest.mark.parametrize("name", rocket_golden.stores())
+def test_counts_are_those_that_java_recorded(name: str, tmp_path: Path) -> None:
+    seen = look_at(rocket_golden.open_store(name, tmp_path))
+    truth = list(rocket_golden.truth(name))
+    begin = 0 if seen.log is None else seen.log.begin  # a slave's queues may point before its log
+    units = Counter(
+        (line["topic"], line["queue_id"])
+        for line in truth
+        if line["type"] == "queue_unit" and line["phy_offset"] >= begin
+    )
+    assert {(queue.topic, queue.queue_id): queue.messages for queue in seen.queues if queue.messages} == units
+    entries = Counter(line["type"] for line in truth)["index_entry"]
+    assert sum(index.entries for index in seen.indexes) == entries
+    records = [line for line in truth if line["type"] == "log_record"]
+    if records and seen.log is not None:
+        stored = [record["store_timestamp"] for record in records]
+        assert (seen.log.begin_timestamp, seen.log.end_timestamp) == (min(stored), max(stored))
+        assert seen.log.end == max(record["phy_offset"] + record["size"] for record in records)
+    assert seen.problems == ()
+
+
+def test_units_whose_log_has_expired_do_not_count(store: Path) -> None:
+    """A broker's minimum offset is that of the first unit whose record the log still has."""
+    (store / "commitlog" / f"{0:020}").unlink()
+    seen = look_at(store)
+    assert seen.log is not None
+    assert seen.log.begin == 32768
+    units: Counter[tuple[str, int]] = Counter()
+    for line in rocket_golden.truth("mixed"):
+        if line["type"] == "queue_unit" and line["phy_offset"] >= 32768:
+            units[line["topic"], line["queue_id"]] += 1
+    assert {(queue.topic, queue.queue_id): queue.messages for queue in seen.queues if queue.messages} == units
+
+
+def test_units_before_the_first_of_a_queue_are_filler(store: Path) -> None:
+    """Three units (0, 2^31 - 1, 0) and then one of a record at 5: the queue begins at logical offset 3."""
+    folder = store / "consumequeue" / "Young" / "0"
+    folder.mkdir(parents=True)
+    filler = _UNIT.pack(0, 0x7FFFFFFF, 0)
+    (folder / f"{0:020}").write_bytes((filler * 3 + _UNIT.pack(5, 100, 0)).ljust(400, b"\0"))
+    (queue,) = (queue for queue in look_at(store).queues if queue.topic == "Young")
+    assert (queue.min_offset, queue.max_offset, queue.messages) == (3, 4, 1)
+
+
+def test_parts_that_are_missing(store: Path) -> None:
+    for name in ("index", "consumequeue", "checkpoint"):
+        path = store / name
+        path.rename(store.parent / name)
+    seen = look_at(store)
+    assert (seen.indexes, seen.queues, seen.checkpoint, seen.index_coverage) == ((), (), None, 0.0)
+    assert seen.clean
+    for name in ("index", "consumequeue"):
+        part = look_at(store.parent / name)
+        assert (part.clean, part.running, part.log) == (None, None, None)
+    (store.parent / "empty").mkdir()
+    with pytest.raises(UsageError):
+        look_at(store.parent / "empty")
+
+
+def test_an_index_file_that_is_cut_short_leaves_the_rest(store: Path) -> None:
+    path = next((store / "index").iterdir())
+    path.write_bytes(path.read_bytes()[:100])
+    seen = look_at(store)
+    assert len(seen.queues) == 18
+    assert len(seen.indexes) == 6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="locks are reported on Linux")
+def test_a_store_in_use_is_known_by_its_lock(store: Path) -> None:
+    """As 4.9.3 locks it: the first byte of the file `lock`, until the process ends."""
+    (store / "abort").touch()
+    assert (look_at(store).clean, look_at(store).running) == (False, 0)
+    code = (
+        "import fcntl, sys\n"
+        "file = open(sys.argv[1], 'w')\n"
+        "fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)\n"
+        "print('locked', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, store / "lock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as broker:
+        assert broker.stdout is not None
+        assert broker.stdout.readline() == b"locked\n"
+        assert look_at(store).running == broker.pid
+    assert look_at(store).running == 0
