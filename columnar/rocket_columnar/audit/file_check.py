@@ -36,7 +36,8 @@ def stray(name: str, reason: str) -> Finding | None:
             return None
         text = f"found {reason}, expected an index file: a broker loads neither it nor any whose name sorts behind"
         return finding("index.size", name, None, text, cure="move it away while the broker is down")
-    code, place = ("log.gap", "the commit log") if folder == "commitlog" else ("queue.size", "a queue")
+    is_log = folder == "commitlog" or folder.startswith("dledger-")
+    code, place = ("log.gap", "the commit log") if is_log else ("queue.size", "a queue")
     what, cure = "a file whose name is no number", "move it away while the broker is down"
     if reason != NO_NUMBER:
         what, cure = reason, f"{cure}, and put the file in its place that had this name"

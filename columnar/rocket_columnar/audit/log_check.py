@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Final
 
-from rocket_spec.layout import BLANK_MAGIC, RECORD
+from rocket_spec.layout import BLANK, RECORD
 
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
+from rocket_columnar.formats import is_blank
 from rocket_columnar.store import read_at
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def _check_end(
         return
     if any(gap.begin >= file.base_offset + position for gap in gaps):
         return
-    head = read_at(file, position, 8)
-    if len(head) == 8 and struct.unpack(">ii", head)[1] == BLANK_MAGIC:
+    head = read_at(file, position, BLANK.size)
+    if len(head) == BLANK.size and is_blank(head, 0, size - position):
         return
     report(
         finding(

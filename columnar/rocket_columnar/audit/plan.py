@@ -160,7 +160,7 @@ def _check_store(store: Path) -> None:
     if not store.is_dir():
         store.stat()  # the system's own reason
         raise UsageError(f"{store}: a file; audit takes the directory of a store")
-    if not any((store / part).exists() for part in _PARTS):
+    if not any((store / part).exists() for part in _PARTS) and not any(store.glob("dledger-*/data")):
         whole = Path(os.path.abspath(store))  # noqa: PTH100 - resolve() would follow links, and change the name
         if whole.name in _PARTS:
             raise UsageError(

@@ -5,16 +5,14 @@ Where a record does not verify, the walk goes on at the next frame that does, an
 
 from __future__ import annotations
 
-import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar.decode.record_columns import LogRows, Topics
-from rocket_columnar.formats import Bad, Record, check_frame_head, parse_record
+from rocket_columnar.formats import Bad, Record
 from rocket_columnar.log import LARGE, Gap, Walk
 from rocket_columnar.store import PAUSES
 
@@ -33,9 +31,6 @@ COMPILED_FROM: Final = 100_000
 
 _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
 _SAMPLE: Final = 1 << 6  # records that tell how many there may be
-
-_BLANK: Final = BLANK.size
-_PAIR: Final = struct.Struct(">ii")
 
 
 def _zeros(reader: Reader, position: int) -> bool:
@@ -67,6 +62,11 @@ class LogState:
         self._rows = 0
         self._bytes = 0
         self._scan: LogScan | None = None
+        self._framed = False
+
+    def entered(self) -> None:
+        """Notes an entry header: the file is one of DLedger mode, whose records the compiled scan does not follow."""
+        self._framed = True
 
     def seen(self, size: int) -> None:
         """One more record, of so many bytes."""
@@ -80,6 +80,7 @@ class LogState:
 
     def drop(self) -> None:
         """Lets go of the file: it is closed next."""
+        self._framed = False
         if self._scan is not None:
             self._scan.drop()
 
@@ -93,7 +94,7 @@ class LogState:
                 pool = ThreadPoolExecutor(1) if self._threads > 1 else None
                 self._scan = LogScan(self.names, self.topics, self.batch_rows, self.where, pool)
         # The walk passes over large bodies, the scan reads them.
-        return None if self._mean >= LARGE and not self.bodies else self._scan
+        return None if self._framed or (self._mean >= LARGE and not self.bodies) else self._scan
 
 
 def log_columns(
@@ -126,7 +127,7 @@ def log_columns(
         state.drop()
 
 
-def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
+def _columns(  # noqa: C901, PLR0912, PLR0915 - one walk, from record to record
     reader: Reader,
     base_offset: int,
     state: LogState,
@@ -173,6 +174,11 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
             if rows.count >= batch_rows or rows.full:
                 yield rows.count, rows.take()
             continue
+        header = walk.entry_header(position)
+        if header:
+            state.entered()
+            position += header
+            continue
         gap = _gap(walk, position, record, goes_on)
         if gap is None:
             break
@@ -192,7 +198,7 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
 
 def _gap(walk: Walk, position: int, record: Record | Bad, goes_on: Callable[[], bool]) -> Gap | None:
     """The gap at a frame that was found to be `record`; None for a record, the blank, or the end of the log."""
-    if isinstance(record, Record) or walk.is_blank(position):
+    if isinstance(record, Record) or walk.is_blank(position) or walk.entry_header(position):
         return None
     reader = walk.reader
     if _zeros(reader, position):
@@ -200,35 +206,22 @@ def _gap(walk: Walk, position: int, record: Record | Bad, goes_on: Callable[[], 
             return None
         record = Bad("zeros to the file's end", "a record or a blank, since a later file holds records")
     end = walk.next_frame(position + 1)
-    return Gap(reader.name, walk.base_offset + position, walk.base_offset + end, *record)
+    return Gap(
+        reader.name, walk.base_offset + position, walk.base_offset + end, *walk.why_none(position, record)
+    )
 
 
 def _is_written(walk: Walk, gap: Gap) -> bool:
     """Whether a frame verifies at a gap by now: a broker may have written it since the window was read."""
     reader, position = walk.reader, gap.begin - walk.base_offset
     walk.window = b""
-    if _verifies(walk, position):
+    if walk.begins(position):
         return True
     if gap.end < walk.base_offset + reader.size:
         return False
     for pause in PAUSES:
         time.sleep(pause)
-        if _verifies(walk, position):
+        walk.window = b""
+        if walk.begins(position):
             return True
     return False
-
-
-def _verifies(walk: Walk, position: int) -> bool:
-    reader = walk.reader
-    room = reader.size - position
-    if room < _BLANK:
-        return False
-    total_size, magic = _PAIR.unpack(reader.read(position, _BLANK).tobytes())
-    if magic == BLANK_MAGIC:
-        return bool(total_size == room)
-    if magic != MESSAGE_MAGIC or not RECORD_FIXED_V4 <= total_size <= room:
-        return False
-    data = reader.read(position, total_size).tobytes()
-    return check_frame_head(data, 0, room, walk.base_offset + position) is None and isinstance(
-        parse_record(data, 0), Record
-    )

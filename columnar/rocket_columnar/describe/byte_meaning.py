@@ -10,6 +10,8 @@ from rocket_spec.layout import (
     BLANK,
     BLANK_MAGIC,
     CHECKPOINT,
+    ENTRY,
+    ENTRY_BLANK,
     EXT_UNIT,
     INDEX_ENTRY,
     INDEX_HEADER,
@@ -23,9 +25,9 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.decode import decode
-from rocket_columnar.formats import decode_utf8, host_text, iso, to_i64
+from rocket_columnar.formats import decode_utf8, host_text, is_blank, iso, to_i64
 from rocket_columnar.index import Header, read_header
-from rocket_columnar.store import Reader, open_reader
+from rocket_columnar.store import Reader, entry_position, open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,17 +200,31 @@ def _in_units(file: StoreFile, reader: Reader, offset: int) -> _Part:
         for address, size in rows:
             begin = to_i64(address - base)
             if begin > offset:
-                return _Part("bytes that are no whole record", None, end, begin)
+                return _before_record(file, reader, offset, end, begin)
             end = begin + size
             if offset < end:
                 return _Part(layout.name, number, begin, end, layout=layout)
             number += 1
     if file.kind == "log" and reader.size - end >= BLANK.size:
-        total_size, magic = _ints(reader, end, BLANK)
-        if magic == BLANK_MAGIC and total_size == reader.size - end:
+        head = reader.read(end, BLANK.size).tobytes()
+        if is_blank(head, 0, reader.size - end):
             remark = f"fills the file to its end; records go on in the next one; {_count(reader, end)}"
-            return _Part(BLANK.name, None, end, reader.size, remark, BLANK)
+            layout = BLANK if int.from_bytes(head[4:], signed=True) == BLANK_MAGIC else ENTRY_BLANK
+            return _Part(layout.name, None, end, reader.size, remark, layout)
     return _Part("room behind the last one", None, end, reader.size, _count(reader, end))
+
+
+def _before_record(file: StoreFile, reader: Reader, offset: int, end: int, begin: int) -> _Part:
+    """Bytes between the end of a record and the beginning of the next one: in DLedger mode the next one's header."""
+    header = begin - ENTRY.size
+    if file.kind == "log" and header >= end:
+        head = reader.read(header, ENTRY.size + BLANK.size).tobytes()
+        if entry_position(head) == file.base_offset + header:
+            if offset >= header:
+                fixed = Layout(ENTRY.name, ENTRY.fixed)
+                return _Part(ENTRY.name, None, header, begin, "the header of the record that follows", fixed)
+            begin = header
+    return _Part("bytes that are no whole record", None, end, begin)
 
 
 def _count(reader: Reader, begin: int) -> str:

@@ -6,9 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import BLANK_MAGIC, QUEUE_UNIT
+from rocket_spec.layout import BLANK, QUEUE_UNIT
 
 from rocket_columnar.decode import decode
+from rocket_columnar.formats import is_blank
+from rocket_columnar.store import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,13 +120,10 @@ def _log(file: StoreFile) -> Facts:
 
 
 def _blank(file: StoreFile, end: int) -> int:
-    """Length of the blank that ends the file, 0 without one (LOG-BLANK-1)."""
-    size = file.path.stat().st_size
-    with file.path.open("rb") as stream:
-        stream.seek(end)
-        head = stream.read(8)
-    magic, length = int.from_bytes(head[4:], signed=True), int.from_bytes(head[:4], signed=True)
-    return length if len(head) == 8 and magic == BLANK_MAGIC and length == size - end else 0
+    """Length of the blank that ends the file, 0 without one (LOG-BLANK-1, DLG-5)."""
+    room = file.size() - end
+    head = read_at(file, end, BLANK.size)
+    return room if len(head) == BLANK.size and is_blank(head, 0, room) else 0
 
 
 def _checkpoint(file: StoreFile) -> Facts:

@@ -7,7 +7,14 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
+from rocket_spec.layout import (
+    BLANK_MAGIC,
+    ENTRY,
+    ENTRY_MAGIC,
+    MESSAGE_MAGIC,
+    RECORD,
+    RECORD_FIXED_V4,
+)
 
 from rocket_columnar.findings.forms import Finding, finding
 from rocket_columnar.store import read_at
@@ -22,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["check_log_files", "gap_finding"]
 
 _HEAD: Final = struct.Struct(">ii20xq")
+_ENTRY: Final = struct.Struct(ENTRY.struct_format)
 
 
 def check_log_files(
@@ -62,16 +70,39 @@ def _step(files: Sequence[StoreFile]) -> int:
     return min(after.base_offset - before.base_offset for before, after in pairwise(files))
 
 
+def _header_fault(file: StoreFile, at: int, position: int) -> str | None:
+    """The field of an entry's header that is wrong (DLG-2), None without one; "zeros" where it was never written whole."""
+    raw = read_at(file, at, ENTRY.size).ljust(ENTRY.size, b"\0")
+    magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack(raw)
+    if not raw[-4:].strip(b"\0"):
+        return "zeros" if magic in (0, ENTRY_MAGIC) and pos in (0, position) else "body_size"
+    if magic != ENTRY_MAGIC:
+        return "magic"
+    if pos != position:
+        return "pos"
+    return None if size == ENTRY.size + body_size else "size"
+
+
 def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
     """Names the reason by the bytes at which the gap begins."""
     at = gap.begin - file.base_offset
+    where = f"physical offsets {gap.begin:,} to {gap.end:,}"
+    found = f"found {gap.found}, expected {gap.expected}; {where} hold no record that verifies"
+    lost = f"{found}: their messages are lost, and dispatch and recovery stop here"
+    begin = gap.begin
+    if file.framed and at >= 0:
+        fault = _header_fault(file, at, begin)
+        if fault is not None and not (tail and fault == "zeros"):
+            fault = "body_size" if fault == "zeros" else fault
+            code = {"magic": "log.magic", "pos": "log.position"}.get(fault, "log.length")
+            text = f"{found}: a recovery cuts the log here"
+            return finding(code, file.name, at + ENTRY.offset_of(fault), text, clause="DLG-2")
+        at, begin = at + ENTRY.size, begin + ENTRY.size
     head = read_at(file, max(at, 0), _HEAD.size)
     length = int.from_bytes(head[:4], signed=True)
     rest = read_at(file, at + length - 8, 8) if RECORD_FIXED_V4 <= length <= size - at else b""
-    where = f"physical offsets {gap.begin:,} to {gap.end:,}"
-    found = f"found {gap.found}, expected {gap.expected}; {where} hold no record that verifies"
     _, magic, recorded = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
-    if tail and (not any(rest) and (magic in (0, MESSAGE_MAGIC)) and recorded in (0, gap.begin)):
+    if tail and (not any(rest) and (magic in (0, MESSAGE_MAGIC)) and recorded in (0, begin)):
         return finding(
             "log.torn",
             file.name,
@@ -79,11 +110,10 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
             f"{found}: the last write was cut off",
             severity="note" if live else None,
         )
-    lost = f"{found}: their messages are lost, and dispatch and recovery stop here"
     if magic == BLANK_MAGIC:
         return finding("log.length", file.name, at, lost, clause="LOG-BLANK-1")
     if magic != MESSAGE_MAGIC and len(head) >= RECORD.offset_of("magic") + 4:
         return finding("log.magic", file.name, at + RECORD.offset_of("magic"), lost)
-    if RECORD_FIXED_V4 <= length <= size - at and recorded != gap.begin:
+    if RECORD_FIXED_V4 <= length <= size - at and recorded != begin:
         return finding("log.position", file.name, at + RECORD.offset_of("phy_offset"), lost)
     return finding("log.length", file.name, at, lost)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from mmap import mmap
 from typing import Final, NamedTuple
 
-from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import BLANK_MAGIC, ENTRY_BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar.formats.java import decode_utf8, parse_int, string_hash, to_i64
 
@@ -25,6 +25,7 @@ __all__ = [
     "check_frame_head",
     "clean_utf8",
     "host_text",
+    "is_blank",
     "parse_properties",
     "parse_record",
     "tags_code",
@@ -33,6 +34,7 @@ __all__ = [
 _HOST_FLAGS: Final = 16 | 32
 _INT: Final = struct.Struct(">i")
 _HEAD: Final = struct.Struct(">ii20xq")
+_PAIR: Final = struct.Struct(">ii")
 _FIXED: Final = {
     16 * born | 32 * store: struct.Struct(f">iiiiiqqiq{20 if born else 8}sq{20 if store else 8}siqi")
     for born in (0, 1)
@@ -91,6 +93,14 @@ def check_frame_head(head: Buffer, at: int, room: int, position: int) -> Bad | N
     if not RECORD_FIXED_V4 <= total_size <= room:
         return Bad(f"a record of {total_size:,} bytes", f"{RECORD_FIXED_V4} to the file's end, {room:,}")
     return Bad(f"a record of physical offset {recorded:,}", f"{position:,}, where it lies")
+
+
+def is_blank(head: Buffer, at: int, room: int) -> bool:
+    """Whether a blank begins `at` an offset of `head` that fills the `room` bytes to the file's end.
+
+    It is a plain one (LOG-BLANK-1) or one of DLedger mode, whose fields have the other order (DLG-5).
+    """
+    return _PAIR.unpack_from(head, at) in ((room, BLANK_MAGIC), (ENTRY_BLANK_MAGIC, room))
 
 
 def body_end(head: Buffer) -> int:

@@ -1,4 +1,8 @@
-"""The frames of one log file by place: whether a record verifies there, and where the next one does."""
+"""The frames of one log file by place: whether a record verifies there, and where the next one does.
+
+Files of DLedger mode are read in the same way: before each record there is the header of an entry (DLG-2), which a walk
+passes over, and another blank ends a full file (DLG-5).
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,25 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
+from rocket_spec.layout import (
+    BLANK,
+    BLANK_MAGIC,
+    ENTRY,
+    ENTRY_BLANK_MAGIC,
+    ENTRY_MAGIC,
+    MESSAGE_MAGIC,
+    RECORD_FIXED_V4,
+)
 
-from rocket_columnar.formats import HEAD_SIZE, Bad, Record, body_end, check_frame_head, parse_record
+from rocket_columnar.formats import (
+    HEAD_SIZE,
+    Bad,
+    Record,
+    body_end,
+    check_frame_head,
+    is_blank,
+    parse_record,
+)
 
 if TYPE_CHECKING:
     from rocket_columnar.formats import Buffer
@@ -30,7 +50,12 @@ _TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and p
 _BEFORE: Final = 7  # bytes of a frame that may lie before the last byte of its magic, and be zeros of a hole
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
-_MAGICS: Final = (struct.pack(">i", MESSAGE_MAGIC), struct.pack(">i", BLANK_MAGIC))
+_ENTRY: Final = struct.Struct(ENTRY.struct_format)
+_MAGICS: Final = tuple(
+    (struct.pack(">i", magic), place)
+    for magic, place in ((MESSAGE_MAGIC, 4), (BLANK_MAGIC, 4), (ENTRY_BLANK_MAGIC, 0))
+)
+"""Magics, and where in their frames they are."""
 
 
 class Walk:
@@ -51,6 +76,7 @@ class Walk:
         self.window: Buffer = b""
         self.begin = 0
         self._bodies = bodies
+        self._framed = False
         self._thin: mmap | None = None
         self._most, self._next = window, min(window, NARROW)
 
@@ -65,12 +91,54 @@ class Walk:
         return position - self.begin
 
     def is_blank(self, position: int) -> bool:
-        """Whether a blank lies here that fills the file to its end (LOG-BLANK-1)."""
+        """Whether a blank that fills the file to its end begins here (LOG-BLANK-1, DLG-5)."""
         if position + _BLANK > self.reader.size:
             return False
         at = self.load(position, _BLANK)
-        total_size, magic = _PAIR.unpack_from(self.window, at)
-        return bool(magic == BLANK_MAGIC and total_size == self.reader.size - position)
+        return is_blank(self.window, at, self.reader.size - position)
+
+    def entry_header(self, position: int) -> int:
+        """Bytes of the header of a DLedger entry here (DLG-2), 0 unless a record that verifies follows it."""
+        if position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
+            return 0
+        at = self.load(position, ENTRY.size)
+        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self.window, at)
+        if magic != ENTRY_MAGIC or pos != self.base_offset + position or size != ENTRY.size + body_size:
+            return 0
+        record = self.record(position + ENTRY.size)
+        if isinstance(record, Record) and record.fixed[0] == body_size:
+            self._framed = True
+            return ENTRY.size
+        return 0
+
+    def why_none(self, position: int, bad: Bad) -> Bad:
+        """Why nothing begins here: `bad`, or in a file with entry headers what is wrong with the header or its record."""
+        if not self._framed or position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
+            return bad
+        at = self.load(position, ENTRY.size)
+        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self.window, at)
+        place = self.base_offset + position
+        if magic != ENTRY_MAGIC:
+            return Bad(f"an entry header of magic {magic & 0xFFFFFFFF:08x}", f"{ENTRY_MAGIC:08x}, or a blank")
+        if pos != place:
+            return Bad(f"an entry header of position {pos:,}", f"{place:,}, where it is")
+        if size != ENTRY.size + body_size:
+            return Bad(f"an entry of {size:,} bytes", f"{ENTRY.size} more than its body's {body_size:,}")
+        record = self.record(position + ENTRY.size)
+        length = record.fixed[0] if isinstance(record, Record) else body_size
+        return (
+            record
+            if isinstance(record, Bad)
+            else Bad(f"a body of {body_size:,} bytes", f"a record of {length:,}")
+        )
+
+    def begins(self, position: int) -> bool:
+        """Whether a record, the header before one, or a blank that ends the file begins here."""
+        return (
+            isinstance(self.record(position), Record)
+            or self.is_blank(position)
+            or bool(self.entry_header(position))
+        )
 
     def record(self, position: int) -> Record | Bad:
         """The record at `position`, whose bytes are then in the window, or why there is none."""
@@ -111,12 +179,15 @@ class Walk:
         while nearby < min(position, _NEARBY):
             first = at = self.next_frame(position - nearby, position)
             count = 0
-            while at < position and isinstance(record := self.record(at), Record):
+            while at < position:
+                at += self.entry_header(at)
+                if not isinstance(record := self.record(at), Record):
+                    break
                 at += record.fixed[0]
                 count += 1
             if count and at < position:
                 return 0
-            if count > 1 or (count and (self.is_blank(at) or isinstance(self.record(at), Record))):
+            if count > 1 or (count and self.begins(at)):
                 return first
             nearby *= 4
         return 0
@@ -143,13 +214,18 @@ class Walk:
         """Whether a record or such a blank begins between two places, or in the same window; its place, or how far was looked."""
         while position + _BLANK <= self.reader.size and position < end:
             at = self.load(position, _BLANK)
-            hits = [hit for magic in _MAGICS if (hit := self.window.find(magic, at + 4)) >= 0]
+            hits = [
+                hit - place for magic, place in _MAGICS if (hit := self.window.find(magic, at + place)) >= 0
+            ]
             if not hits:
                 # A magic may lie across the window's end.
                 position = max(position + 1, self.begin + len(self.window) - _BEFORE)
                 continue
-            candidate = self.begin + min(hits) - 4
-            if self.is_blank(candidate) or isinstance(self.record(candidate), Record):
+            candidate = self.begin + min(hits)
+            if self.is_blank(candidate):
                 return True, candidate
+            if isinstance(self.record(candidate), Record):
+                before = candidate - ENTRY.size
+                return True, before if before >= position and self.entry_header(before) else candidate
             position = candidate + 1
         return False, position

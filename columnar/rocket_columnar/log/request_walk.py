@@ -148,6 +148,11 @@ class LogStretch:
                 if windows is not None or len(rows) >= _ROWS:
                     yield rows.take()
                 continue
+            header = walk.entry_header(position)
+            if header:
+                windows = None  # the compiled loops know no headers between records
+                position += header
+                continue
             gap, position = self._passed(walk, position, record)
             if gap is not None:
                 on_gap(gap)
@@ -164,6 +169,7 @@ class LogStretch:
         if self._is_written(position, last=after >= self._reader.size):
             walk.window = b""
             return None, position
+        bad = walk.why_none(position, bad)
         return Gap(
             self._reader.name, self._base + position, self._base + after, bad.found, bad.expected
         ), after
@@ -173,6 +179,6 @@ class LogStretch:
         for pause in (0.0, *PAUSES) if last else (0.0,):
             time.sleep(pause)
             walk = Walk(self._reader, self._base, window=NARROW)
-            if isinstance(walk.record(position), Record) or walk.is_blank(position):
+            if walk.begins(position):
                 return True
         return False

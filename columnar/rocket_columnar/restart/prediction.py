@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocket_columnar.audit import make_plan
+from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys, lost_keys
 from rocket_columnar.restart.queues import LostUnits, QueueStart, queue_starts
@@ -69,15 +70,20 @@ def restart(store: Path | str, *, index_safe: bool = False, geometry: Geometry |
     plan = make_plan(store, geometry=geometry)
     clean = not plan.live
     times = times_of(plan.checkpoints)
-    walk_from = recovery_start(plan.logs, times, clean=clean, index_safe=index_safe)
+    framed = [file for file in plan.logs if file.framed]
     refused = refusal(plan) or ext_refusal(plan)
+    if framed:
+        walk_from, end, unfit = entry_log(framed, max(plan.log_sizes))
+        refused = refused or unfit
+    else:
+        walk_from = recovery_start(plan.logs, times, clean=clean, index_safe=index_safe)
+        end = plan.end if refused else walked_end(plan, walk_from)
     if refused is not None:
         return Restart(clean, refused, walk_from, plan.end, walk_from, (), (), LostKeys.none())
-    end = walked_end(plan, walk_from)
     queues = queue_starts(plan.queues, end, has_log=bool(plan.logs))
     indexes = deleted_indexes(plan.indexes, times[2], clean=clean)
     behind = max([plan.begin, *(queue.max_phy_offset for queue in queues)])
-    dispatch_from = behind if clean else walk_from
+    dispatch_from = behind if clean or framed else walk_from
     lost = LostKeys.none()
     if indexes or not plan.logs:
         lost = lost_keys(plan, {one.file for one in indexes}, dispatch_from)

@@ -1,5 +1,6 @@
 """The files of a store: finding them, detecting their kind, reading parts of them."""
 
+from rocket_columnar.store.detection import entry_position
 from rocket_columnar.store.listing import (
     KINDS,
     NO_NUMBER,
@@ -26,6 +27,7 @@ __all__ = [
     "Reader",
     "Source",
     "StoreFile",
+    "entry_position",
     "find_files",
     "is_gone",
     "is_large",

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from rocket_spec.layout import (
     BLANK_MAGIC,
     CHECKPOINT_SIZE,
+    ENTRY,
+    ENTRY_MAGIC,
     EXT_UNIT,
     INDEX_ENTRY,
     INDEX_HEADER,
@@ -23,7 +25,7 @@ from rocket_spec.layout import (
 if TYPE_CHECKING:
     from rocket_columnar.store.reader import Reader
 
-__all__ = ["detect"]
+__all__ = ["detect", "entry_position"]
 
 _SAMPLE: Final = 4000  # bytes looked at: a multiple of a queue unit
 _OFFSET_LIMIT: Final = 1 << 56  # a store of 64 PiB; any text read as an offset lies above
@@ -31,13 +33,26 @@ _TIMES: Final = range(1_262_304_000_000, 4_102_444_800_000)  # 2010 to 2100, in 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 _UNIT: Final = struct.Struct(QUEUE_UNIT.struct_format)
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
+_ENTRY: Final = struct.Struct(ENTRY.struct_format)
 
 
 def _is_log(head: bytes, size: int) -> bool:
     if size < 8:
         return False
     length, magic = struct.unpack_from(">ii", head)
-    return magic in (MESSAGE_MAGIC, BLANK_MAGIC) and 8 <= length <= size
+    if magic in (MESSAGE_MAGIC, BLANK_MAGIC):
+        return 8 <= length <= size
+    return entry_position(head) is not None and magic <= size
+
+
+def entry_position(head: bytes) -> int | None:
+    """Position in the log of the DLedger entry at whose header some bytes begin (DLG-2), None without one."""
+    if len(head) < _ENTRY.size + 8:
+        return None
+    magic, length, _, _, position, _, _, _, body = _ENTRY.unpack_from(head)
+    total, record = struct.unpack_from(">ii", head, _ENTRY.size)
+    framed = magic == ENTRY_MAGIC and length == _ENTRY.size + body and position >= 0
+    return position if framed and record == MESSAGE_MAGIC and total == body else None
 
 
 def _is_checkpoint(head: bytes, size: int) -> bool:

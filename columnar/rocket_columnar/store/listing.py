@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
 
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import MESSAGE_MAGIC
+from rocket_spec.layout import ENTRY, MESSAGE_MAGIC
 
 from rocket_columnar.formats import parse_int, parse_long
-from rocket_columnar.store.detection import detect
+from rocket_columnar.store.detection import detect, entry_position
 from rocket_columnar.store.reader import Source, open_reader, require_regular
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ _PLACES: Final[dict[str, Kind]] = {
     "checkpoint": "checkpoint",
 }
 _QUEUES: Final = ("consumequeue", "consumequeue_ext")
+_MEMBER: Final = "dledger-"
+_MEMBER_LOG: Final = "data"
+"""A member of a DLedger group keeps its commit log in `dledger-ID/data/` (DLG-1)."""
 _NAMES: Final = {
     "index": "index file",
     "queue": "consume-queue file",
@@ -92,6 +95,11 @@ class StoreFile:
     queue_id: int | None = None
     base_offset: int = 0
     source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def framed(self) -> bool:
+        """Whether it is a file of DLedger mode, with a header before each record (DLG-2)."""
+        return self.name.startswith(_MEMBER)
 
     def open(self) -> AbstractContextManager[Reader]:
         """Opens the file to read parts of it; OSError where it cannot be."""
@@ -161,6 +169,8 @@ def _place(path: Path, *, is_file: bool) -> _Place | None:
             below = parts[len(parts) - depth :]
             root = Path(*parts[: len(parts) - depth - 1])
             return _Place(_PLACES[parts[-1 - depth]], root, *below)
+    if len(parts) > 1 and parts[-2].startswith(_MEMBER):
+        return _Place("log", folder.parent.parent) if parts[-1] == _MEMBER_LOG else None
     if parts and parts[-1] in ("index", "commitlog"):
         return _Place(_PLACES[parts[-1]], folder.parent)
     if is_file and whole.name == "checkpoint":
@@ -180,6 +190,8 @@ def placed_file(name: str, *, source: Source | None = None, path: Path | None = 
         None for a name that is none of a store's files, as `find_files` would leave it out.
     """
     parts = name.split("/")
+    if parts[0].startswith(_MEMBER):
+        parts = ["commitlog", *parts[2:]] if parts[1:2] == [_MEMBER_LOG] else [""]
     kind = _PLACES.get(parts[0])
     path = Path(name) if path is None else path
     if kind == "checkpoint" or kind is None:
@@ -206,6 +218,7 @@ def protected_directories(path: Path) -> list[Path]:
     kept = [] if is_file else [path]
     root = path if place is None else place.root
     parts = [root / name for name in _PLACES if (root / name).exists()]
+    parts += [folder.parent for folder in _member_logs(root)]
     if place is not None or not is_file:
         kept += [part for part in parts if part.is_dir()]
     if place is not None and len(parts) > 1:
@@ -214,7 +227,13 @@ def protected_directories(path: Path) -> list[Path]:
 
 
 def _is_store(path: Path) -> bool:
-    return any((path / name).exists() for name in _PLACES)
+    return any((path / name).exists() for name in _PLACES) or bool(_member_logs(path))
+
+
+def _member_logs(root: Path) -> list[Path]:
+    """The commit-log directories of members of a DLedger group in a store."""
+    members = [entry.name for entry in _entries(root) if entry.name.startswith(_MEMBER)]
+    return [folder for name in members if (folder := root / name / _MEMBER_LOG).is_dir()]
 
 
 def _entries(directory: Path, *, must_exist: bool = False) -> list[os.DirEntry[str]]:
@@ -296,7 +315,7 @@ class _Finder:
         yield from self.files(self.path / "index", "index")
         yield from self.topics(self.path / "consumequeue", "queue")
         yield from self.topics(self.path / "consumequeue_ext", "ext")
-        yield from self.files(self.path / "commitlog", "log")
+        yield from self.log()
         for entry in _entries(self.path):
             if entry.name == "checkpoint":
                 reason = _irregular(entry)
@@ -304,6 +323,16 @@ class _Finder:
                     yield StoreFile("checkpoint", self.path / entry.name, entry.name)
                 elif reason:
                     self.skipped.append((entry.name, reason))
+
+    def log(self) -> list[StoreFile]:
+        """The files of the commit log: plain ones, those of DLedger mode, or first the one and then the other (DLG-14)."""
+        members = _member_logs(self.path)
+        if len(members) > 1:
+            names = ", ".join(shown_name(folder.parent.name) for folder in members)
+            raise UsageError(
+                f"{self.path}: contains the logs of several DLedger members: {names}; expected one"
+            )
+        return [file for folder in (self.path / "commitlog", *members) for file in self.files(folder, "log")]
 
     def placed(self, place: _Place) -> Iterator[StoreFile]:
         """The files of a folder whose place in a store is known."""
@@ -343,7 +372,10 @@ def _first_offset(path: Path) -> int:
     with open_reader(path) as reader:
         if reader.size < 36:
             return 0
-        head = reader.read(0, 36).tobytes()
+        head = reader.read(0, min(reader.size, ENTRY.size + 8)).tobytes()
+    position = entry_position(head)
+    if position is not None:
+        return position
     (magic,) = struct.unpack_from(">i", head, 4)
     (offset,) = struct.unpack_from(">q", head, 28)
     return int(offset) if magic == MESSAGE_MAGIC else 0
@@ -376,6 +408,21 @@ def _from_file(path: Path, kind: Kind | None) -> StoreFile:
     return _single(path, kind)
 
 
+def _log_of_member(path: Path) -> Path:
+    """The commit log of the DLedger member whose directory `path` is; any other path as it is.
+
+    Raises:
+        UsageError: DLedger's own index and bookkeeping, which are no files of a store.
+    """
+    *_, above, folder, name = ("", "", *Path(os.path.abspath(path)).parts)  # noqa: PTH100
+    if name.startswith(_MEMBER) and (path / _MEMBER_LOG).is_dir():
+        return path / _MEMBER_LOG
+    own = name if folder.startswith(_MEMBER) else folder if above.startswith(_MEMBER) else _MEMBER_LOG
+    if own != _MEMBER_LOG:
+        raise UsageError(f"{path}: belongs to DLedger itself; the commit log is in {_MEMBER}*/{_MEMBER_LOG}/")
+    return path
+
+
 def find_files(
     path: Path | str, kind: str | None = None, *, on_skip: Callable[[str, str], None] = _skip_nothing
 ) -> list[StoreFile]:
@@ -395,7 +442,7 @@ def find_files(
         UsageError: an unknown `kind`, a kind that cannot be told, or nothing found.
         OSError: a path that is missing, cannot be read, or is no regular file.
     """
-    path = Path(path)
+    path = _log_of_member(Path(path))
     if kind is not None and kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}; say {_CHOICES}")
     mode = path.stat().st_mode

@@ -1,0 +1,109 @@
+"""What a start of 4.9.3 in DLedger mode does to the log, read off its files beforehand.
+
+Read beside `DLedgerCommitLog.recover` 262-313 and `DLedgerMmapFileStore.recover` 119-304, which look at the headers of entries
+and never at their records. DLedger's own index of entries is written again from them and not looked at here. What the
+leader of a group does to a member later, a member's files cannot tell.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_MAGIC
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocket_columnar.store import Reader, StoreFile
+
+__all__ = ["EntryLog", "entry_log"]
+
+_HEADER: Final = struct.Struct(ENTRY.struct_format)
+_FILES: Final = 3  # the walk begins at the third file from the end
+
+
+class EntryLog(NamedTuple):
+    """The log as a start finds it.
+
+    Attributes:
+        begin: position from which the walk over the entries begins.
+        end: position at which it ends, and so the log.
+        refused: why DLedger would not start, or None.
+    """
+
+    begin: int
+    end: int
+    refused: str | None
+
+
+class _Last(NamedTuple):
+    """The entry before: its number and its term; -1 before the first."""
+
+    index: int = -1
+    term: int = -1
+
+
+def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
+    """Where a start's walk over the files of DLedger mode begins and ends.
+
+    Args:
+        files: in the order of their offsets, at least one.
+        size: bytes of each.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for before, file in pairwise(files):
+        if file.base_offset - before.base_offset != size:
+            refused = (
+                f"{file.name}: does not follow on {before.name}: DLedger accepts no gap between its files"
+            )
+            return EntryLog(before.base_offset, before.base_offset, refused)
+    first = next(
+        (number for number in range(max(len(files) - _FILES, 0), -1, -1) if _begins_well(files[number])), 0
+    )
+    end, last = files[first].base_offset, _Last()
+    for file in files[first:]:
+        end, last, rolls = _walk(file, last)
+        if not rolls:
+            break
+    refused = None
+    if files[-1].base_offset - end > size:
+        refused = (
+            f"the entries end at {end:,}, more than a file before {files[-1].name}: DLedger ends its process"
+        )
+    return EntryLog(files[first].base_offset, end, refused)
+
+
+def _begins_well(file: StoreFile) -> bool:
+    with file.open() as reader:
+        return _entry(reader, 0, file.base_offset, _Last()) is not None
+
+
+def _walk(file: StoreFile, last: _Last) -> tuple[int, _Last, bool]:
+    """Where the entries of a file end, the last of them, and whether a blank leads on to the next file."""
+    position = 0
+    with file.open() as reader:
+        while position + 4 <= reader.size:
+            if int.from_bytes(reader.read(position, 4).tobytes(), signed=True) == ENTRY_BLANK_MAGIC:
+                return file.base_offset + reader.size, last, True
+            found = _entry(reader, position, file.base_offset, last)
+            if found is None:
+                break
+            length, last = found
+            position += length
+    return file.base_offset + position, last, False
+
+
+def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last] | None:
+    """Length of the entry here, and the entry itself as the last one; None for one that a recovery does not accept."""
+    if at + ENTRY.size > reader.size:
+        return None
+    magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(reader.read(at, ENTRY.size).tobytes())
+    sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
+    follows = last.index in (-1, index - 1) and term >= last.term
+    return (
+        (size, _Last(index, term)) if sound and follows and ENTRY.size <= size <= reader.size - at else None
+    )
