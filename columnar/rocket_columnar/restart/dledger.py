@@ -41,7 +41,7 @@ class EntryLog(NamedTuple):
 class _Last(NamedTuple):
     """The entry before: its number and its term; -1 before the first."""
 
-    index: int = -1
+    number: int = -1
     term: int = -1
 
 
@@ -57,10 +57,8 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
     """
     for before, file in pairwise(files):
         if file.base_offset - before.base_offset != size:
-            refused = (
-                f"{file.name}: does not follow on {before.name}: DLedger accepts no gap between its files"
-            )
-            return EntryLog(before.base_offset, before.base_offset, refused)
+            unfit = f"{file.name}: does not follow on {before.name}: DLedger accepts no gap between its files"
+            return EntryLog(before.base_offset, before.base_offset, unfit)
     first = next(
         (number for number in range(max(len(files) - _FILES, 0), -1, -1) if _begins_well(files[number])), 0
     )
@@ -103,7 +101,7 @@ def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last]
         return None
     magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(reader.read(at, ENTRY.size).tobytes())
     sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
-    follows = last.index in (-1, index - 1) and term >= last.term
+    follows = last.number in (-1, index - 1) and term >= last.term
     return (
         (size, _Last(index, term)) if sound and follows and ENTRY.size <= size <= reader.size - at else None
     )

@@ -41,8 +41,8 @@ def _is_log(head: bytes, size: int) -> bool:
         return False
     length, magic = struct.unpack_from(">ii", head)
     if magic in (MESSAGE_MAGIC, BLANK_MAGIC):
-        return 8 <= length <= size
-    return entry_position(head) is not None and magic <= size
+        return bool(8 <= length <= size)
+    return entry_position(head) is not None and bool(magic <= size)
 
 
 def entry_position(head: bytes) -> int | None:
