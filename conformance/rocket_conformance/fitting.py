@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from rocket_spec.layout import CHECKPOINT_SIZE
+
 from rocket_conformance.protocol import LIMITS
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ def _asked(case: Case) -> set[str]:
             asked.add("unsigned_sizes")
         if any(op.get(name, "") is None for name in _NULLABLE):
             asked.add("non_null_keys")
+        if op["op"] == "checkpoint.read" and not _is_whole_checkpoint(case):
+            asked.add("read_only")
     return asked
 
 
@@ -72,6 +76,11 @@ class _Existing:
             self._queues.add(folder)
             return existed
         return False
+
+
+def _is_whole_checkpoint(case: Case) -> bool:
+    image = case.files.get("checkpoint")
+    return image is not None and image.size >= CHECKPOINT_SIZE
 
 
 def _negative_size(result: Result) -> bool:

@@ -219,7 +219,7 @@ def _report(
     missing = {
         name
         for name, operation in OPERATIONS.items()
-        if operation.family in options.require and name not in hello.ops
+        if operation.family in options.require and not operation.decodes and name not in hello.ops
     } | {family for family in options.require if family not in {item.family for item in OPERATIONS.values()}}
     code = exit_code(
         counts,
@@ -240,7 +240,11 @@ def _report(
         "families": [
             family
             for family in FAMILIES
-            if (names := {name for name, item in OPERATIONS.items() if item.family == family})
+            if (
+                names := {
+                    name for name, item in OPERATIONS.items() if item.family == family and not item.decodes
+                }
+            )
             and names <= hello.ops
         ],
         "exit_code": INTERRUPTED if interrupted else code,

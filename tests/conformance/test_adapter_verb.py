@@ -57,7 +57,7 @@ def test_a_wrong_line_is_explained(adapter: AdapterMaker, code: str, place: str,
     [
         ({"protocol": 2}, "rule 3", "protocol 2"),
         ({"ops": "key.hash"}, "rule 3", "ops is not a list"),
-        ({"ops": ["key.hash", "index.get"]}, "Operations", "no operation: index.get"),
+        ({"ops": ["key.hash", "index.get"]}, "Operations", "not operations: index.get"),
         ({"ops": ["index.put"]}, "Operations", "index.put without index.open can never be sent"),
         ({"ops": []}, "rule 3", "nothing can be tested"),
         ({"geometry": [7]}, "rule 9", "geometry is [7]"),

@@ -72,7 +72,7 @@ def applicable(report: Report) -> int:
 
 @pytest.mark.parametrize("feature", LIMITS)
 def test_a_limit_is_never_a_failure(feature: str) -> None:
-    select = ["IDX-FILE-*", "IDX-LOAD-*", "IDX-PUT-10/*", "IDX-SVC-*", "CQ-*", "LOG-DSP-*"]
+    select = ["IDX-FILE-*", "IDX-LOAD-*", "IDX-PUT-10/*", "IDX-SVC-*", "CQ-*", "LOG-DSP-*", "CKP-*"]
     report = run_on({"features": ["lone_surrogates", feature]}, select=select)
     assert {line.verdict for line in report.cases} == {"pass", "not_applicable"}
     assert report.exit_code == 0

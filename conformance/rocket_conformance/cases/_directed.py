@@ -1,10 +1,11 @@
-"""All directed cases, each id once: the golden vectors first, then our own for what they do not cover."""
+"""All directed cases, each id once: the golden vectors, our own for what they do not cover, the golden stores' files."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 
+from rocket_conformance.cases._golden_files import golden_cases
 from rocket_conformance.cases._own import own_cases
 from rocket_conformance.cases._vectors import vector_cases
 
@@ -22,7 +23,7 @@ def directed_cases() -> tuple[Case, ...]:
         ValueError: when two cases of one kind share an id.
     """
     found: dict[str, Case] = {}
-    for source in (vector_cases(), own_cases()):
+    for source in (vector_cases(), own_cases(), golden_cases()):
         ids = [case.id for case in source]
         if len(set(ids)) != len(ids):
             raise ValueError(f"case ids repeat: {sorted({name for name in ids if ids.count(name) > 1})}")

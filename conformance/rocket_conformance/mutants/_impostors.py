@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.protocol import OPERATIONS, PROTOCOL
+from rocket_conformance.protocol import OBJECTS, OPERATIONS, PROTOCOL
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.session import open_handler
 
@@ -32,6 +32,10 @@ _EMPTY: Final[dict[str, Any]] = {
     "key?": None,
     "unit?": None,
     "request[]": [],
+    "index_header": {name: 0 if kind == "i32" else "0" for name, kind in OBJECTS["index_header"].items()},
+    "index_entry[]": [],
+    "queue_unit[]": [],
+    "record[]": [],
 }
 
 

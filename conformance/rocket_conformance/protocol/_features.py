@@ -11,6 +11,7 @@ LIMITS: Final = {
     "no_reload_choice": "a file or queue that exists is always loaded: `load` is never false for one",
     "positive_geometry": "`hash_slot_num`, `index_num` and `file_size` are at least 1",
     "unsigned_sizes": "no unit has a negative size, neither in `queue.put` nor in a result",
+    "read_only": "a checkpoint that is missing or short is never read: `checkpoint.read` would make or extend it",
     "non_null_keys": "`keys`, `uniq_key` and `tags` are never null; results hold an empty text instead",
 }
 """What an implementation cannot be asked, by feature: cases that ask for it are not applicable."""

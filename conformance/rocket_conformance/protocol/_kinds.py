@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rocket_conformance.protocol._operations import OBJECTS, Kind
@@ -23,10 +24,12 @@ def checked(kind: Kind, value: Any) -> Any:
     Raises:
         ValueError: when it is not of that kind.
     """
-    if kind == "unit?":
-        return None if value is None else _object(kind, value)
-    if kind == "request[]":
-        return [_object(kind, item) for item in _items(value)]
+    if kind in OBJECTS:
+        if kind.endswith("?") and value is None:
+            return None
+        return (
+            [_object(kind, item) for item in _items(value)] if kind.endswith("[]") else _object(kind, value)
+        )
     _CHECKS[kind](value)
     return value
 
@@ -81,15 +84,35 @@ def _check_i64s(value: object) -> None:
         to_i64(item)
 
 
+def _check_i64_or_null(value: object) -> None:
+    if value is not None:
+        to_i64(value)
+
+
+def _check_base64(value: object) -> None:
+    _check_text(value)
+    b64decode(cast("str", value), validate=True)
+
+
+def _check_texts(value: object) -> None:
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r:.80} is not an object")  # noqa: TRY004 - one error for one wrong value
+    for text in cast("dict[str, object]", value).values():
+        _check_text(text)
+
+
 _CHECKS: Final[Mapping[Kind, Callable[[object], object]]] = {
     "i32": _check_i32,
     "i64": to_i64,
+    "i64?": _check_i64_or_null,
     "i64[]": _check_i64s,
     "bool": _check_bool,
     "string": _check_text,
     "string?": _check_text_or_null,
     "key": _check_text,
     "key?": _check_text_or_null,
+    "base64": _check_base64,
+    "texts": _check_texts,
     "path": check_path,
     "folder": check_folder,
 }

@@ -11,12 +11,13 @@ from typing import Final, Literal
 __all__ = ["FAMILIES", "OBJECTS", "OPERATIONS", "Kind", "Operation"]
 
 Kind = Literal[
-    "i32", "i64", "i64[]", "bool", "string", "string?", "key", "key?", "path", "folder", "unit?", "request[]"
-]
+    "i32", "i64", "i64?", "i64[]", "bool", "string", "string?", "key", "key?", "path", "folder", "base64", "texts",
+    "unit?", "request[]", "index_header", "index_entry[]", "queue_unit[]", "record[]",
+]  # fmt: skip
 """How a value travels: i32 a number, i64 a decimal string, a key NAME as `NAME` or `NAME_utf16`.
 
-A path stays inside the case's directory, a folder is the name of one in it. A kind with a question mark may be null;
-`unit` and `request` are objects, their fields in `OBJECTS`.
+A path stays inside the case's directory, a folder is the name of one in it; base64 is bytes, texts an object of texts.
+A kind with a question mark may be null. The kinds in `OBJECTS` are objects, those that end in `[]` lists of them.
 """
 
 OBJECTS: Final[dict[str, dict[str, Kind]]] = {
@@ -34,8 +35,55 @@ OBJECTS: Final[dict[str, dict[str, Kind]]] = {
         "sys_flag": "i32",
         "success": "bool",
     },
+    "index_header": {
+        "begin_timestamp": "i64",
+        "end_timestamp": "i64",
+        "begin_phy_offset": "i64",
+        "end_phy_offset": "i64",
+        "hash_slot_count": "i32",
+        "index_count": "i32",
+    },
+    "index_entry[]": {
+        "entry": "i32",
+        "slot": "i32",
+        "key_hash": "i32",
+        "phy_offset": "i64",
+        "time_diff": "i32",
+        "prev_entry": "i32",
+        "store_timestamp": "i64",
+    },
+    "queue_unit[]": {
+        "logical_offset": "i64",
+        "phy_offset": "i64",
+        "size": "i32",
+        "tags_code": "i64",
+        "pre_blank": "bool",
+    },
+    "record[]": {
+        "phy_offset": "i64",
+        "size": "i32",
+        "topic": "string",
+        "queue_id": "i32",
+        "queue_offset": "i64",
+        "sys_flag": "i32",
+        "flag": "i32",
+        "born_timestamp": "i64",
+        "born_host": "string",
+        "store_timestamp": "i64",
+        "store_host": "string",
+        "reconsume_times": "i32",
+        "prepared_transaction_offset": "i64",
+        "body": "base64",
+        "body_crc": "i64",
+        "crc_ok": "bool",
+        "keys": "string?",
+        "uniq_key": "string?",
+        "tags": "string?",
+        "tags_code": "i64?",
+        "properties": "texts",
+    },
 }
-"""The fields of the objects that results hold: of `unit`, and of each of `requests`."""
+"""The fields of the objects that results hold; those of the readers are columns of the tables of `rocket_spec`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +96,7 @@ class Operation:
         fields: the fields it always has, and how each travels.
         optional: fields that may be left out.
         result: the fields of its result.
+        decodes: whether it is for tools that only read: a family is complete without it.
     """
 
     name: str
@@ -55,6 +104,7 @@ class Operation:
     fields: dict[str, Kind]
     result: dict[str, Kind]
     optional: dict[str, Kind] = field(default_factory=dict[str, Kind])
+    decodes: bool = False
 
 
 _WINDOW: Final[dict[str, Kind]] = {"begin": "i64", "end": "i64"}
@@ -160,6 +210,15 @@ _TABLE: Final = (
     ),
     Operation("checkpoint.read", "checkpoint", {}, _TIMES),
     Operation("checkpoint.write", "checkpoint", _TIMES, _TIMES),
+    Operation(
+        "index.read",
+        "index",
+        {"file": "path", "hash_slot_num": "i32", "index_num": "i32"},
+        {"header": "index_header", "entries": "index_entry[]"},
+        decodes=True,
+    ),
+    Operation("queue.read", "queue", {"file": "path"}, {"units": "queue_unit[]"}, decodes=True),
+    Operation("log.read", "log", {"file": "path"}, {"records": "record[]"}, decodes=True),
 )
 
 OPERATIONS: Final = {operation.name: operation for operation in _TABLE}

@@ -10,6 +10,7 @@ from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError
 
 from rocket_conformance.protocol import Op, Result, from_i64, key_of, to_i64
+from rocket_conformance.reference_adapter.read_operations import READ_HANDLERS
 from rocket_conformance.reference_adapter.store_operations import STORE_HANDLERS, StoreSession
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class _Session:
 
     def run(self, op: Op) -> Result:
         name = op["op"]
+        if name in READ_HANDLERS:
+            return READ_HANDLERS[name](self.directory, op)
         if name in STORE_HANDLERS:
             return STORE_HANDLERS[name](self.store, op)
         return _HANDLERS[name](self, op)

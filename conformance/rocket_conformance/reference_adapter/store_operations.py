@@ -220,7 +220,7 @@ _FAMILIES: Final = ("tags", "queue", "service", "log", "checkpoint")
 
 STORE_HANDLERS: Final[Mapping[str, Callable[[StoreSession, Op], Result]]] = {
     name: getattr(StoreSession, name.replace(".", "_"))
-    for name in OPERATIONS
-    if name.partition(".")[0] in _FAMILIES
+    for name, operation in OPERATIONS.items()
+    if name.partition(".")[0] in _FAMILIES and not operation.decodes
 }
 """What each operation runs."""

@@ -1,0 +1,239 @@
+"""What decoders are asked: the expectations on golden files are what Java said, those on damaged ones are worked out by hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rocket_golden
+from rocket_conformance.cases import Case, directed_cases
+from rocket_conformance.expect import expect
+from rocket_conformance.protocol import OBJECTS, OPERATIONS, parse_answer, parse_hello
+from rocket_conformance.reference_adapter import ReferenceAdapter
+from rocket_conformance.report import conclusion
+from rocket_conformance.runner import Options, run
+from rocket_conformance.schemas import check_message
+from rocket_conformance.session import open_handler
+from rocket_spec.tables import TABLES
+
+STORES = ("ipv6", "lmq", "mixed", "small-roll", "transactions")
+READERS = ("index.read", "queue.read", "log.read", "checkpoint.read")
+
+
+@cache
+def cases() -> Mapping[str, Case]:
+    return {case.id: case for case in directed_cases() if "/read-" in case.id}
+
+
+@cache
+def truth(store: str) -> Mapping[tuple[str, str], list[dict[str, Any]]]:
+    """The lines of a store's truth by type and file."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for line in rocket_golden.truth(store):
+        found[line["type"], line.get("file", "checkpoint")].append(line)
+    return found
+
+
+def as_said(kind: str, line: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a truth line that a kind of object has, 64-bit integers as they travel."""
+    return {
+        name: str(line[name]) if field in {"i64", "i64?"} and line[name] is not None else line[name]
+        for name, field in OBJECTS[kind].items()
+        if name in line
+    }
+
+
+def results(case: Case, tmp_path: Path) -> tuple[dict[str, Any], ...]:
+    return expect(case, tmp_path / "case").results
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_entries_and_headers_are_what_java_said(store: str, tmp_path: Path) -> None:
+    case = cases()[f"IDX-ENT-1/read-{store}"]
+    for op, result in zip(case.ops, results(case, tmp_path), strict=True):
+        [header] = truth(store)["index_header", op["file"]]
+        entries = truth(store)["index_entry", op["file"]]
+        assert result["header"] == as_said("index_header", header)
+        assert len(entries) == len(result["entries"])
+        for line, entry in zip(entries, result["entries"], strict=True):
+            said = as_said("index_entry[]", line)
+            said["store_timestamp"] = str(header["begin_timestamp"] + 1000 * line["time_diff"])
+            assert entry == said
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_units_are_what_java_said(store: str, tmp_path: Path) -> None:
+    case = cases()[f"CQ-UNIT-1/read-{store}"]
+    for op, result in zip(case.ops, results(case, tmp_path), strict=True):
+        said = [
+            as_said("queue_unit[]", line) | {"pre_blank": False}
+            for line in truth(store)["queue_unit", op["file"]]
+        ]
+        assert result["units"] == said
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_records_are_what_java_said(store: str, tmp_path: Path) -> None:
+    case = cases()[f"LOG-REC-1/read-{store}"]
+    count = 0
+    for op, result in zip(case.ops, results(case, tmp_path), strict=True):
+        said = [as_said("record[]", line) for line in truth(store)["log_record", op["file"]]]
+        count += len(said)
+        assert [OBJECTS["record[]"].keys() - line.keys() for line in said] == [set()] * len(said)
+        assert result["records"] == said
+    assert count > 50
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_checkpoints_are_what_java_said(store: str, tmp_path: Path) -> None:
+    case = cases()[f"CKP-1/read-{store}"]
+    [line] = truth(store)["checkpoint", "checkpoint"]
+    names = OPERATIONS["checkpoint.read"].result
+    assert results(case, tmp_path) == ({name: str(line[name]) for name in names},)
+
+
+DAMAGED: Mapping[str, tuple[int, str]] = {
+    "IDX-ENT-1/read-mixed-index-header-count-high": (199, "entries"),  # of 200, entry 0 is none
+    "IDX-ENT-1/read-mixed-index-header-count-low": (99, "entries"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_count_shows_so_many_entries(name: str, tmp_path: Path) -> None:
+    count, field = DAMAGED[name]
+    [result] = results(cases()[name], tmp_path)
+    assert len(result[field]) == count
+
+
+@pytest.mark.parametrize("name", ["IDX-ENT-1/read-mixed-index-size-short", "CQ-UNIT-1/read-mixed-queue-size"])
+def test_a_file_that_is_cut_is_rejected(name: str, tmp_path: Path) -> None:
+    [result] = results(cases()[name], tmp_path)
+    assert "rejected" in result
+
+
+@pytest.mark.parametrize(
+    ("name", "position"),
+    [("log-magic", 90_553), ("log-length", 26_615)],
+)
+def test_records_end_at_the_one_that_is_damaged(name: str, position: int, tmp_path: Path) -> None:
+    [result] = results(cases()[f"LOG-REC-1/read-mixed-{name}"], tmp_path)
+    [file] = cases()[f"LOG-REC-1/read-mixed-{name}"].files
+    before = [
+        line["phy_offset"] for line in truth("mixed")["log_record", file] if line["phy_offset"] < position
+    ]
+    assert before
+    assert [int(record["phy_offset"]) for record in result["records"]] == before
+
+
+def test_a_record_with_zeros_in_its_properties_is_shown(tmp_path: Path) -> None:
+    [result] = results(cases()["LOG-REC-1/read-mixed-log-torn"], tmp_path)
+    last = result["records"][-1]
+    assert (last["phy_offset"], last["properties"]) == (
+        "101617",
+        {"REAL_TOPIC": "Later"},
+    )  # zeros from byte 122 on
+
+
+def test_a_wrong_checksum_is_shown_and_ends_nothing(tmp_path: Path) -> None:
+    case = cases()["LOG-REC-1/read-mixed-log-crc"]
+    [result] = results(case, tmp_path)
+    [file] = case.files
+    assert len(result["records"]) == len(truth("mixed")["log_record", file])
+    assert [record["phy_offset"] for record in result["records"] if not record["crc_ok"]] == ["30207"]
+
+
+def test_damaged_files_of_each_kind_are_asked_for() -> None:
+    damaged = [name for name in cases() if "read-mixed-" in name]
+    assert {name.partition("/")[0] for name in damaged} == {"IDX-ENT-1", "CQ-UNIT-1", "LOG-REC-1", "CKP-1"}
+    assert len(damaged) > 20
+
+
+def test_a_tool_that_only_reads_is_conformant_in_part() -> None:
+    class Viewer(ReferenceAdapter):
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            answer = super().handle(message)
+            if answer is not None and message["cmd"] == "hello":
+                return {**answer, "name": "viewer", "ops": list(READERS), "features": ["read_only"]}
+            if answer is not None:
+                check_message("suite", message)
+                check_message("adapter", answer)
+            return answer
+
+    with open_handler(Viewer()) as transport:
+        report = run(transport, Options(examples=2))
+    assert report.exit_code == 0
+    assert {line.verdict for line in report.cases} == {"pass", "not_applicable"}
+    passed = {line.id for line in report.cases if line.verdict == "pass"}
+    assert cases().keys() <= passed
+    assert "in part" in conclusion(report)
+    for name in READERS:
+        assert name in conclusion(report)
+
+
+def test_a_wrong_entry_is_named() -> None:
+    class Wrong(ReferenceAdapter):
+        def handle(self, message: Mapping[str, Any]) -> dict[str, Any] | None:
+            answer = super().handle(message)
+            for result in (answer or {}).get("results", ()):
+                for entry in result.get("entries", ())[5:6]:
+                    entry["time_diff"] += 1
+            return answer
+
+    with open_handler(Wrong()) as transport:
+        report = run(transport, Options(select=["IDX-ENT-1/read-mixed"]))
+    [line] = report.cases
+    assert line.verdict == "diverged"
+    assert line.divergence[0]["field"] == "entries[5].time_diff"
+    assert line.divergence[0]["clause"] == "IDX-ENT-1"
+
+
+def test_fields_are_columns_of_the_tables() -> None:
+    for kind, table in (
+        ("index_header", "index_headers"),
+        ("index_entry[]", "index_entries"),
+        ("queue_unit[]", "consume_queue"),
+        ("record[]", "commit_log"),
+    ):
+        types = {column.name: column.type for column in TABLES[table]}
+        for name, field in OBJECTS[kind].items():
+            wanted = {
+                "i32": "int32", "i64": "int64", "i64?": "int64", "bool": "bool", "string": "string",
+                "string?": "string", "base64": "binary", "texts": "map",
+            }[field]  # fmt: skip
+            assert types[name] == wanted, f"{table}.{name}"
+        assert types.keys() - OBJECTS[kind].keys() <= {
+            "file",
+            "topic",
+            "queue_id",
+            "hash_slot_num",
+            "index_num",
+        }
+
+
+@pytest.mark.parametrize(
+    ("op", "result"),
+    [
+        ("log.read", {"records": [{"topic": 7}]}),
+        ("log.read", {"records": {}}),
+        ("index.read", {"header": None, "entries": []}),
+        ("queue.read", {"units": [{"logical_offset": 1}]}),
+    ],
+)
+def test_answers_of_the_wrong_form(op: str, result: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"result 0"):
+        parse_answer({"results": [result]}, [{"op": op}])
+
+
+def test_golden_files_are_not_unpacked_to_be_listed() -> None:
+    from rocket_conformance.cases import _golden_files
+    from rocket_conformance.plan import plan
+
+    _golden_files._unpacked.cache_clear()
+    hello = parse_hello({"protocol": 1, "name": "x", "ops": ["key.hash"], "geometry": [[7, 12]]})
+    for item in plan():
+        item.obstacle(hello)
+    assert _golden_files._unpacked.cache_info().misses == 0
