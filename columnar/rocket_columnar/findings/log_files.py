@@ -30,6 +30,7 @@ __all__ = ["check_log_files", "gap_finding"]
 
 _HEAD: Final = struct.Struct(">ii20xq")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)
+_LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 
 
 def check_log_files(
@@ -102,6 +103,12 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     length = int.from_bytes(head[:4], signed=True)
     rest = read_at(file, at + length - 8, 8) if RECORD_FIXED_V4 <= length <= size - at else b""
     _, magic, recorded = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
+    if magic == MESSAGE_MAGIC and length > _LONGEST_ARRAY and not file.framed:
+        text = (
+            f"found a size of {length:,} bytes, more than Java can allocate; {where} hold no record that verifies: dispatch ends in "
+            "OutOfMemoryError, and no start succeeds as long as its recovery reads this record"
+        )
+        return finding("log.length", file.name, at, text, clause="STORE-16")
     if tail and (not any(rest) and (magic in (0, MESSAGE_MAGIC)) and recorded in (0, begin)):
         return finding(
             "log.torn",

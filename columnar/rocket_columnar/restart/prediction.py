@@ -17,6 +17,7 @@ from rocket_columnar.restart.recovery import (
     recovery_start,
     refusal,
     times_of,
+    too_long_record,
     walked_end,
 )
 from rocket_columnar.store import size_of
@@ -87,6 +88,9 @@ def restart(store: Path | str, *, index_safe: bool = False, geometry: Geometry |
     lost = LostKeys.none()
     if indexes or not plan.logs:
         lost = lost_keys(plan, {one.file for one in indexes}, dispatch_from)
+    refused = too_long_record(plan, end)
+    if refused is not None:  # the index was loaded before that
+        return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
     deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
     if any(queue.endless for queue in queues):

@@ -34,12 +34,14 @@ __all__ = [
     "recovery_start",
     "refusal",
     "times_of",
+    "too_long_record",
     "walked_end",
 ]
 
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
 _BORN_V6: Final = 16
+_LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,20 @@ def walked_end(plan: Plan, begin: int) -> int:
         if not _rolls(file, end - file.base_offset):
             return end
     return end
+
+
+def too_long_record(plan: Plan, end: int) -> str | None:
+    """Why the record at the log's end makes a start run out of memory, which no other failure does (STORE-16)."""
+    for file, size in zip(plan.logs, plan.log_sizes, strict=True):
+        if file.base_offset <= end < file.base_offset + size:
+            head = read_at(file, end - file.base_offset, 8)
+            length, magic = (int.from_bytes(part, signed=True) for part in (head[:4], head[4:]))
+            if magic == MESSAGE_MAGIC and length > _LONGEST_ARRAY:
+                return (
+                    f"{file.name}: the record at physical offset {end:,} claims {length:,} bytes, more than Java can "
+                    "allocate: a start ends in OutOfMemoryError while it reads the log"
+                )
+    return None
 
 
 def _walked(plan: Plan, file: StoreFile) -> int:

@@ -113,3 +113,20 @@ def test_ext_files(tmp_path: Path) -> None:
     assert found(store) == [("queue.tags_code", queue, 12)]
     ext.write_bytes(ext.read_bytes()[:-1])
     assert ("queue.size", ext.relative_to(store).as_posix(), 299) in found(store, "quick")
+
+
+@pytest.mark.parametrize(
+    ("size", "code"), [(0x7FFFFFFF, "log.length"), (0x7FFFFFFE, "log.length"), (0x7FFFFFFD, "log.torn")]
+)
+def test_last_record_is_longer_than_any_array(size: int, code: str, tmp_path: Path) -> None:
+    """STORE-16: a start that reads 2147483646 bytes or more ends in OutOfMemoryError, and does not cut the log there."""
+    store = open_store("ext", tmp_path)
+    log = store / "commitlog" / f"{0:020}"
+    end = 16513  # `used` of the log file
+    put(log, end, "i", size)
+    put(log, end + 4, "I", 0xDAA320A7)
+    put(log, end + 28, "q", end)
+    (finding,) = [one for one in audit(store) if one.code.startswith("log.")]
+    assert (finding.code, finding.file, finding.offset) == (code, f"commitlog/{0:020}", end)
+    assert ("OutOfMemoryError" in finding.message) == (code == "log.length")
+    assert (finding.clause == "STORE-16") == (code == "log.length")

@@ -51,10 +51,11 @@ def _show_text(usual: Restart, safe: Restart) -> None:
     typer.echo("the last stop was clean" if usual.clean else "found an abort file: a start will recover")
     if usual.refused is not None:
         typer.echo(f"a broker will not start on these files: {usual.refused}")
-        return
     for one in usual.deletions:
         place = one.file if one.offset is None else f"{one.file} from byte {one.offset:,}"
         typer.echo(f"{one.action} {place}: {one.reason}")
+    if usual.refused is not None:
+        return
     typer.echo(f"the log is read from {usual.walk_from:,} and ends at {usual.log_end:,}")
     typer.echo(f"dispatch {'starts' if usual.clean else 'restarts'} at {usual.dispatch_from:,}")
     for unit in usual.lost_units:
