@@ -98,11 +98,11 @@ def test_coverage_ends_with_shares() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("show", "IDX-PUT-77"), "unknown clause 'IDX-PUT-77'; near it: IDX-PUT-7"),
-        (("show", "zzz"), "unknown clause 'zzz'; `rocketspec spec list` names them all"),
-        (("list", "--level", "should"), "unknown level 'should'; there are must, observed, unspecified"),
+        (("show", "IDX-PUT-77"), "unknown clause 'IDX-PUT-77'; did you mean IDX-PUT-7,"),
+        (("show", "zzz"), "unknown clause 'zzz'; see `rocketspec spec list`"),
+        (("list", "--level", "should"), "unknown level 'should'; expected must, observed, unspecified"),
         (("coverage", "--family", "CQQ"), "unknown family 'CQQ'"),
-        (("list", "--family", "IDX-PUTS"), "unknown family 'IDX-PUTS'; near it: IDX-PUT"),
+        (("list", "--family", "IDX-PUTS"), "unknown family 'IDX-PUTS'; did you mean IDX-PUT,"),
     ],
 )
 def test_what_is_unknown_gets_one_line_and_exit_2(arguments: tuple[str, ...], message: str) -> None:
