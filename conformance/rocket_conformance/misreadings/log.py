@@ -113,6 +113,14 @@ LOG: Final = (
         "if name and separator and value and NAME_VALUE_SEPARATOR not in value:",
     ),
     Mutant(
+        "pair-split-at-every-separator",
+        "LOG-PROP-3",
+        "properties",
+        _PAIR,
+        "pieces = pair.rstrip(NAME_VALUE_SEPARATOR).split(NAME_VALUE_SEPARATOR)\n"
+        "        if len(pieces) == 2 and (value := pieces[1]):",
+    ),
+    Mutant(
         "value-ends-at-the-second-separator",
         "LOG-PROP-3",
         "properties",
