@@ -45,6 +45,15 @@ def _missing(what: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of Chromium."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        _missing("Chromium")
+    return path
+
+
+@pytest.fixture(scope="session")
 def java() -> str:
     """Path of a `java` of version 17 or later."""
     path = shutil.which("java")

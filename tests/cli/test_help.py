@@ -16,6 +16,7 @@ VERBS = (
     "conform",
     "replay",
     "conform-diff",
+    "compare",
     "adapter new",
     "adapter check",
     "decode",

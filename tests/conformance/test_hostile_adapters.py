@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from rocket_conformance.protocol import ProtocolError, parse_answer, parse_hello
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.report import CaseLine, Report, read_report, write_renderings
+from rocket_conformance.renderings import write_renderings
+from rocket_conformance.report import CaseLine, Report, read_report
 from rocket_conformance.runner import Options, run
 from rocket_conformance.schemas import problems
 from rocket_conformance.session import open_command, open_handler

@@ -15,7 +15,8 @@ from rocket_conformance.cases import directed_cases
 from rocket_conformance.plan import plan
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.report import Report, conclusion, read_report, write_renderings
+from rocket_conformance.renderings import write_renderings
+from rocket_conformance.report import Report, conclusion, read_report
 from rocket_conformance.runner import Options, run
 from rocket_conformance.schemas import problems
 from rocket_conformance.session import open_handler

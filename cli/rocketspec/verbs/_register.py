@@ -18,6 +18,7 @@ _VERBS = (
     "workload",
     "replay",
     "conform_diff",
+    "compare",
     "adapter",
     "decode",
     "inspect",

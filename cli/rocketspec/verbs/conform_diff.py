@@ -21,8 +21,9 @@ OLD and NEW are report.jsonl files, or directories of conform --report. A case i
 not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only in NEW, whether it passes or fails.
 
 \b
-Example:
+Examples:
   rocketspec conform-diff main/report.jsonl out/report.jsonl
+  rocketspec conform-diff main out --html changes.html
 
 \b
 Exit codes:
@@ -40,11 +41,17 @@ def conform_diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The earlier report.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The later report.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
 ) -> None:
     """Compares two reports; exit 1 when something broke."""
     from rocket_conformance.report_diff import compare_reports, read_whole_report
 
-    diff = compare_reports(read_whole_report(old), read_whole_report(new))
+    reports = read_whole_report(old), read_whole_report(new)
+    diff = compare_reports(*reports)
+    if html is not None:
+        from rocket_conformance.pages import render_diff
+
+        html.write_text(render_diff(diff, *reports, new if new.is_dir() else new.parent), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps(diff.to_json(), indent=1))
     else:

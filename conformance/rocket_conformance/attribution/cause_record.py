@@ -25,7 +25,7 @@ def record_of(cause: Cause) -> dict[str, Any]:
     shown = [
         difference_of(failure.id, item.to_json(cause.clause))
         for failure in cause.failures
-        for item in failure.judgement.found
+        for item in failure.judgement.found[:1]
     ]
     return {
         "clause": cause.clause,

@@ -101,11 +101,11 @@ def _shares_failing(failures: Sequence[Failure], passed: Mapping[str, Sequence[s
 
 
 def _sorted(failures: Iterable[Failure], clause: str) -> tuple[Failure, ...]:
-    """Own directed cases first, then small ones."""
+    """Own directed cases first, then those without files, then short ones."""
 
     def order(failure: Failure) -> tuple[Any, ...]:
         own = failure.clauses[0] == clause
-        return not own, not failure.directed, len(failure.case.ops), failure.id
+        return not own, not failure.directed, bool(failure.case.files), len(failure.case.ops), failure.id
 
     return tuple(sorted(failures, key=order))
 

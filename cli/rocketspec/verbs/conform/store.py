@@ -27,7 +27,7 @@ def conform_store(
     folder: Path | None,
 ) -> int:
     """Judges a store, prints what it shows, writes a report if a folder is given, and returns the exit code."""
-    from rocket_conformance.report import write_renderings
+    from rocket_conformance.renderings import write_renderings
     from rocket_conformance.store_verdict import judge_store, store_report, verdict_lines
     from rocket_conformance.workload import read_manifest
     from rocket_spec.printable import printable

@@ -217,8 +217,8 @@ def _run(opened: Transport, options: Options, witness: Transport | None, folder:
 
 def _show(result: Report, folder: Path | None) -> int:
     from rich.console import Console
-    from rocket_conformance.report import write_renderings
-    from rocket_conformance.report.terminal import print_summary
+    from rocket_conformance.renderings import write_renderings
+    from rocket_conformance.report import print_summary
 
     if folder is not None:
         write_renderings(result, folder)

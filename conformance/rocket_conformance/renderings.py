@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocket_conformance.report import render_junit, render_markdown
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rocket_conformance.report.lines import Report
+    from rocket_conformance.report import Report
 
 __all__ = ["write_renderings"]
 
 
 def write_renderings(report: Report, folder: Path) -> None:
     """Writes report.html, report.md and junit.xml."""
-    from rocket_conformance.report.junit import render_junit  # noqa: PLC0415
-    from rocket_conformance.report.markdown import render_markdown  # noqa: PLC0415
-    from rocket_conformance.report.page import render_html  # noqa: PLC0415 - jinja2 only where used
+    from rocket_conformance.pages import render_report  # noqa: PLC0415 - jinja2 only where used
 
-    (folder / "report.html").write_text(render_html(report, folder), encoding="utf-8")
+    (folder / "report.html").write_text(render_report(report, folder), encoding="utf-8")
     (folder / "report.md").write_text(render_markdown(report), encoding="utf-8")
     (folder / "junit.xml").write_bytes(render_junit(report))

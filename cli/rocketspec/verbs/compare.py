@@ -1,0 +1,75 @@
+"""The verb `compare`: reports of several implementations side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["register"]
+
+HELP = """Show reports of several implementations side by side.
+
+REPORT is a report.jsonl file, or a directory of conform --report. The clauses that at least one implementation
+breaks are printed: x the clause is broken, - its cases fail, but only through another clause. The HTML page has all clauses.
+
+\b
+Examples:
+  rocketspec compare rust-out go-out
+  rocketspec compare rust-out go-out cpp-out --html ports.html
+"""
+
+_SIGNS = {"differs": "x", "carried": "-", "passes": "", "none": ""}
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `compare` to the command."""
+    app.command("compare", help=HELP)(compare)
+
+
+def compare(
+    reports: Annotated[list[Path], typer.Argument(metavar="REPORT...", help="Reports of conform.")],
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Shows which clauses each implementation breaks."""
+    from rocket_conformance.report_comparison import compare_implementations
+    from rocket_conformance.report_diff import read_whole_report
+
+    comparison = compare_implementations([read_whole_report(path) for path in reports])
+    if html is not None:
+        from rocket_conformance.pages import render_comparison
+
+        html.write_text(render_comparison(comparison), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(comparison.to_json(), indent=1))
+        return
+    for line in _lines(comparison.to_json()):
+        typer.echo(line)
+
+
+def _lines(value: Mapping[str, Any]) -> Iterator[str]:
+    """A numbered list of the implementations, then a table of the broken clauses."""
+    from rocket_spec.printable import printable
+
+    names = value["implementations"]
+    for number, name in enumerate(names, 1):
+        yield f"{number}: {printable(name, limit=100)}"
+    yield "".join(
+        [
+            "clause".ljust(14),
+            "level".ljust(10),
+            *(str(number).ljust(4) for number in range(1, len(names) + 1)),
+        ]
+    )
+    for row in value["clauses"]:
+        signs = [_SIGNS[cell["state"]] for cell in row["implementations"]]
+        if _SIGNS["differs"] in signs:
+            yield "".join(
+                [row["clause"].ljust(14), row["level"].ljust(10), *(sign.ljust(4) for sign in signs)]
+            ).rstrip()

@@ -1,0 +1,51 @@
+"""The page of many reports side by side: clauses by implementations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rocket_spec.printable import printable
+
+from rocket_conformance.pages.layout import render_page
+from rocket_conformance.pages.report_page import tone_of
+from rocket_conformance.report import conclusions, family_verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rocket_conformance.report_comparison import Comparison
+
+__all__ = ["render_comparison"]
+
+_SIGNS = {"differs": "✗", "carried": "-", "passes": "✓", "none": ""}
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The page."""
+    return render_page(
+        "comparison.html.j2",
+        {
+            "runs": [
+                {
+                    "name": printable(name, limit=80),
+                    "tone": tone_of(report),
+                    "conclusion": printable(conclusions(report)[-1]),
+                    "families": family_verdicts(report),
+                }
+                for name, report in zip(comparison.names, comparison.reports, strict=True)
+            ],
+            "rows": [_row(row) for row in comparison.to_json()["clauses"]],
+        },
+    )
+
+
+def _row(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    cells = [
+        {
+            "sign": _SIGNS[cell["state"]],
+            "state": cell["state"],
+            "title": f"{cell['passed']} passed, {cell['failed']} failed",
+        }
+        for cell in row["implementations"]
+    ]
+    return {**row, "cells": cells}
