@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from rocket_spec.errors import UsageError
 
+from rocketspec._terminal import shown_json
+
 if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
@@ -21,6 +23,7 @@ __all__ = [
     "USAGE",
     "AsJson",
     "DeepLevel",
+    "Force",
     "GeometryText",
     "JsonLines",
     "KindText",
@@ -111,6 +114,9 @@ OnlyMissing = Annotated[
 ]
 
 
+Force = Annotated[bool, typer.Option("--force", help="Replace output that already exists.")]
+
+
 def exit_codes(findings: str) -> str:
     """The last lines of a store verb's help; `findings` is when it exits with 1."""
     return f"Exit codes: 0 success; 1 {findings}; 2 usage; 3 unreadable input."
@@ -156,7 +162,7 @@ def write_json(value: Any) -> None:
     """Prints `value` as JSON on one line; characters that the encoding of stdout may lack are escaped."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     text = json.dumps(value, ensure_ascii=plain, separators=(",", ":"), default=dict)
-    sys.stdout.write(text + "\n")
+    sys.stdout.write((shown_json(text) if sys.stdout.isatty() else text) + "\n")
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:

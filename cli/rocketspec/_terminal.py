@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 from rocket_spec.printable import printable
 
@@ -14,7 +16,16 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-__all__ = ["Step", "note", "one_line", "progress", "replace_unencodable", "skipped"]
+__all__ = [
+    "Step",
+    "binary_stdout",
+    "note",
+    "one_line",
+    "progress",
+    "replace_unencodable",
+    "shown_json",
+    "skipped",
+]
 
 PATIENCE = 1.0
 """Seconds of work before its progress is shown."""
@@ -45,6 +56,29 @@ def note(text: str) -> None:
 def skipped(name: str, reason: str) -> None:
     """Notes a file that is left out."""
     note(f"{name}: skipped, {reason}")
+
+
+def shown_json(text: str) -> str:
+    r"""JSON for a terminal: characters that it may act on are escaped as `\u202e`, which leaves the value as it is."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
+
+
+class _TerminalBytes(io.RawIOBase):
+    """Takes lines of UTF-8 for a terminal, and escapes characters that it may act on."""
+
+    def write(self, data: Any) -> int:
+        sys.stdout.write(shown_json(bytes(data).decode("utf-8", "replace")))
+        return len(data)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+def binary_stdout() -> BinaryIO:
+    """Standard output for bytes; a terminal gets no character that it may act on."""
+    return cast("BinaryIO", _TerminalBytes()) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 def replace_unencodable() -> None:

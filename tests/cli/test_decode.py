@@ -211,7 +211,11 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (["store", "--kind", "idx"], 2, "unknown kind 'idx'; say --kind index|queue|ext|log|checkpoint"),
         (["store", "--table", "entries"], 2, None),
         (["store/index", "--table", "commit_log"], 2, "store/index: no log files for table commit_log"),
-        (["store", "--format", "xml"], 2, "unknown format 'xml'; expected jsonl, csv, parquet or arrow"),
+        (
+            ["store", "--format", "xml"],
+            2,
+            "unknown format 'xml'; expected jsonl, csv, table, parquet or arrow",
+        ),
         (["store", "--format", "csv"], 2, None),
         (
             ["store", "--format", "parquet"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 import pyarrow as pa
-from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.tables import TABLES
 
 from rocket_columnar import arrow
@@ -118,14 +118,17 @@ class _Decoder:
         skip: int,
         log_range: tuple[int, int],
         on_progress: Callable[[int, int], None] | None,
+        on_error: Callable[[StoreFile, FormatError | OSError], None] | None,
     ) -> None:
         self.table = table
         self.on_progress = on_progress
+        self.on_error = on_error
         self.log_range = log_range
         self.where = where
         self.skip = Skip(skip)
         self.threads = threads
-        self.files = [file for file in files if file.kind == TABLE_KINDS[table]]
+        kind = TABLE_KINDS[table]
+        self.files = [file for file in files if file.kind == kind and (kind != "index" or file in geometries)]
         self.lone = len(files) == 1
         self.schema = schema
         self.wanted = set(schema.names)
@@ -147,7 +150,16 @@ class _Decoder:
                     if self.lone or not is_gone(file):
                         raise
                     continue
+                except OSError as error:
+                    self._leave_out(file, error)
+                    continue
                 yield number, file, reader
+
+    def _leave_out(self, file: StoreFile, error: FormatError | OSError) -> None:
+        """Reports that a file, or its rest, cannot be decoded; raises `error` if nobody wants to know."""
+        if self.on_error is None:
+            raise error
+        self.on_error(file, error)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches of all files."""
@@ -158,18 +170,28 @@ class _Decoder:
             if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
                 before = after.get((file.path.parent, file.topic, file.queue_id))
                 if before is not None:
-                    self._check_order(*before, file)
+                    try:
+                        self._check_order(*before, file)
+                    except MalformedError as error:
+                        self._leave_out(before[0], error)
                 after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
             done += reader.size
             if self._passes_over(file, reader.size):
                 continue
-            for count, columns in self._columns(reader, file, number):
+            for count, columns in self._readable(reader, file, number):
                 if self.on_progress is not None:
                     self.on_progress(done - reader.size + reader.reached, total)
                 batch = self._batch(file, count, columns)
                 passed = self.skip.of(count)
                 if passed < count:
                     yield batch.slice(passed) if passed else batch
+
+    def _readable(self, reader: Reader, file: StoreFile, number: int) -> Iterator[tuple[int, Columns]]:
+        """As `_columns`, up to an error that is only reported."""
+        try:
+            yield from self._columns(reader, file, number)
+        except (FormatError, OSError) as error:
+            self._leave_out(file, error)
 
     def _passes_over(self, file: StoreFile, size: int) -> bool:
         """Whether no row can come from a file of so many bytes."""
@@ -318,6 +340,7 @@ def decode(
     skip: int = 0,
     log_range: tuple[int, int] = _WHOLE_LOG,
     on_progress: Callable[[int, int], None] | None = None,
+    on_error: Callable[[StoreFile, FormatError | OSError], None] | None = None,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of `files` as (table, record batch), table by table in the order of `TABLE_KINDS`.
 
@@ -357,6 +380,8 @@ def decode(
         on_gap: called for each range of the commit log that is passed over; by default MalformedError.
         on_geometry: called for each index file with its geometry and how surely it is the one.
         on_progress: called, batch by batch, with the bytes read of a table's files, and all that they have.
+        on_error: called with each file that cannot be decoded, or not to its end; its rows so far and those of the other
+            files come. By default the error is raised.
         batch_rows: rows of a batch at most.
         threads: that work on a large index file, or read a large log ahead; batches come in order all the same.
 
@@ -375,7 +400,7 @@ def decode(
         geometries = (
             dict(known)
             if isinstance(known, Mapping)
-            else while_there(files, lambda some: resolve_each(some, known))
+            else while_there(files, lambda some: resolve_each(some, known, on_error=on_error))
         )
     if on_geometry is not None:
         for file, guess in geometries.items():
@@ -395,6 +420,7 @@ def decode(
                 skip=skip,
                 log_range=log_range,
                 on_progress=on_progress,
+                on_error=on_error,
             )
             for table in chosen
         ],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal
 
-from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.index.geometry_agreement import (
@@ -26,7 +26,7 @@ from rocket_columnar.index.geometry_agreement import (
 from rocket_columnar.index.geometry_search import count_of_size, geometries_of_size, last_entry_guess, search
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rocket_columnar.store import StoreFile
 
@@ -237,8 +237,38 @@ def parse_geometry(text: str) -> Geometry:
     return Geometry(int(parts[0]), int(parts[1]))
 
 
-def resolve_each(files: Sequence[StoreFile], given: Geometry | None = None) -> dict[StoreFile, GeometryGuess]:
+def _by_size(
+    files: Sequence[StoreFile], on_error: Callable[[StoreFile, FormatError | OSError], None] | None
+) -> dict[int, list[_Seen]]:
+    """The index files by their length in bytes."""
+    groups: dict[int, list[_Seen]] = {}
+    for file in files:
+        if file.kind != "index":
+            continue
+        try:
+            one = _look(file)
+        except (FormatError, OSError) as error:
+            if on_error is None:
+                raise
+            on_error(file, error)
+            continue
+        groups.setdefault(one.size, []).append(one)
+    return groups
+
+
+def resolve_each(
+    files: Sequence[StoreFile],
+    given: Geometry | None = None,
+    *,
+    on_error: Callable[[StoreFile, FormatError | OSError], None] | None = None,
+) -> dict[StoreFile, GeometryGuess]:
     """The geometry of each index file among `files`; files of one size have one geometry.
+
+    Args:
+        files: files of any kind.
+        given: the geometry, if it is known.
+        on_error: called with each file that is no index file or cannot be read, which is then left out; by default the
+            error is raised.
 
     Raises:
         UsageError: `given` does not fit, or nothing is given and size and content leave it open.
@@ -246,11 +276,7 @@ def resolve_each(files: Sequence[StoreFile], given: Geometry | None = None) -> d
             its siblings do.
         OSError: a file cannot be read.
     """
-    groups: dict[int, list[_Seen]] = {}
-    for file in files:
-        if file.kind == "index":
-            one = _look(file)
-            groups.setdefault(one.size, []).append(one)
+    groups = _by_size(files, on_error)
     guesses: dict[int, GeometryGuess] = {}
     failed: list[tuple[_Seen, UsageError]] = []
     for size, group in groups.items():
@@ -258,18 +284,21 @@ def resolve_each(files: Sequence[StoreFile], given: Geometry | None = None) -> d
             guesses[size] = _without_given(group) if given is None else _with_given(group, given)
         except UsageError as error:
             failed.append((group[0], error))
-    if failed:
-        one, problem = failed[0]
-        if given is not None or not guesses:
+    for first, problem in failed:
+        if not guesses or (given is not None and on_error is None):
             raise problem
         sibling = next(iter(guesses))
-        raise MalformedError(
-            file=str(one.file.path),
-            found=f"{one.size:,} bytes that fit no geometry",
-            expected=f"{sibling:,} bytes, as in its sibling {groups[sibling][0].file.name}",
-            clause="IDX-FILE-1",
-        ) from problem
-    return {one.file: guesses[size] for size, group in groups.items() for one in group}
+        for one in groups[first.size]:
+            misfit = MalformedError(
+                file=str(one.file.path),
+                found=f"{one.size:,} bytes that fit no geometry",
+                expected=f"{sibling:,} bytes, as in its sibling {groups[sibling][0].file.name}",
+                clause="IDX-FILE-1",
+            )
+            if on_error is None:
+                raise misfit from problem
+            on_error(one.file, misfit)
+    return {one.file: guesses[size] for size, group in groups.items() if size in guesses for one in group}
 
 
 def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:

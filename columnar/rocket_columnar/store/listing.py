@@ -20,7 +20,7 @@ from rocket_columnar.store.detection import detect, entry_position
 from rocket_columnar.store.reader import Source, open_reader, require_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from rocket_columnar.store.reader import Reader
@@ -266,8 +266,15 @@ def shown_name(name: str) -> str:
 class _Finder:
     """One search: the user's path, the root that names are relative to, and where skipped names go."""
 
-    def __init__(self, path: Path, root: Path, skipped: list[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        root: Path,
+        skipped: list[tuple[str, str]],
+        on_unreadable: Callable[[str, OSError], None] | None = None,
+    ) -> None:
         self.path = path
+        self.on_unreadable = on_unreadable
         self.root = root
         self.skipped = skipped
         self._whole = Path(os.path.abspath(path))  # noqa: PTH100
@@ -307,15 +314,40 @@ class _Finder:
     def topics(self, directory: Path, kind: Kind) -> Iterator[StoreFile]:
         """The files of all topics."""
         for entry in _entries(directory, must_exist=directory == self.path):
-            if entry.is_dir():
-                yield from self.topic(directory / entry.name, kind, shown_name(entry.name))
+            try:
+                found = (
+                    list(self.topic(directory / entry.name, kind, shown_name(entry.name)))
+                    if entry.is_dir()
+                    else []
+                )
+            except OSError as error:
+                if self.on_unreadable is None:
+                    raise
+                self.on_unreadable(self.name(directory / entry.name), error)
+                continue
+            yield from found
 
-    def store(self) -> Iterator[StoreFile]:
-        """The files of the whole store."""
-        yield from self.files(self.path / "index", "index")
-        yield from self.topics(self.path / "consumequeue", "queue")
-        yield from self.topics(self.path / "consumequeue_ext", "ext")
-        yield from self.log()
+    def store(self, kinds: Collection[str]) -> Iterator[StoreFile]:
+        """The files of the whole store that are of these kinds; other directories are not opened."""
+        parts: dict[Kind, tuple[str, Callable[[], Iterable[StoreFile]]]] = {
+            "index": ("index", lambda: self.files(self.path / "index", "index")),
+            "queue": ("consumequeue", lambda: self.topics(self.path / "consumequeue", "queue")),
+            "ext": ("consumequeue_ext", lambda: self.topics(self.path / "consumequeue_ext", "ext")),
+            "log": ("commitlog", self.log),
+            "checkpoint": ("checkpoint", self.checkpoint),
+        }
+        for kind, (name, listed) in parts.items():
+            if kind not in kinds:
+                continue
+            try:
+                yield from list(listed())
+            except OSError as error:
+                if self.on_unreadable is None:
+                    raise
+                self.on_unreadable(name, error)
+
+    def checkpoint(self) -> Iterator[StoreFile]:
+        """The checkpoint, if there is one."""
         for entry in _entries(self.path):
             if entry.name == "checkpoint":
                 reason = _irregular(entry)
@@ -424,7 +456,12 @@ def _log_of_member(path: Path) -> Path:
 
 
 def find_files(
-    path: Path | str, kind: str | None = None, *, on_skip: Callable[[str, str], None] = _skip_nothing
+    path: Path | str,
+    kind: str | None = None,
+    *,
+    kinds: Collection[str] = KINDS,
+    on_skip: Callable[[str, str], None] = _skip_nothing,
+    on_unreadable: Callable[[str, OSError], None] | None = None,
 ) -> list[StoreFile]:
     """The files at `path`: one file, a queue, topic, index or commit-log folder, or a whole store.
 
@@ -436,7 +473,10 @@ def find_files(
         path: a file or a directory; symbolic links are followed.
         kind: takes the file, or each file of a directory without a place, as this kind; of a store, only
             the files of this kind.
+        kinds: of a whole store, only files of these kinds are looked for, and other directories are not opened.
         on_skip: called with the name of each file left out, and the reason.
+        on_unreadable: called with the name of each directory of a whole store that cannot be listed, and the error; by
+            default the error is raised.
 
     Raises:
         UsageError: an unknown `kind`, a kind that cannot be told, or nothing found.
@@ -450,7 +490,7 @@ def find_files(
         require_regular(path, mode)
         return [_from_file(path, kind)]
     skipped: list[tuple[str, str]] = []
-    files = _in_directory(path, kind, skipped)
+    files = _in_directory(path, kind, kinds if kind is None else (kind,), skipped, on_unreadable)
     if not files:
         place = _place(path, is_file=False)
         none = "file of a store" if _is_store(path) else "store"
@@ -463,13 +503,18 @@ def find_files(
     return files
 
 
-def _in_directory(path: Path, kind: Kind | None, skipped: list[tuple[str, str]]) -> list[StoreFile]:
+def _in_directory(
+    path: Path,
+    kind: Kind | None,
+    kinds: Collection[str],
+    skipped: list[tuple[str, str]],
+    on_unreadable: Callable[[str, OSError], None] | None,
+) -> list[StoreFile]:
     """The files of a directory; `skipped` gets what is left out."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     place = _place(path, is_file=False)
     if _is_store(path) and (place is None or place.topic is None):
-        files = _Finder(path, whole, skipped).store()
-        return [file for file in files if kind in (None, file.kind)]
+        return list(_Finder(path, whole, skipped, on_unreadable).store(kinds))
     if place is not None and kind in (None, place.kind):
         return list(_Finder(path, place.root, skipped).placed(place))
     if kind == "checkpoint":

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rocket_spec.errors import UsageError
+from rocket_spec.tables import TABLES
 
 from rocketspec._options import (
     FINDINGS,
+    Force,
     GeometryText,
     KindText,
     TableNames,
@@ -18,81 +21,87 @@ from rocketspec._options import (
     read_geometry,
     read_time,
 )
-from rocketspec._terminal import note, progress, skipped
+from rocketspec._terminal import binary_stdout, note, progress, skipped
+from rocketspec.verbs.decode.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pyarrow as pa
     from rocket_columnar.decode import Where
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
 
-    from rocketspec._terminal import Step
 
 __all__ = ["register"]
 
+_TOPICS: Final = 20  # that a message names
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
-_FORMATS: Final = ("jsonl", "csv", "parquet", "arrow")
+_FORMATS: Final = ("jsonl", "csv", "table", "parquet", "arrow")
+
+
+def _columns() -> str:
+    """The columns of each table, for the help."""
+    parts = []
+    for name, columns in TABLES.items():
+        text = f"{name}: {', '.join(column.name for column in columns)}"
+        parts += wrap(text, 76, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(parts)
+
+
+HELP = f"""Decode index files, consume queues, commit logs and checkpoints into tables.
+
+A file that cannot be read is reported on stderr and left out, and so is a gap in a commit log; the rest is decoded, and
+the exit code is 1. Only the files that --table needs are opened.
+
+With a filter such as --begin or --topic, use --table to choose tables that have its column.
+
+\b
+Examples:
+  rocketspec decode ~/store --table commit_log --limit 10
+  rocketspec decode ~/store --table commit_log --format table --column topic --column keys
+  rocketspec decode ~/store -o tables --format parquet
+
+\b
+Tables and their columns:
+{_columns()}
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Adds `decode` to the command."""
-    app.command("decode", epilog=exit_codes("part of the input could not be decoded"))(decode)
-
-
-class _Report:
-    """What `decode` reports while it reads: gaps, assumed geometries, and progress."""
-
-    def __init__(self, step: Step) -> None:
-        self.gaps = 0
-        self._step = step
-        self._rows: dict[str, int] = {}
-        self._read = 0, 0
-        self._assumed: set[Geometry] = set()
-
-    def gap(self, gap: Gap) -> None:
-        """Reports a range of the log that cannot be decoded."""
-        self.gaps += 1
-        note(str(gap))
-
-    def geometry(self, file: StoreFile, guess: GeometryGuess) -> None:
-        """Reports a geometry that is only assumed, once."""
-        if guess.how == "assumed" and guess.geometry not in self._assumed:
-            self._assumed.add(guess.geometry)
-            slots, entries = guess.geometry
-            note(f"{file.path}: geometry {slots},{entries} assumed: {guess.reason}")
-
-    def counted(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The same batches, with their rows counted."""
-        for table, batch in batches:
-            self._rows[table] = self._rows.get(table, 0) + batch.num_rows
-            self._step(*self._read, f"{table}: {self._rows[table]:,} rows")
-            yield table, batch
-
-    def progress(self, done: int, total: int) -> None:
-        """Records the bytes read of a table's files, and their total size."""
-        self._read = done, total
+    app.command("decode", help=HELP, epilog=exit_codes("part of the input could not be decoded"))(decode)
 
 
 def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _check_output(output: Path | None, fmt: str, tables: Sequence[str]) -> None:
-    """What can be wrong with the request before anything is read."""
-    if output is not None:
-        if output.exists() and not output.is_dir():
-            raise UsageError(f"{output}: is a file; -o expects a directory")
+def _check_names(fmt: str, tables: Sequence[str]) -> None:
+    """Raises UsageError for an unknown format or table."""
+    if fmt not in _FORMATS:
+        raise UsageError(f"unknown format {fmt!r}; expected {_listed(_FORMATS)}")
+    for name in tables:
+        if name not in TABLES:
+            raise UsageError(f"unknown table {name!r}; expected {_listed(list(TABLES))}")
+
+
+def _check_output(output: Path | None, fmt: str, tables: Sequence[str], *, force: bool) -> None:
+    """Raises UsageError for a request that cannot be met, before anything is read."""
+    if output is None:
+        if fmt not in ("jsonl", "csv", "table"):
+            raise UsageError(f"{fmt} cannot be written to standard output; use -o DIR")
+        if fmt == "csv" and len(tables) > 1:
+            raise UsageError(
+                f"csv on standard output takes one table; choose one with --table: {', '.join(tables)}"
+            )
         return
-    if fmt not in ("jsonl", "csv"):
-        raise UsageError(f"{fmt} cannot be written to standard output; use -o DIR")
-    if fmt == "csv" and len(tables) > 1:
-        raise UsageError(
-            f"csv on standard output takes one table; choose one with --table: {', '.join(tables)}"
-        )
+    if fmt == "table":
+        raise UsageError("table is written to standard output; -o takes jsonl, csv, parquet or arrow")
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"{output}: is a file; -o expects a directory")
+    for name in tables:
+        target = output / f"{name}.{fmt}"
+        if target.exists() and not force:
+            raise UsageError(f"{target}: already exists; --force replaces it")
 
 
 def _where(
@@ -143,7 +152,7 @@ def decode(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="jsonl, csv, parquet or arrow. \\[default: jsonl; with -o parquet]",
+            help="jsonl, csv, table (for people), parquet or arrow. \\[default: jsonl; with -o parquet]",
             autocompletion=lambda: list(_FORMATS),
         ),
     ] = None,
@@ -176,6 +185,7 @@ def decode(
     threads: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of threads for large index files and logs.")
     ] = 1,
+    force: Force = False,
     all_entries: Annotated[
         bool,
         typer.Option(
@@ -183,40 +193,32 @@ def decode(
         ),
     ] = False,
 ) -> None:
-    """Decode index files, consume queues, commit logs and checkpoints into tables.
-
-    Tables: index_headers, index_entries, consume_queue, consume_queue_ext, commit_log, checkpoint. Gaps in a commit
-    log are reported on stderr.
-
-    With a filter such as --begin or --topic, use --table to choose tables that have its column.
-
-    Example: `rocketspec decode ~/store --table commit_log --limit 10`
-    """
+    """Decodes what the options choose, and reports what could not be decoded."""
     from rocket_columnar.compile_notice import announce
-    from rocket_columnar.decode import TABLE_KINDS, write, write_stream
+    from rocket_columnar.decode import TABLE_KINDS, write
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
 
     where = _where(begin, end, offsets, topic, key)
     chosen = fmt or ("jsonl" if output is None else "parquet")
-    if chosen not in _FORMATS:
-        raise UsageError(f"unknown format {chosen!r}; expected {_listed(_FORMATS)}")
-    for name in table or ():
-        if name not in TABLE_KINDS:
-            raise UsageError(f"unknown table {name!r}; expected {_listed(list(TABLE_KINDS))}")
+    _check_names(chosen, table or ())
+    wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
+    whole = path.is_dir()
     # Rows that scroll over the terminal show progress enough.
     scrolls = output is None and sys.stdout.isatty()
     with progress("decoding", unit="bytes", shown=not scrolls) as step:
-        report = _Report(step)
+        report = Report(step)
         if sys.stderr.isatty():
             announce(note)
-        files = find_files(path, kind, on_skip=skipped)
+        files = find_files(
+            path, kind, kinds=wanted, on_skip=skipped, on_unreadable=report.unreadable if whole else None
+        )
         kinds = {file.kind for file in files}
         tables = [name for name, of in TABLE_KINDS.items() if (name in table if table else of in kinds)]
-        for name in tables:
-            if TABLE_KINDS[name] not in kinds:
-                raise UsageError(f"{path}: no {TABLE_KINDS[name]} files for table {name}")
-        _check_output(output, chosen, tables)
+        missing = [name for name in tables if TABLE_KINDS[name] not in kinds]
+        if missing:
+            raise UsageError(f"{path}: no {TABLE_KINDS[missing[0]]} files for table {missing[0]}")
+        _check_output(output, chosen, tables, force=force)
         batches = engine(
             files,
             tables=tables,
@@ -230,13 +232,42 @@ def decode(
             on_gap=report.gap,
             on_geometry=report.geometry,
             on_progress=report.progress if sys.stderr.isatty() else None,
+            on_error=report.error if whole and len(files) > 1 else None,
         )
+        rows = report.counted(batches)
+        written = {} if output is None else write(rows, output, chosen, source=path)
         if output is None:
-            write_stream(report.counted(batches), sys.stdout.buffer, chosen, name_tables=len(tables) > 1)
-            written = {}
-        else:
-            written = write(report.counted(batches), output, chosen, source=path)
+            _print(rows, chosen, name_tables=len(tables) > 1)
     for name, file in written.items():
         typer.echo(f"{name}: {file}")
-    if report.gaps:
+    if not report.rows and topic:
+        note(f"no rows of topic {' or '.join(topic)}{_topics(path)}")
+    if report.incomplete:
         raise typer.Exit(FINDINGS)
+
+
+def _print(rows: Iterable[tuple[str, pa.RecordBatch]], fmt: str, *, name_tables: bool) -> None:
+    """Prints rows to standard output."""
+    from rocket_columnar.decode import write_stream
+
+    if fmt == "table":
+        from rocketspec.verbs.decode.table_text import print_tables
+
+        print_tables(rows, titles=name_tables)
+    else:
+        write_stream(rows, binary_stdout(), fmt, name_tables=name_tables)
+
+
+def _topics(path: Path) -> str:
+    """The topics that a store has queues of, for a message."""
+    from rocket_columnar.store import find_files
+
+    try:
+        files = find_files(path, kinds=("queue",))
+    except (UsageError, OSError):
+        return ""
+    names = sorted({file.topic for file in files if file.topic is not None})
+    shown = ", ".join(names[:_TOPICS]) + (
+        f" and {len(names) - _TOPICS:,} more" if len(names) > _TOPICS else ""
+    )
+    return f"; the store has {shown}" if names else ""

@@ -1,0 +1,82 @@
+"""What `decode` reports on stderr while it reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocket_spec.errors import FormatError
+
+from rocketspec._terminal import note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from rocket_columnar.index import GeometryGuess
+    from rocket_columnar.log import Gap
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+    from rocketspec._terminal import Step
+
+__all__ = ["Report"]
+
+
+class Report:
+    """Gaps, files that are left out, assumed geometries, and progress.
+
+    Attributes:
+        incomplete: whether part of the input could not be decoded.
+        rows: number of rows so far.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.incomplete = False
+        self.rows = 0
+        self._step = step
+        self._table = "", 0
+        self._read = 0, 0
+        self._assumed: set[Geometry] = set()
+        self._told: set[str] = set()
+
+    def gap(self, gap: Gap) -> None:
+        """Reports a range of the log that cannot be decoded."""
+        self.incomplete = True
+        note(str(gap))
+
+    def error(self, file: StoreFile, error: FormatError | OSError) -> None:
+        """Reports a file that cannot be decoded, or not to its end; once, whatever the number of tables."""
+        self.incomplete = True
+        if isinstance(error, FormatError):
+            text = f"{error}; the rest of the file is left out"
+        else:
+            text = f"{file.path}: {(error.strerror or str(error)).lower()}; left out"
+        if text not in self._told:
+            self._told.add(text)
+            note(text)
+
+    def unreadable(self, name: str, error: OSError) -> None:
+        """Reports a directory that cannot be listed."""
+        self.incomplete = True
+        note(f"{name}: {(error.strerror or str(error)).lower()}; left out")
+
+    def geometry(self, file: StoreFile, guess: GeometryGuess) -> None:
+        """Reports a geometry that is only assumed, once."""
+        if guess.how == "assumed" and guess.geometry not in self._assumed:
+            self._assumed.add(guess.geometry)
+            slots, entries = guess.geometry
+            note(f"{file.path}: geometry {slots},{entries} assumed: {guess.reason}")
+
+    def counted(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The same batches, with their rows counted."""
+        for table, batch in batches:
+            name, rows = self._table
+            rows = batch.num_rows + (rows if name == table else 0)
+            self._table = table, rows
+            self.rows += batch.num_rows
+            self._step(*self._read, f"{table}: {rows:,} rows")
+            yield table, batch
+
+    def progress(self, done: int, total: int) -> None:
+        """Records the bytes read of a table's files, and their total size."""
+        self._read = done, total
