@@ -2,8 +2,10 @@
 
 from rocket_spark.audit import CrossCheck, audit_stores, cross_check_stores
 from rocket_spark.decode import (
+    DecodeOptions,
     DecodePlan,
     DecodeSummary,
+    StoreStatus,
     TableSummary,
     decode_stores,
     plan_decode,
@@ -17,10 +19,12 @@ from rocket_spark.tasks import JobError
 __all__ = [
     "SOURCES",
     "CrossCheck",
+    "DecodeOptions",
     "DecodePlan",
     "DecodeSummary",
     "JobError",
     "SparkUnavailableError",
+    "StoreStatus",
     "TableSummary",
     "audit_stores",
     "cross_check_stores",

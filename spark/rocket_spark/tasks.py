@@ -1,8 +1,8 @@
-"""Many tasks on Spark, one Python call each: what every job here is made of.
+"""Runs many tasks on Spark, one Python call each: every job here is made of these.
 
-Each task is a Spark partition of its own, so Spark places, retries and speculates it. What a task gives comes back
-as a row, and errors that no retry can cure come back in the same way, whole, instead of as a Java stack trace.
-Nothing here needs the JVM in the driver: it works over Spark Connect too.
+Spark places, retries and speculates the tasks. The result of a task is returned as a row. So are errors that no retry
+can cure: they reach the caller as they were raised, not as a Java stack trace. Nothing here needs a JVM in the driver:
+it works over Spark Connect too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-__all__ = ["JobError", "Progress", "cores", "one_line_errors", "run_tasks", "silent"]
+__all__ = ["Failures", "JobError", "Progress", "cores", "one_line_errors", "run_tasks", "silent"]
 
 Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
@@ -36,6 +36,12 @@ _WAVE_BYTES: Final = 32 << 20
 
 _TASK_BYTES: Final = 64 << 20
 """Spark refuses to send a task of more than 128 MiB by itself; one so large goes the way of Spark Connect."""
+
+_GROUP_BYTES: Final = 64 << 20
+"""Small neighbours share a Spark task up to this many bytes."""
+
+_TASK_COST: Final = 1 << 20
+"""What a task costs beside its bytes, in bytes."""
 
 _POLL_SECONDS: Final = 0.2
 
@@ -50,16 +56,23 @@ _settled = 0
 """Modules of a worker when it was last settled."""
 
 
+_shared: dict[str, Any] = {}
+"""What the tasks of a worker share, by its id: of one store at a time."""
+
+Failures = dict[str, Exception]
+"""The first error of each store that failed, by the store's name."""
+
+
 class JobError(RuntimeError):
-    """A Spark job that did not come to its end; the message is one line."""
+    """A Spark job that failed; the message is one line."""
 
 
 def silent(_what: str, _done: int, _total: int) -> None:
-    """Tells nobody."""
+    """Discards progress updates."""
 
 
 def cores(spark: SparkSession) -> int | None:
-    """How many tasks run at a time; None over Spark Connect, which does not say."""
+    """The number of tasks that run at a time; None over Spark Connect, which does not report it."""
     from pyspark.sql.utils import is_remote
 
     return None if is_remote() else int(spark.sparkContext.defaultParallelism)
@@ -73,19 +86,24 @@ def run_tasks(
     what: str,
     progress: Progress = silent,
     common: Mapping[str, Any] | None = None,
+    failed: Failures | None = None,
+    weights: Sequence[int] | None = None,
 ) -> list[Any]:
-    """What `work` gives for each of `tasks`, in their order; each runs in a Spark task of its own.
+    """The results of `work` for `tasks`, in their order.
 
-    A task may run more than once, and twice at a time: exactly one of its runs is in the answer. OSErrors are left to
-    Spark to retry, elsewhere perhaps, and come back after the last attempt.
+    A task may run more than once, and twice at a time: exactly one of its runs is in the result. OSErrors are left to
+    Spark to retry, perhaps on another worker, and are returned after the last attempt.
 
     Args:
         spark: the session, of Spark Connect too.
-        work: is sent to the workers; takes a task, and what it has in common with others where that is given.
+        work: is sent to the workers; takes a task, and what it shares with others if `common` is given.
         tasks: are sent to the workers.
         what: a word for the progress.
         progress: see `Progress`.
-        common: what tasks have in common, by their attribute `store`.
+        common: what tasks share, by their attribute `store`; unpickled once in each worker process.
+        failed: receives the first error of each store, by the tasks' attribute `store`, instead of raising it. The
+            result of a task that failed is None.
+        weights: bytes that each task reads; small neighbours then share a Spark task. Without them each is on its own.
 
     Raises:
         FormatError: or UsageError, OSError, as `work` raised it; of several the first in the order of the tasks.
@@ -94,41 +112,60 @@ def run_tasks(
     last_attempt = _attempts(spark) - 1
     results: list[Any] = []
     progress(what, 0, len(tasks))
-    for wave in _waves(tasks, common or {}):
-        watch = _watched(spark, lambda done: progress(what, len(results) + done, len(tasks)))
+    for wave in _waves(tasks, common or {}, weights):
+        share = sum(map(len, wave.groups)) / len(wave.groups)
+        watch = _watched(spark, lambda done: progress(what, len(results) + int(done * share), len(tasks)))  # noqa: B023
         with nullcontext() if progress is silent else watch:
             outcomes = _run(spark, work, wave, last_attempt)
         for outcome in outcomes:
-            _raise_error(outcome)
-            results.append(outcome["done"])
+            error = _error_of(outcome)
+            if error is not None:
+                if failed is None:
+                    raise error
+                failed.setdefault(tasks[len(results)].store, error)
+            results.append(outcome.get("done"))
     progress(what, len(tasks), len(tasks))
     return results
 
 
 @dataclass(slots=True)
 class _Wave:
-    """Pickled tasks, each with the name of its pickled common part, None for none; these parts are sent once."""
+    """Tasks of one Spark job.
 
-    tasks: list[tuple[bytes, str | None]] = field(default_factory=list)
-    parts: dict[str | None, bytes] = field(default_factory=dict)
+    Attributes:
+        groups: pickled tasks, each with the name of what it shares with others, None for nothing; one Spark task each.
+        parts: what tasks share, pickled, each with an id of its own; sent once.
+    """
+
+    groups: list[list[tuple[bytes, str | None]]] = field(default_factory=list)
+    parts: dict[str | None, tuple[str, bytes]] = field(default_factory=dict)
 
 
-def _waves(tasks: Sequence[Any], common: Mapping[str, Any]) -> Iterator[_Wave]:
-    shared: dict[str | None, bytes] = {name: pickle.dumps(part) for name, part in common.items()}
+def _waves(tasks: Sequence[Any], common: Mapping[str, Any], weights: Sequence[int] | None) -> Iterator[_Wave]:
+    shared: dict[str | None, tuple[str, bytes]] = {
+        name: (uuid4().hex, pickle.dumps(part)) for name, part in common.items()
+    }
     wave = _Wave()
-    size = 0
-    for task in tasks:
+    size = room = 0
+    for number, task in enumerate(tasks):
         own, name = pickle.dumps(task), task.store if shared else None
-        part = shared.get(name, b"")
+        part = shared[name][1] if shared else b""
         added = len(own) + (0 if name in wave.parts else len(part))
-        if wave.tasks and (len(wave.tasks) == _WAVE_TASKS or size + added > _WAVE_BYTES):
+        weight = _GROUP_BYTES if weights is None else weights[number] + _TASK_COST
+        joins = bool(wave.groups) and weight <= room
+        if wave.groups and ((len(wave.groups) == _WAVE_TASKS and not joins) or size + added > _WAVE_BYTES):
             yield wave
-            wave, size, added = _Wave(), 0, len(own) + len(part)
-        wave.tasks.append((own, name))
+            wave, size, added, joins = _Wave(), 0, len(own) + len(part), False
+        if joins:
+            wave.groups[-1].append((own, name))
+            room -= weight
+        else:
+            wave.groups.append([(own, name)])
+            room = _GROUP_BYTES - weight
         if name is not None:
-            wave.parts[name] = part
+            wave.parts[name] = shared[name]
         size += added
-    if wave.tasks:
+    if wave.groups:
         yield wave
 
 
@@ -137,18 +174,17 @@ def _run(
 ) -> Iterator[dict[str, Any]]:
     """The outcomes in the order of the tasks.
 
-    Without Spark Connect they are elements of an RDD: a job costs half of what it does by SQL, and a task is sent only
-    its own part.
+    Without Spark Connect they are elements of an RDD: a job then costs half of what it does by SQL, and a task is sent
+    only its own part.
     """
     from pyspark.sql.utils import is_remote
 
-    by_rows = is_remote() or any(len(own) > _TASK_BYTES for own, _ in wave.tasks)
+    by_rows = is_remote() or any(len(own) > _TASK_BYTES for group in wave.groups for own, _ in group)
     with one_line_errors():
         found = (_run_rows if by_rows else _run_elements)(spark, work, wave, last_attempt)
-    if len(found) != len(wave.tasks):
-        raise JobError(
-            f"Spark gave the outcomes of {len(found):,} tasks, not of the {len(wave.tasks):,} that ran"
-        )
+    count = sum(map(len, wave.groups))
+    if len(found) != count:
+        raise JobError(f"Spark returned the outcomes of {len(found):,} tasks, expected {count:,}")
     return map(pickle.loads, found)
 
 
@@ -157,36 +193,39 @@ def _run_elements(
 ) -> list[bytes]:
     parts = wave.parts
 
-    def run(tasks: Iterable[tuple[bytes, str | None]]) -> Iterator[bytes]:
-        for own, name in tasks:
-            outcome = _outcome(work, own, parts.get(name), last_attempt)
+    def run(groups: Iterable[list[tuple[bytes, str | None]]]) -> Iterator[bytes]:
+        for group in groups:
+            outcomes = [_outcome(work, own, parts.get(name), last_attempt) for own, name in group]
             _settle()
-            yield outcome
+            yield from outcomes
 
-    return spark.sparkContext.parallelize(wave.tasks, len(wave.tasks)).mapPartitions(run).collect()
+    return spark.sparkContext.parallelize(wave.groups, len(wave.groups)).mapPartitions(run).collect()
 
 
 def _run_rows(spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_attempt: int) -> list[bytes]:
-    tasks, parts = wave.tasks, wave.parts
+    groups, parts = wave.groups, wave.parts
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
-            numbers = [int(number) for number in batch.column("id").to_numpy()]
-            mine = [tasks[number] for number in numbers]
-            outcomes = [_outcome(work, own, parts.get(name), last_attempt) for own, name in mine]
-            _settle()
-            yield pa.RecordBatch.from_pydict(
-                {"task": pa.array(numbers, pa.int64()), "outcome": pa.array(outcomes, pa.binary())}
-            )
+            for number in batch.column("id").to_numpy():
+                outcomes = [
+                    _outcome(work, own, parts.get(name), last_attempt) for own, name in groups[number]
+                ]
+                _settle()
+                yield pa.RecordBatch.from_pydict(
+                    {
+                        "number": pa.array([int(number)] * len(outcomes), pa.int64()),
+                        "place": pa.array(range(len(outcomes)), pa.int64()),
+                        "outcome": pa.array(outcomes, pa.binary()),
+                    }
+                )
 
-    numbers = spark.range(0, len(tasks), 1, len(tasks))
-    found = {
-        row["task"]: row["outcome"]
-        for row in numbers.mapInArrow(run, "task bigint, outcome binary").collect()
-    }
-    return [found[number] for number in sorted(found)]
+    numbers = spark.range(0, len(groups), 1, len(groups))
+    rows = numbers.mapInArrow(run, "number bigint, place bigint, outcome binary").collect()
+    found = {(row["number"], row["place"]): row["outcome"] for row in rows}
+    return [found[place] for place in sorted(found)]
 
 
 @contextmanager
@@ -213,12 +252,25 @@ def _attempts(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.task.maxFailures", "4") or 4)
 
 
-def _outcome(work: Callable[..., Any], task: bytes, common: bytes | None, last_attempt: int) -> bytes:
+def _unpickled(common: tuple[str, bytes]) -> Any:
+    """What tasks share, kept in the worker's process for those that follow."""
+    name, data = common
+    if name not in _shared:
+        _shared.clear()
+        _shared[name] = pickle.loads(data)  # noqa: S301 - the driver's
+    return _shared[name]
+
+
+def _outcome(
+    work: Callable[..., Any], task: bytes, common: tuple[str, bytes] | None, last_attempt: int
+) -> bytes:
     """Runs in the worker."""
     from pyspark import TaskContext
 
     try:
-        arguments = [pickle.loads(part) for part in (task, common) if part is not None]  # noqa: S301 - the driver's
+        arguments = [pickle.loads(task)]  # noqa: S301 - the driver's
+        if common is not None:
+            arguments.append(_unpickled(common))
         return pickle.dumps({"done": work(*arguments)})
     except FormatError as error:
         fields: dict[str, Any] = {
@@ -260,17 +312,17 @@ def _text(name: object) -> str | None:
     return None if name is None else str(name)
 
 
-def _raise_error(outcome: dict[str, Any]) -> None:
-    """Raises again, in the driver, the error that an outcome carries, if it does."""
+def _error_of(outcome: dict[str, Any]) -> FormatError | UsageError | OSError | None:
+    """The error that an outcome carries, if it does."""
     name = outcome.get("error")
     if name is None:
-        return
+        return None
     fields = outcome["fields"]
     if name in _FORMAT_ERRORS:
-        raise _FORMAT_ERRORS[name](**fields)
+        return _FORMAT_ERRORS[name](**fields)
     if name == "OSError":
-        raise OSError(fields["errno"], fields["strerror"], fields["filename"])
-    raise UsageError(fields["message"])
+        return OSError(fields["errno"], fields["strerror"], fields["filename"])
+    return UsageError(fields["message"])
 
 
 @contextmanager

@@ -26,7 +26,7 @@ def store(golden: dict[str, Path], tmp_path: Path) -> Path:
 
 
 def decode_with(
-    work: Callable[[PartTask, str], dict[str, Any]],
+    work: Callable[..., dict[str, Any]],
     spark: SparkSession,
     store: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -43,7 +43,7 @@ def test_a_full_disk(spark: SparkSession, store: Path, monkeypatch: pytest.Monke
     """A file may not grow beyond 512 bytes: the write that passes it fails, as on a disk that is full."""
     resource = pytest.importorskip("resource")
 
-    def limited(task: PartTask, directory: str) -> dict[str, Any]:
+    def limited(task: PartTask, directory: str, *_rest: Any) -> dict[str, Any]:
         import signal
 
         from rocket_spark.decode import run_part
@@ -64,7 +64,7 @@ def test_a_full_disk(spark: SparkSession, store: Path, monkeypatch: pytest.Monke
 def test_a_disk_that_is_full_when_a_part_is_made_durable(
     spark: SparkSession, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(task: PartTask, directory: str) -> dict[str, Any]:
+    def full(task: PartTask, directory: str, *_rest: Any) -> dict[str, Any]:
         import os
         from unittest.mock import patch
 
@@ -86,7 +86,7 @@ def test_a_worker_process_that_dies(
     """On one machine a task is not run again."""
     from rocket_spark import JobError
 
-    def dying(task: PartTask, directory: str) -> dict[str, Any]:
+    def dying(task: PartTask, directory: str, *_rest: Any) -> dict[str, Any]:
         import os
 
         from rocket_spark.decode import run_part
@@ -116,19 +116,19 @@ def test_a_file_that_grows(spark: SparkSession, store: Path) -> None:
 def test_a_file_that_grows_while_it_is_read(
     spark: SparkSession, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def growing(task: PartTask, directory: str) -> dict[str, Any]:
+    def growing(task: PartTask, directory: str, *_rest: Any) -> dict[str, Any]:
         from unittest.mock import patch
 
-        from rocket_spark.decode import job
+        from rocket_spark.decode import part
 
         def grow(*arguments: Any) -> Any:
             yield from batches(*arguments)
             with task.files[-1].path.open("ab") as opened:
                 opened.write(bytes(20))
 
-        batches = job._batches
-        with patch.object(job, "_batches", grow):
-            return job.run_part(task, directory)
+        batches = part._batches
+        with patch.object(part, "_batches", grow):
+            return part.run_part(task, directory)
 
     with pytest.raises(MalformedError, match="as when the job began"):
         decode_with(growing, spark, store, monkeypatch)

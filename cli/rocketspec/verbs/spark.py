@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+
+class Timestamps(StrEnum):
+    """How times are written."""
+
+    MILLIS = "millis"
+    UTC = "utc"
+
+
 Stores = Annotated[
     list[str],
     typer.Argument(
@@ -70,6 +79,17 @@ Overwrite = Annotated[
     bool,
     typer.Option(
         "--overwrite", help="Replace the output of an earlier job after everything has been written."
+    ),
+]
+
+FailFast = Annotated[
+    bool, typer.Option("--fail-fast", help="Fail at the first store that cannot be processed; write nothing.")
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Keep finished work when the job fails or is killed, and start from the work that an earlier run kept.",
     ),
 ]
 
@@ -103,6 +123,23 @@ def _session(
             _fail(str(error))
         finally:
             spark.stop()
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Ends with the one line of a job that cannot begin."""
+    from rocket_spark import JobError
+
+    try:
+        yield
+    except JobError as error:
+        _fail(str(error))
+
+
+def _note_failed(failed: dict[str, str]) -> None:
+    """Lists the stores that failed, each with its reason."""
+    for name, reason in failed.items():
+        note(f"{name}: failed: {reason}")
 
 
 def _settings(option: str, given: list[str] | None) -> dict[str, str]:
@@ -154,36 +191,77 @@ def _decode(
     table: TableNames = None,
     geometry: GeometryText = None,
     overwrite: Overwrite = False,
+    append: Annotated[
+        bool,
+        typer.Option(
+            "--append", help="Only decode what is new since the last run with --append; add it to OUT."
+        ),
+    ] = False,
+    drop_expired: Annotated[
+        bool,
+        typer.Option("--drop-expired", help="With --append, remove rows of files that the broker deleted."),
+    ] = False,
+    resume: Resume = False,
+    fail_fast: FailFast = False,
+    timestamps: Annotated[
+        Timestamps,
+        typer.Option(help="millis: int64 as stored. utc: timestamp[ms, UTC]; out of range becomes null."),
+    ] = Timestamps.MILLIS,
+    key_list: Annotated[
+        bool, typer.Option("--key-list", help="Add a column key_list to commit_log: the keys as a list.")
+    ] = False,
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Folders by topic, or by date (UTC) of store_timestamp; repeatable."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Decode stores into Parquet on Spark; the engine runs inside the tasks.
 
     STORE may be a file, a directory of one kind, or a whole store. With several stores, each is written to
-    OUT/TABLE/store=NAME/. OUT is complete, with a manifest and _SUCCESS, or it is not written.
+    OUT/TABLE/store=NAME/. OUT is complete, with a manifest and _SUCCESS, or it is not written. Stores that cannot be
+    decoded are listed; the others are decoded.
 
     Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
     """
     given = read_geometry(geometry)
-    from rocket_spark import plan_decode, run_decode
+    from rocket_spark import DecodeOptions, plan_decode, run_decode
 
-    plan = plan_decode(
-        stores,
-        output,
-        table or None,
-        given,
-        overwrite=overwrite,
-        storage=_storage(storage),
-        on_skip=skipped,
+    options = DecodeOptions(
+        resume=resume,
+        append=append,
+        drop_expired=drop_expired,
+        fail_fast=fail_fast,
+        utc=timestamps is Timestamps.UTC,
+        key_list=key_list,
+        partition_by=tuple(partition_by or ()),
     )
+    with _one_line():
+        plan = plan_decode(
+            stores,
+            output,
+            table or None,
+            given,
+            overwrite=overwrite,
+            storage=_storage(storage),
+            options=options,
+            on_skip=skipped,
+        )
     with _session(master, remote, conf) as (spark, report):
         summary = run_decode(spark, plan, progress=report)
     for gap in summary.gaps:
         note(gap)
+    failed = {store.store: store.reason for store in summary.status if store.status == "failed"}
+    _note_failed(failed)
+    if summary.nulled:
+        note(f"{counted(summary.nulled, 'time')} out of range written as null")
     if as_json:
         write_json(asdict(summary))
     else:
         _print_decoded(summary, output)
-    if summary.gaps:
+    if summary.gaps or failed:
         raise typer.Exit(FINDINGS)
 
 

@@ -1,20 +1,17 @@
 """Decoding stores on Spark: the engine runs inside the tasks and writes Parquet there."""
 
-from rocket_spark.decode.job import (
-    DecodePlan,
-    DecodeSummary,
-    PartTask,
-    TableSummary,
-    decode_stores,
-    plan_decode,
-    run_decode,
-    run_part,
-)
+from rocket_spark.decode.job import DecodeSummary, StoreStatus, TableSummary, decode_stores, run_decode
+from rocket_spark.decode.options import PARTITIONS, DecodeOptions
+from rocket_spark.decode.part import run_part
+from rocket_spark.decode.plan import DecodePlan, PartTask, plan_decode
 
 __all__ = [
+    "PARTITIONS",
+    "DecodeOptions",
     "DecodePlan",
     "DecodeSummary",
     "PartTask",
+    "StoreStatus",
     "TableSummary",
     "decode_stores",
     "plan_decode",

@@ -1,8 +1,8 @@
-"""Parts of a store that the engine decodes by themselves, with the rows and gaps that they have in the whole.
+"""How large files are divided, so that the parts have the rows and gaps of the whole.
 
-A large index file is divided by its entries, a commit-log file by physical offsets. What the engine says of the end of a
-commit-log file depends on those behind it: zeros there are the end of the log or a gap in it. So a part of the log comes
-with the files that follow, up to the first that holds anything.
+An index file is divided by its entries, a commit-log file by physical offsets. What the engine reports for the end of a
+commit-log file depends on the files after it: zeros there are the end of the log, or a gap in it. So a part of the log
+comes with the files that follow, up to the first that contains anything.
 """
 
 from __future__ import annotations
@@ -10,22 +10,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from rocket_columnar.decode import decode
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
 
-__all__ = ["WHOLE_LOG", "entry_spans", "followers", "log_spans"]
+__all__ = ["WHOLE_LOG", "followers", "log_spans", "row_shares"]
 
 WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
-"""From before any physical offset to behind all."""
+"""From before any physical offset to after all of them."""
 
 
 def followers(files: Sequence[StoreFile]) -> list[tuple[StoreFile, ...]]:
-    """For each file those that its decoding needs to know of: of the log, up to the next one that holds anything.
+    """The files after each that its decoding needs to know of: in a log, up to the next one that contains anything.
 
     Raises:
         OSError: a log file cannot be read.
@@ -47,9 +44,9 @@ def _begins(file: StoreFile) -> bool:
 
 
 def log_spans(files: Sequence[StoreFile], following: Sequence[StoreFile], step: int) -> list[tuple[int, int]]:
-    """Physical offsets at which parts of neighbouring log files begin and end: of one large file every `step` bytes.
+    """Physical offsets at which parts of neighbouring log files begin and end: in one large file every `step` bytes.
 
-    The last reaches to the next file, over a hole before it. Room that is still to be written is not divided.
+    The last part reaches to the next file, over a hole before it. Space that is not yet written is not divided.
 
     Raises:
         OSError: a file cannot be read.
@@ -66,14 +63,8 @@ def log_spans(files: Sequence[StoreFile], following: Sequence[StoreFile], step: 
     return list(pairwise(cuts))
 
 
-def entry_spans(file: StoreFile, guess: GeometryGuess, step: int) -> list[tuple[int, int]]:
-    """Numbers of rows of an index file, in equal shares of `step` at most: the first, and how many.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
-    count = max(0, min(header.column("index_count")[0].as_py(), guess.geometry.index_num) - 1)
-    shares = max(1, -(-count // step))
-    edges = [count * share // shares for share in range(shares + 1)]
-    return [(begin, end - begin) for begin, end in pairwise(edges)]
+def row_shares(first: int, end: int, step: int) -> list[tuple[int, int]]:
+    """[first, end) in equal shares of `step` rows at most, each the first row and the one after the last."""
+    shares = max(1, -(-(end - first) // step))
+    edges = [first + (end - first) * share // shares for share in range(shares + 1)]
+    return list(pairwise(edges))

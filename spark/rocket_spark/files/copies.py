@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rocket_spark.files.storage import FileInfo, Storage
 
-__all__ = ["RangeRead", "local_copy", "range_source", "size_now"]
+__all__ = ["RangeRead", "disk_bytes", "local_copy", "range_source", "size_now"]
 
 _CHUNK: Final = 8 << 20
 _PAGE: Final = 1 << 16
@@ -42,6 +42,14 @@ class RangeRead:
 def range_source(storage: Storage, info: FileInfo) -> Source:
     """The file as what the engine reads in place of a path."""
     return Source(info.uri, info.size, RangeRead(storage, info.uri, info.size))
+
+
+def disk_bytes(file: StoreFile) -> int:
+    """Bytes of the file on disk, holes left out; its size if it is far away. OSError if it is missing."""
+    if file.source is not None:
+        return file.source.size
+    status = file.path.stat()
+    return min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512)
 
 
 def size_now(file: StoreFile) -> int:

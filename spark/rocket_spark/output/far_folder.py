@@ -7,6 +7,7 @@ as complete; without it the content is unfinished. Tasks write to their own disk
 from __future__ import annotations
 
 import errno
+import json
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -18,15 +19,16 @@ from uuid import uuid4
 from rocket_columnar.store import StoreFile
 
 from rocket_spark.files import FarStorage, local_copy, range_source, storage_for
+from rocket_spark.output.journal import ENTRY, read_entries
 from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY, manifest_text
 from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rocket_spark.files import FileInfo
 
-__all__ = ["FarFolder", "FarOutput", "far_attempt", "far_fetched", "far_names"]
+__all__ = ["FarFolder", "FarOutput", "far_attempt", "far_fetched", "far_manifest", "far_names", "note_far"]
 
 _MOVES: Final = 16
 """Files that are copied at once; each takes a few round trips."""
@@ -58,6 +60,25 @@ def far_names(out: str, options: Mapping[str, str] | None) -> set[str]:
     """Names in the folder `out`; OSError if it cannot be listed."""
     storage, uri = _far(out, options)
     return {info.name for info in _listed(storage, uri)}
+
+
+def _text(storage: FarStorage, info: FileInfo) -> str:
+    return storage.opened(info.uri, info.size)(0, info.size).decode("utf-8", "replace")
+
+
+def far_manifest(out: str, options: Mapping[str, str] | None) -> dict[str, Any]:
+    """The manifest in the folder `out`; OSError if there is none."""
+    storage, uri = _far(out, options)
+    found: dict[str, Any] = json.loads(_text(storage, storage.stat(f"{uri}/{MANIFEST}")))
+    return found
+
+
+def note_far(folder: FarFolder, name: str, text: str) -> None:
+    """As `rocket_spark.output.local_folder.note_locally`."""
+    with tempfile.TemporaryDirectory(prefix="rocketspec-") as scratch:
+        path = Path(scratch) / name
+        path.write_text(text, "utf-8")
+        folder.storage.upload(path, f"{folder.uri}/{name}")
 
 
 @contextmanager
@@ -101,29 +122,61 @@ def far_fetched(folder: FarFolder, ranges: Mapping[str, tuple[int, int]]) -> Ite
 class FarOutput:
     """As `rocket_spark.output.Output`."""
 
-    def __init__(self, out: str, options: Mapping[str, str] | None, *, overwrite: bool = False) -> None:
-        """Takes the folder, the options of its storage, and whether the rest of a killed job may be replaced."""
-        self._overwrite = overwrite
+    def __init__(
+        self,
+        out: str,
+        options: Mapping[str, str] | None,
+        *,
+        overwrite: bool = False,
+        resume: bool = False,
+        append: bool = False,
+    ) -> None:
+        """Takes the folder, the options of its storage, and what may be done with its content: see `open_out`."""
+        self._overwrite = overwrite or append
+        self._resume = resume
+        self._append = append
         self._storage, self.out = _far(out, options)
         self._temporary = f"{self.out}/{TEMPORARY}"
-        self.folder = FarFolder(self._storage, f"{self._temporary}/{uuid4().hex}")
+        self.folder = FarFolder(self._storage, f"{self._temporary}/{'attempts' if resume else uuid4().hex}")
         self._placed: list[str] = []
 
     def __enter__(self) -> Self:
         """Removes unfinished output of an earlier job; JobError if something appeared since the folder was checked."""
         there = _listed(self._storage, self.out)
-        if there and (not self._overwrite or any(info.name == SUCCESS for info in there)):
+        if self._append:
+            there = [info for info in there if info.name == TEMPORARY]
+        elif (
+            there and not (self._overwrite or (self._resume and {info.name for info in there} == {TEMPORARY}))
+        ) or any(info.name == SUCCESS for info in there):
             raise JobError(f"{there[0].uri}: appeared meanwhile; nothing is replaced")
         for info in there:
-            self._storage.remove(info.uri)
+            if not (self._resume and info.name == TEMPORARY):
+                self._storage.remove(info.uri)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
         """Removes what was not committed, `_SUCCESS` first; an error in this does not hide the job's own."""
         placed = self._placed[::-1] if kind is not None else []
-        for uri in (*placed, self._temporary):
+        kept = kind is not None and self._resume
+        for uri in placed if kept else (*placed, self._temporary):
             with suppress(OSError):
                 self._storage.remove(uri)
+
+    def finished(self) -> dict[str, Any]:
+        """As `rocket_spark.output.Output.finished`."""
+        found = _listed(self._storage, self.folder.uri) if self._resume else []
+        entries = [info for info in found if info.name.startswith(ENTRY)]
+        with ThreadPoolExecutor(_MOVES) as pool:
+            texts = list(pool.map(lambda info: _text(self._storage, info), entries))
+        return read_entries(dict(zip((info.name for info in entries), texts, strict=True)))
+
+    def holds(self, name: str) -> bool:
+        """As `rocket_spark.output.Output.holds`."""
+        try:
+            self._storage.stat(f"{self.folder.uri}/{name}")
+        except FileNotFoundError:
+            return False
+        return True
 
     def size(self, name: str) -> int:
         """Bytes of an attempt; JobError if it is missing."""
@@ -144,20 +197,45 @@ class FarOutput:
         if before:
             raise JobError(f"{before[0]}: appeared while the job ran; nothing is replaced")
 
+        files = self._put(parts)
+        self._write(MANIFEST, manifest_text(facts, sorted(files, key=lambda file: file["path"])))
+        self._write(SUCCESS, "")
+
+    def _put(self, parts: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Moves attempts to their places."""
+
         def put(place: str, name: str) -> dict[str, Any]:
             size = self.size(name)
             self._placed.append(f"{self.out}/{place}")
+            if self._append:
+                self._storage.remove(f"{self.out}/{place}")
             self._storage.move(f"{self.folder.uri}/{name}", f"{self.out}/{place}")
             return {"path": place, "bytes": size}
 
         with ThreadPoolExecutor(_MOVES) as pool:
-            files = list(pool.map(put, parts.keys(), parts.values()))
-        self._write(MANIFEST, manifest_text(facts, sorted(files, key=lambda file: file["path"])))
+            return list(pool.map(put, parts.keys(), parts.values()))
+
+    def add(
+        self, parts: Mapping[str, str], facts: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """As `rocket_spark.output.Output.add`."""
+        self._storage.remove(f"{self.out}/{SUCCESS}")
+        added = self._put(parts)
+        files = sorted([*kept, *added], key=lambda file: str(file["path"]))
+        self._storage.remove(f"{self.out}/{MANIFEST}")
+        self._write(MANIFEST, manifest_text(facts, files))
+        self._placed.clear()
+        self.clean(str(file["path"]) for file in files)
         self._write(SUCCESS, "")
+
+    def clean(self, listed: Iterable[str]) -> None:
+        """As `rocket_spark.output.Output.clean`."""
+        wanted = {f"{self.out}/{place}" for place in listed}
+        for info in list(self._storage.walk(self.out)):
+            own = not info.uri[len(self.out) + 1 :].startswith("_")
+            if own and not info.is_directory and info.name.startswith("part-") and info.uri not in wanted:
+                self._storage.remove(info.uri)
 
     def _write(self, name: str, text: str) -> None:
         self._placed.append(f"{self.out}/{name}")
-        with tempfile.TemporaryDirectory(prefix="rocketspec-") as scratch:
-            path = Path(scratch) / name
-            path.write_text(text, "utf-8")
-            self._storage.upload(path, f"{self.out}/{name}")
+        note_far(FarFolder(self._storage, self.out), name, text)

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.store import protected_directories
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files import is_remote, storage_for, stripped
-from rocket_spark.output.far_folder import FarFolder, FarOutput, far_attempt, far_fetched, far_names
-from rocket_spark.output.local_folder import Output, local_attempt
+from rocket_spark.output.far_folder import (
+    FarFolder,
+    FarOutput,
+    far_attempt,
+    far_fetched,
+    far_manifest,
+    far_names,
+    note_far,
+)
+from rocket_spark.output.journal import journalled
+from rocket_spark.output.local_folder import Output, local_attempt, note_locally
 from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from contextlib import AbstractContextManager
 
-__all__ = ["WHOLE", "Folder", "attempt", "check_out", "fetched", "open_out"]
+__all__ = [
+    "WHOLE",
+    "Folder",
+    "attempt",
+    "check_out",
+    "earlier_manifest",
+    "fetched",
+    "journalled_in",
+    "open_out",
+]
 
 Folder = str | FarFolder
 """Where tasks write their attempts; can be sent to them."""
@@ -36,6 +56,8 @@ def check_out(
     storage: Mapping[str, str] | None,
     *,
     overwrite: bool,
+    resume: bool = False,
+    append: bool = False,
 ) -> str | Path:
     """Refuses a folder that contains anything, or is inside a store that is read.
 
@@ -45,6 +67,8 @@ def check_out(
         owned: names that this kind of job writes into a folder.
         storage: options of S3 and HDFS.
         overwrite: accepts a folder that contains only what such a job wrote; on S3 and HDFS, only without `_SUCCESS`.
+        resume: accepts a folder that contains only the unfinished work of such a job.
+        append: accepts a folder that contains only what such a job wrote.
 
     Returns:
         The folder as an absolute path, or as a URI.
@@ -69,12 +93,12 @@ def check_out(
         )
     if inside:
         raise UsageError(f"{out}: is inside a store that is read; choose another directory")
-    if not names:
+    if not names or (resume and names == {TEMPORARY}):
         return place
-    if not overwrite:
+    if not (overwrite or append):
         killed = " (a job is writing there, or was killed)" if TEMPORARY in names else ""
         raise UsageError(f"{out}: exists and is not an empty directory{killed}; choose a new one")
-    if SUCCESS in names and is_remote(str(out)):
+    if SUCCESS in names and not append and is_remote(str(out)):
         raise UsageError(
             f"{out}: contains a finished job's output, which is not replaced on S3 and HDFS; remove it first"
         )
@@ -86,11 +110,43 @@ def check_out(
     return place
 
 
-def open_out(out: str | Path, storage: Mapping[str, str] | None, *, overwrite: bool) -> Output | FarOutput:
-    """The folder of one job, to be used in a `with` block."""
+def open_out(
+    out: str | Path,
+    storage: Mapping[str, str] | None,
+    *,
+    overwrite: bool = False,
+    resume: bool = False,
+    append: bool = False,
+) -> Output | FarOutput:
+    """The folder of one job, to be used in a `with` block.
+
+    Args:
+        out: the folder.
+        storage: options of S3 and HDFS.
+        overwrite: replaces its content.
+        resume: keeps and uses the work of a job that was killed or failed.
+        append: adds to its content.
+    """
     if is_remote(str(out)):
-        return FarOutput(str(out), storage, overwrite=overwrite)
-    return Output(Path(out), overwrite=overwrite)
+        return FarOutput(str(out), storage, overwrite=overwrite, resume=resume, append=append)
+    return Output(Path(out), overwrite=overwrite, resume=resume)
+
+
+def earlier_manifest(out: str | Path, storage: Mapping[str, str] | None) -> dict[str, Any] | None:
+    """The manifest of an output folder, also of one that a killed `add` left; None if there is none."""
+    try:
+        if is_remote(str(out)):
+            return far_manifest(str(out), storage)
+        found: dict[str, Any] = json.loads((Path(out) / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        return None
+    return found
+
+
+def journalled_in(folder: Folder, work: Callable[..., Any]) -> Callable[..., Any]:
+    """`work`, for tasks, with an entry in `folder` for each that finishes; see `journal`."""
+    note: Any = note_far if isinstance(folder, FarFolder) else note_locally
+    return journalled(work, partial(note, folder))
 
 
 def attempt(folder: Folder, name: str) -> AbstractContextManager[Path]:

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
+from rocket_spark.output.journal import ENTRY, read_entries
 from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY, manifest_text
 from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Output", "local_attempt"]
+__all__ = ["Output", "local_attempt", "note_locally"]
 
 
 @contextmanager
@@ -36,33 +37,56 @@ def local_attempt(directory: str | Path, name: str) -> Iterator[Path]:
         raise
 
 
+def note_locally(directory: str | Path, name: str, text: str) -> None:
+    """In a task: writes a small file as a whole."""
+    path = Path(directory) / f"{uuid4().hex}.tmp"
+    path.write_text(text, "utf-8")
+    _sync(path)
+    path.replace(Path(directory) / name)
+
+
 class Output:
     """The folder of one job while it runs; use it in a `with` block. `folder` is where tasks write."""
 
-    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
-        """Takes the folder, and whether its content may be replaced."""
+    def __init__(self, out: Path, *, overwrite: bool = False, resume: bool = False) -> None:
+        """Takes the folder, whether its content may be replaced, and whether unfinished work is kept and used."""
         self.out = out
         self._overwrite = overwrite
+        self._resume = resume
         self._temporary = out / TEMPORARY
         self.attempts = self._temporary / "attempts"
         self.folder = str(self.attempts)
         self._made: list[Path] = []
 
     def __enter__(self) -> Self:
-        """Makes the folder. Unfinished output of an earlier job is removed, finished output stays until the commit."""
+        """Makes the folder. Finished output stays until the commit; unfinished output only stays with `resume`."""
         self._made = [path for path in (self.out, *self.out.parents) if not path.exists()]
-        _remove(self._temporary)
-        self.attempts.mkdir(parents=True)
+        for path in (
+            (self._temporary / "ready", self._temporary / "old") if self._resume else (self._temporary,)
+        ):
+            _remove(path)
+        self.attempts.mkdir(parents=True, exist_ok=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
-        """Removes what was not committed, and the folder if it did not exist before."""
+        """Removes what was not committed, and the folder if it did not exist before; with `resume`, only after success."""
+        if kind is not None and self._resume:
+            return
         _remove(self._temporary)
         if kind is not None:
             for path in self._made:
                 if any(path.iterdir()):
                     break
                 path.rmdir()
+
+    def finished(self) -> dict[str, Any]:
+        """What tasks of an earlier run returned, by `task_id`; with `resume` only."""
+        paths = self.attempts.glob(f"{ENTRY}*") if self._resume else ()
+        return read_entries({path.name: path.read_text("utf-8", "replace") for path in paths})
+
+    def holds(self, name: str) -> bool:
+        """Whether the attempt is still there."""
+        return (self.attempts / name).exists()
 
     def size(self, name: str) -> int:
         """Bytes of an attempt; JobError if it is missing."""
@@ -101,6 +125,48 @@ class Output:
         for folder, _, _ in os.walk(ready):
             _sync_directory(Path(folder))
         self._replace(ready)
+
+    def add(
+        self, parts: Mapping[str, str], facts: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Moves attempts into place beside the files of earlier runs. `_SUCCESS` is absent meanwhile.
+
+        A kill leaves files that the manifest does not list; `clean` removes them.
+
+        Args:
+            parts: as of `commit`.
+            facts: as of `commit`.
+            kept: path and bytes of the files that stay; others are removed once the manifest is written.
+
+        Raises:
+            JobError: an attempt is missing.
+            OSError: a rename fails.
+        """
+        (self.out / SUCCESS).unlink(missing_ok=True)
+        _sync_directory(self.out)
+        added = []
+        for place, name in parts.items():
+            size = self.size(name)
+            target = self.out / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (self.attempts / name).replace(target)
+            _sync_directory(target.parent)
+            added.append({"path": place, "bytes": size})
+        files = sorted([*kept, *added], key=lambda file: str(file["path"]))
+        note_locally(self._temporary, MANIFEST, manifest_text(facts, files))
+        (self._temporary / MANIFEST).replace(self.out / MANIFEST)
+        _sync_directory(self.out)
+        self.clean(str(file["path"]) for file in files)
+        (self.out / SUCCESS).touch()
+        _sync_directory(self.out)
+
+    def clean(self, listed: Iterable[str]) -> None:
+        """Removes the files of tables that are not `listed` by their paths: a killed run left them, or they expired."""
+        wanted = set(listed)
+        for path in sorted(self.out.rglob("part-*")):
+            place = path.relative_to(self.out).as_posix()
+            if not place.startswith("_") and place not in wanted and path.is_file():
+                path.unlink()
 
     def _replace(self, ready: Path) -> None:
         """Replaces the folder's content by what is ready; after a kill in here, `_SUCCESS` is missing."""

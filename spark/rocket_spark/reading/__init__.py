@@ -1,5 +1,6 @@
 """What a read of a store consists of: its options, its partitions, and the rows of each."""
 
+from rocket_spark.reading.log_tail import LogTail
 from rocket_spark.reading.options import STREAM_OPTIONS, Request, flag, positive, request
 from rocket_spark.reading.partitions import (
     LOG_BYTES,
@@ -10,12 +11,15 @@ from rocket_spark.reading.partitions import (
     plan_partitions,
     requested_files,
 )
+from rocket_spark.reading.queue_tail import QueueTail
 from rocket_spark.reading.rows import piece_rows
 
 __all__ = [
     "LOG_BYTES",
     "STREAM_OPTIONS",
+    "LogTail",
     "Piece",
+    "QueueTail",
     "Request",
     "RowsPartition",
     "flag",

@@ -20,9 +20,16 @@ from pyspark.sql.streaming.datasource import (
 )
 from rocket_spec.errors import UsageError
 
-from rocket_spark.reading import RowsPartition, flag, grouped, piece_rows, positive, requested_files
-from rocket_spark.streaming.log_tail import LogTail
-from rocket_spark.streaming.queue_tail import QueueTail
+from rocket_spark.reading import (
+    LogTail,
+    QueueTail,
+    RowsPartition,
+    flag,
+    grouped,
+    piece_rows,
+    positive,
+    requested_files,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

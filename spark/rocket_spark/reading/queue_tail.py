@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_spark.reading import Piece
-from rocket_spark.streaming.loss import lost
+from rocket_spark.reading.loss import lost
+from rocket_spark.reading.partitions import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rocket_columnar.store import StoreFile
 
-    from rocket_spark.reading import Request
+    from rocket_spark.reading.options import Request
 
 __all__ = ["QueueTail"]
 
@@ -40,6 +40,11 @@ class QueueTail:
     def first(self) -> dict[str, int]:
         """The first unit of each queue that is still there."""
         return {name: files[0].base_offset // QUEUE_UNIT.size for name, files in self.queues.items()}
+
+    def forget(self, offsets: dict[str, int], name: str) -> None:
+        """Removes a queue from `offsets`: it is then read from its first unit."""
+        del offsets[name]
+        offsets.pop(name + _MARK, None)
 
     def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
         """`start` with queues that are new; MalformedError, or where to go on, if units are gone."""

@@ -10,15 +10,15 @@ from zlib import crc32
 from rocket_columnar.decode import decode
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_spark.reading import LOG_BYTES, Piece, log_pieces
-from rocket_spark.streaming.loss import lost
+from rocket_spark.reading.loss import lost
+from rocket_spark.reading.partitions import LOG_BYTES, Piece, log_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rocket_columnar.store import StoreFile
 
-    from rocket_spark.reading import Request
+    from rocket_spark.reading.options import Request
 
 __all__ = ["LogTail"]
 

@@ -1,0 +1,47 @@
+"""How a decode job treats its output, beside what it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from rocket_spec.errors import UsageError
+
+__all__ = ["PARTITIONS", "DecodeOptions", "check_options"]
+
+PARTITIONS: Final = ("topic", "date")
+"""What `partition_by` takes: a column `topic`, and the day (UTC) of a column `store_timestamp`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeOptions:
+    """How a decode job treats its output.
+
+    Attributes:
+        resume: keeps the work of tasks that finished when the job fails, and uses what a killed or failed run kept.
+        append: adds what came since an earlier run with `append` to the same output, and nothing twice.
+        drop_expired: with `append`, removes rows of files that the broker has deleted since, part by part.
+        fail_fast: fails the job at the first store that cannot be decoded, instead of listing it.
+        utc: writes times as timestamp[ms, UTC] instead of int64; those beyond the years 1 to 9999 become null.
+        key_list: adds a column `key_list` to `commit_log`: the keys as a list.
+        partition_by: names of `PARTITIONS`; each becomes a folder `NAME=VALUE` in the tables that have it.
+    """
+
+    resume: bool = False
+    append: bool = False
+    drop_expired: bool = False
+    fail_fast: bool = False
+    utc: bool = False
+    key_list: bool = False
+    partition_by: tuple[str, ...] = ()
+
+
+def check_options(options: DecodeOptions, *, overwrite: bool) -> None:
+    """Raises UsageError for options that contradict each other or have unknown values."""
+    for name in options.partition_by:
+        if name not in PARTITIONS:
+            raise UsageError(f"partition by {name}: unknown; expected {', '.join(PARTITIONS)}")
+    if overwrite and options.append:
+        raise UsageError("append and overwrite are mutually exclusive")
+    if options.drop_expired and not options.append:
+        raise UsageError("drop-expired needs append")

@@ -1,0 +1,250 @@
+"""Parquet files of one task: row groups of about a million rows, statistics, page indexes, bloom filters."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from rocket_columnar.arrow import SCHEMAS
+from rocket_columnar.decode import parquet_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from rocket_spark.decode.options import DecodeOptions
+
+__all__ = ["PartWriter", "part_writer", "written_schema"]
+
+_GROUP_ROWS: Final = 1 << 20
+_GROUP_BYTES: Final = 128 << 20
+"""A row group ends at either."""
+
+_BLOOM: Final = {"commit_log": ("uniq_key", "keys"), "index_entries": ("key_hash",)}
+"""Columns with a bloom filter."""
+
+_HAS_BLOOM: Final = "bloom_filter_options" in signature(pq.ParquetWriter.__init__).parameters
+"""Whether this pyarrow can write bloom filters."""
+
+_LEAST_MS: Final = int(datetime(1, 1, 1, tzinfo=UTC).timestamp() * 1000)
+_MOST_MS: Final = int(datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC).timestamp() * 1000)
+_DAY_MS: Final = 86_400_000
+_UTC: Final = pa.timestamp("ms", "UTC")
+_HIVE_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
+
+
+def written_schema(table: str, options: DecodeOptions) -> pa.Schema:
+    """The columns of a table's files, partition folders aside."""
+    fields = []
+    for field in SCHEMAS[table]:
+        if field.name in options.partition_by:
+            continue
+        if options.utc and field.name.endswith("_timestamp"):
+            field = field.with_type(_UTC)  # noqa: PLW2901 - the field as it is written
+        fields.append(field)
+        if options.key_list and field.name == "keys" and table == "commit_log":
+            fields.append(pa.field("key_list", pa.list_(pa.string())))
+    return pa.schema(fields)
+
+
+class _File:
+    """One Parquet file; batches are held until they fill a row group."""
+
+    def __init__(self, path: Path, table: str, schema: pa.Schema, order: str | None) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._schema = schema
+        self._bloom = [name for name in _BLOOM.get(table, ()) if name in schema.names] if _HAS_BLOOM else []
+        self._order = [] if order is None else [pq.SortingColumn(schema.get_field_index(order))]
+        self._held: list[pa.RecordBatch] = []
+        self._rows = self._bytes = 0
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._held.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._writer is None:
+            self._writer = self._opened()
+        if self._rows:
+            table = pa.Table.from_batches(self._held, self._schema).unify_dictionaries()
+            self._writer.write_table(table, row_group_size=self._rows)
+        self._held, self._rows, self._bytes = [], 0, 0
+
+    def _opened(self) -> pq.ParquetWriter:
+        """Opened with the first row group, whose size the bloom filters take."""
+        options: dict[str, Any] = {**parquet_options(self._schema), "write_page_index": True}
+        if self._order:
+            options["sorting_columns"] = self._order
+        if self._bloom:
+            size = {"ndv": max(self._rows, 1), "fpp": 0.01}
+            options["bloom_filter_options"] = dict.fromkeys(self._bloom, size)
+        # Without the Arrow schema beside Parquet's own, dictionaries read back as plain strings.
+        return pq.ParquetWriter(self._path, self._schema, store_schema=False, **options)
+
+    def close(self) -> None:
+        if self._held or self._writer is None:
+            self._flush()
+        assert self._writer is not None  # noqa: S101 - opened by the flush
+        self._writer.close()
+
+    def abandon(self) -> None:
+        if self._writer is None:
+            return
+        with suppress(Exception):
+            self._writer.close()
+        self._writer.is_open = False  # or it would try again, and complain, when it is collected
+
+
+class PartWriter:
+    """The files that one task makes of one table: one, or one for each value of the partition columns.
+
+    Attributes:
+        rows: of each file, by its path in the table's folder.
+        nulled: the number of times out of range that became null.
+    """
+
+    def __init__(
+        self, folder: Path, table: str, name: str, options: DecodeOptions, *, order: str | None = None
+    ) -> None:
+        """Takes what `part_writer` takes."""
+        self._folder = folder
+        self._order = order
+        self._table = table
+        self._name = name
+        self._options = options
+        self._schema = written_schema(table, options)
+        names = SCHEMAS[table].names
+        self._by = [
+            by for by in options.partition_by if (by if by == "topic" else "store_timestamp") in names
+        ]
+        self._files: dict[str, _File] = {}
+        self.rows: dict[str, int] = {}
+        self.nulled = 0
+        if not self._by:
+            self._file("")
+
+    def _file(self, place: str) -> tuple[str, _File]:
+        path = f"{place}{self._name}"
+        if path not in self._files:
+            self._files[path] = _File(
+                self._folder / self._table / path, self._table, self._schema, self._order
+            )
+            self.rows[path] = 0
+        return path, self._files[path]
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Adds rows, with the columns of the engine."""
+        for place, rows in _split(batch, self._by):
+            path, file = self._file(place)
+            file.write(self._shaped(rows))
+            self.rows[path] += rows.num_rows
+
+    def _shaped(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        arrays: list[Any] = []
+        for field in self._schema:
+            if field.name == "key_list":
+                arrays.append(_key_list(batch.column("keys")))
+                continue
+            array = batch.column(field.name)
+            if field.type == _UTC:
+                array, nulled = _utc(array)
+                self.nulled += nulled
+            arrays.append(array if array.type.equals(field.type) else array.cast(field.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+    def close(self) -> None:
+        """Completes the files."""
+        for file in self._files.values():
+            file.close()
+
+    def abandon(self) -> None:
+        """Lets go of files that will not be complete."""
+        for file in self._files.values():
+            file.abandon()
+
+
+@contextmanager
+def part_writer(
+    folder: Path, table: str, name: str, options: DecodeOptions, *, order: str | None = None
+) -> Iterator[PartWriter]:
+    """A writer of files `name` in folders below `folder/TABLE`, complete when the block ends.
+
+    Args:
+        folder: of the task's attempt.
+        table: whose rows are written.
+        name: of each file.
+        options: of the job.
+        order: the column by which the rows come in order, if there is one.
+    """
+    writer = PartWriter(folder, table, name, options, order=order)
+    try:
+        yield writer
+        writer.close()
+    except BaseException:
+        writer.abandon()
+        raise
+
+
+def _utc(array: Any) -> tuple[Any, int]:
+    """Milliseconds as UTC times, and how many were out of range."""
+    compared: Any = pc
+
+    fits = compared.and_(compared.greater_equal(array, _LEAST_MS), compared.less_equal(array, _MOST_MS))
+    kept = pc.if_else(fits, array, pa.scalar(None, pa.int64()))
+    return kept.cast(_UTC), kept.null_count - array.null_count
+
+
+def _key_list(keys: Any) -> Any:
+    """The keys that 4.9.3 puts into the index: parts between spaces, empty ones left out (IDX-KEY)."""
+    texts = keys.cast(pa.string()) if pa.types.is_dictionary(keys.type) else keys
+    found = [
+        None if text is None else [part for part in text.split(" ") if part] for text in texts.to_pylist()
+    ]
+    return pa.array(found, pa.list_(pa.string()))
+
+
+def _split(batch: pa.RecordBatch, by: list[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The rows of each folder, with the folder's path."""
+    if not by or not batch.num_rows:
+        yield "", batch
+        return
+    codes = np.zeros(batch.num_rows, np.int64)
+    labels: list[tuple[str, ...]] = [()]
+    for name in by:
+        encoded = _PLACES[name](batch)
+        texts = [
+            _HIVE_NULL if text is None else quote(text, safe="") for text in encoded.dictionary.to_pylist()
+        ]
+        texts.append(_HIVE_NULL)
+        indices = encoded.indices.fill_null(len(texts) - 1).to_numpy()
+        codes = codes * len(texts) + indices
+        labels = [(*label, f"{name}={text}/") for label in labels for text in texts]
+    for code in np.unique(codes).tolist():
+        kept = pa.array(codes == code)
+        yield "".join(labels[code]), batch.filter(kept)
+
+
+def _topics(batch: pa.RecordBatch) -> Any:
+    column: Any = batch.column("topic")
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
+def _dates(batch: pa.RecordBatch) -> Any:
+    times, _ = _utc(batch.column("store_timestamp"))
+    days = pc.floor_temporal(times, unit="day")
+    return pc.strftime(days, format="%Y-%m-%d").dictionary_encode()
+
+
+_PLACES: Final[dict[str, Callable[[pa.RecordBatch], Any]]] = {"topic": _topics, "date": _dates}

@@ -1,0 +1,102 @@
+"""Fleets with bad stores among good ones: the good ones are decoded, the bad ones are listed with their reasons."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_spark import DecodeOptions, JobError, decode_stores
+from rocket_spec.errors import MalformedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def fleet(golden: dict[str, Path], tmp_path: Path) -> Path:
+    """Two good stores, one in use, and four bad ones."""
+    root = tmp_path / "fleet"
+    for name, store in {"a-good": "transactions", "d-good": "small-roll", "h-live": "lmq"}.items():
+        shutil.copytree(golden[store], root / name)
+    (root / "h-live" / "abort").touch()
+    (root / "b-empty").mkdir()
+    shutil.copytree(golden["small-roll"], root / "e-short")
+    (root / "e-short" / "checkpoint").write_bytes(b"short")
+    (root / "f-link").mkdir()
+    (root / "f-link" / "commitlog").symlink_to(root / "nowhere")
+    return root
+
+
+NAMES = ("a-good", "b-empty", "d-good", "e-short", "f-link", "g-missing", "h-live")
+
+
+def test_good_stores_are_decoded_and_bad_ones_are_listed(
+    spark: SparkSession, fleet: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    summary = decode_stores(spark, [fleet / name for name in NAMES], out)
+    status = {store.store: store for store in summary.status}
+    assert tuple(status) == NAMES
+    assert [name for name in NAMES if status[name].status == "decoded"] == ["a-good", "d-good", "h-live"]
+    assert all(status[name].rows > 100 for name in ("a-good", "d-good", "h-live"))
+    assert "No such file or directory" in status["g-missing"].reason
+    assert "checkpoint" in status["e-short"].reason
+    assert all("\n" not in store.reason for store in summary.status)
+    assert {path.name for path in (out / "commit_log").iterdir()} == {
+        f"store={name}" for name in ("a-good", "d-good", "h-live")
+    }
+    assert set(json.loads((out / "_manifest.json").read_bytes())["failed"]) == {
+        name for name in NAMES if status[name].reason
+    }
+
+
+def test_fail_fast_writes_nothing(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
+    stores = [fleet / "a-good", fleet / "e-short"]
+    with pytest.raises(MalformedError, match="checkpoint"):
+        decode_stores(spark, stores, tmp_path / "out", options=DecodeOptions(fail_fast=True))
+    assert not (tmp_path / "out").exists()
+
+
+def test_when_no_store_is_good_all_are_named(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
+    with pytest.raises(JobError) as caught:
+        decode_stores(spark, [fleet / "b-empty", fleet / "e-short", fleet / "g-missing"], tmp_path / "out")
+    assert all(name in str(caught.value) for name in ("b-empty", "e-short", "f-link", "g-missing"))
+    assert "\n" not in str(caught.value)
+
+
+def test_small_stores_share_tasks(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    """Of 30 stores with five tables: the tasks of Spark, counted by its own tracker."""
+    stores = []
+    for number in range(30):
+        store = tmp_path / "fleet" / f"{number:02}"
+        store.mkdir(parents=True)
+        (store / "checkpoint").write_bytes((golden["small-roll"] / "checkpoint").read_bytes())
+        stores.append(store)
+    tracker = spark.sparkContext.statusTracker()
+    spark.sparkContext.setJobGroup("shared", "shared")
+    summary = decode_stores(spark, stores, tmp_path / "out")
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("shared")]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    assert sum(stage.numTasks for stage in stages if stage is not None) == 1
+    assert [(table.rows, table.parts) for table in summary.tables] == [(30, 30)]
+
+
+def test_tasks_are_cut_by_bytes_on_disk(tmp_path: Path) -> None:
+    """2,000 queue files of 6,000,000 bytes each that have one unit: 12 GB by their lengths, 8 MB on disk."""
+    from rocket_spark import plan_decode
+
+    for number in range(2000):
+        path = tmp_path / "store" / "consumequeue" / "T" / str(number) / f"{0:020}"
+        path.parent.mkdir(parents=True)
+        with path.open("wb") as file:
+            file.write(bytes(8) + (100).to_bytes(4) + bytes(8))
+            file.truncate(6_000_000)
+    plan = plan_decode(tmp_path / "store", tmp_path / "out")
+    assert len(plan.tasks) <= 2
+    assert plan.size < 20_000_000

@@ -1,0 +1,276 @@
+"""Decode with `append` and `resume`: nothing twice, nothing lost, and finished work is not done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+from live_writer import LiveWriter, steps
+from rocket_columnar.decode import decode
+from rocket_columnar.store import find_files
+from rocket_spark import DecodeOptions, decode_stores
+from rocket_spec.errors import MalformedError, UsageError
+from store_bytes import put, record, unit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+    from rocket_spark import DecodeSummary
+
+pytestmark = pytest.mark.spark
+
+Rows = dict[str, list[Any]]
+APPEND = DecodeOptions(append=True)
+TABLES = ("index_headers", "index_entries", "consume_queue", "commit_log")
+
+
+def expected(store: Path) -> Rows:
+    rows: Rows = {}
+    for table, batch in decode(find_files(store), tables=TABLES):
+        rows.setdefault(table, []).extend(batch.to_pylist())
+    return {table: sorted(map(str, found)) for table, found in rows.items()}
+
+
+def written(out: Path) -> Rows:
+    assert (out / "_SUCCESS").exists()
+    listed = {file["path"] for file in json.loads((out / "_manifest.json").read_bytes())["files"]}
+    rows: Rows = {}
+    for part in sorted(out.glob("*/part-*")):
+        assert part.relative_to(out).as_posix() in listed
+        rows.setdefault(part.parent.name, []).extend(pq.ParquetFile(part).read().to_pylist())
+    return {table: sorted(map(str, found)) for table, found in rows.items()}
+
+
+def append(spark: SparkSession, store: Path, out: Path, options: DecodeOptions = APPEND) -> DecodeSummary:
+    return decode_stores(spark, store, out, TABLES, options=options)
+
+
+def added(summary: DecodeSummary) -> dict[str, int]:
+    return {table.table: table.rows for table in summary.tables if table.table != "index_headers"}
+
+
+def test_a_store_that_grows_between_runs(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    """The writes of a broker are cut at eight places: within records, before their units, within entries."""
+    store, out = tmp_path / "store", tmp_path / "out"
+    todo = steps(golden["small-roll"], "small-roll")
+    places = sorted(random.Random(19).sample(range(len(todo) // 8, len(todo)), 7))  # noqa: S311
+    for place in [*places, len(todo)]:
+        writer = LiveWriter(golden["small-roll"], store, todo, place)
+        summary = append(spark, store, out)
+        for handle in writer._open.values():
+            os.close(handle)
+        assert not summary.gaps
+    assert written(out) == expected(store)
+    assert added(append(spark, store, out)) == {}
+    assert written(out) == expected(store)
+
+
+def test_only_what_is_new_is_decoded(spark: SparkSession, tmp_path: Path) -> None:
+    store, out = tmp_path / "store", tmp_path / "out"
+    first = record(0)
+    second = record(len(first), queue_offset=1)
+    put(store, f"commitlog/{0:020}", first.ljust(1000, b"\0"))
+    put(store, f"consumequeue/T/0/{0:020}", unit(0, len(first)).ljust(200, b"\0"))
+    tables = ("consume_queue", "commit_log")
+    assert added(decode_stores(spark, store, out, tables, options=APPEND)) == {
+        "consume_queue": 1,
+        "commit_log": 1,
+    }
+    before = {path: path.stat().st_mtime_ns for path in out.glob("*/part-*")}
+    put(store, f"commitlog/{0:020}", (first + second).ljust(1000, b"\0"))
+    units = unit(0, len(first)) + unit(len(first), len(second))
+    put(store, f"consumequeue/T/0/{0:020}", units.ljust(200, b"\0"))
+    assert added(decode_stores(spark, store, out, tables, options=APPEND)) == {
+        "consume_queue": 1,
+        "commit_log": 1,
+    }
+    names = {path.name for path in out.glob("commit_log/part-*")}
+    assert {name.rpartition("-")[2] for name in names} == {"0.parquet", f"{len(first)}.parquet"}
+    assert before.items() <= {path: path.stat().st_mtime_ns for path in out.glob("*/part-*")}.items()
+
+
+def logs(store: Path, kept: range) -> None:
+    """Log files of 200 bytes, a record and a blank each; those that are not `kept` are deleted."""
+    for number in range(4):
+        path = store / "commitlog" / f"{number * 200:020}"
+        if number in kept:
+            data = record(number * 200, queue_offset=number)
+            blank = (200 - len(data)).to_bytes(4) + 0xCBD43194.to_bytes(4)
+            put(store, f"commitlog/{path.name}", (data + blank).ljust(200, b"\0"))
+        else:
+            path.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(("drop", "left"), [(False, [0, 1, 2, 3]), (True, [2, 3])])
+def test_files_that_the_broker_deleted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: list[int], *, drop: bool
+) -> None:
+    from rocket_spark.decode import plan
+
+    monkeypatch.setattr(plan, "_TASK_BYTES", 1)
+    store, out = tmp_path / "store", tmp_path / "out"
+    logs(store, range(3))
+    decode_stores(spark, store, out, options=APPEND)
+    logs(store, range(2, 4))
+    decode_stores(spark, store, out, options=DecodeOptions(append=True, drop_expired=drop))
+    rows = [row for part in out.glob("commit_log/part-*") for row in pq.ParquetFile(part).read().to_pylist()]
+    assert sorted(row["queue_offset"] for row in rows) == left
+
+
+def test_what_was_deleted_before_it_was_decoded_is_reported(spark: SparkSession, tmp_path: Path) -> None:
+    store, out = tmp_path / "store", tmp_path / "out"
+    logs(store, range(1))
+    decode_stores(spark, store, out, options=APPEND)
+    logs(store, range(2, 4))
+    (gap,) = decode_stores(spark, store, out, options=APPEND).gaps
+    assert (
+        gap == f"commit log: physical offsets {len(record(0))} to 400 were deleted before they were decoded"
+    )
+
+
+def test_a_log_that_was_cut_back_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    store, out = tmp_path / "store", tmp_path / "out"
+    put(store, f"commitlog/{0:020}", (record(0) + record(len(record(0)))).ljust(1000, b"\0"))
+    decode_stores(spark, store, out, options=APPEND)
+    before = written(out)
+    put(store, f"commitlog/{0:020}", record(0).ljust(1000, b"\0"))
+    with pytest.raises(MalformedError, match="what an earlier run decoded"):
+        decode_stores(spark, store, out, options=APPEND)
+    assert written(out) == before
+
+
+def test_other_output_is_not_appended_to(spark: SparkSession, tmp_path: Path, hand_made: Path) -> None:
+    decode_stores(spark, hand_made, tmp_path / "plain", ["checkpoint"])
+    with pytest.raises(UsageError, match="was not written with --append"):
+        decode_stores(spark, hand_made, tmp_path / "plain", ["checkpoint"], options=APPEND)
+    decode_stores(spark, hand_made, tmp_path / "out", ["checkpoint"], options=APPEND)
+    with pytest.raises(UsageError, match="other tables or options"):
+        decode_stores(spark, hand_made, tmp_path / "out", options=APPEND)
+
+
+def test_files_of_an_append_that_was_killed_are_removed(
+    spark: SparkSession, tmp_path: Path, golden: dict[str, Path]
+) -> None:
+    """A kill within the commit leaves files that the manifest does not list, and no `_SUCCESS`."""
+    store, out = golden["small-roll"], tmp_path / "out"
+    append(spark, store, out)
+    stray = out / "commit_log" / "part-99999-0.parquet"
+    stray.write_bytes(next(out.glob("commit_log/part-*")).read_bytes())
+    (out / "_SUCCESS").unlink()
+    append(spark, store, out)
+    assert not stray.exists()
+    assert written(out) == expected(store)
+
+
+_KILLED = """
+import sys
+from rocket_spark import DecodeOptions, decode_stores, open_session
+from rocket_spark.decode import plan
+
+plan._TASK_BYTES = 4096
+plan._TASK_ENTRIES = 20
+spark = open_session("local[2]", only_jobs=True)
+print("started", flush=True)
+decode_stores(spark, sys.argv[1], sys.argv[2], options=DecodeOptions(resume=True))
+print("done", flush=True)
+"""
+
+
+def kill(store: Path, out: Path, seed: int) -> None:
+    """A job whose driver or JVM is killed at a moment that the number of finished tasks decides."""
+    wanted = random.Random(seed).randint(1, 12)  # noqa: S311
+    with subprocess.Popen(
+        [sys.executable, "-c", _KILLED, str(store), str(out)], stdout=subprocess.PIPE, start_new_session=True
+    ) as job:
+        assert job.stdout is not None
+        job.stdout.readline()
+        while job.poll() is None:
+            if len(list(out.glob("_temporary/attempts/done-*"))) >= wanted:
+                os.killpg(job.pid, signal.SIGKILL)
+                break
+            time.sleep(0.002)
+        job.wait()
+    if not (out / "_SUCCESS").exists():
+        assert list(out.glob("_temporary/attempts/done-*"))
+
+
+def kills(
+    spark: SparkSession, store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, seeds: range
+) -> int:
+    """Kills jobs and resumes them; how many were killed before their end."""
+    from rocket_spark.decode import plan
+
+    monkeypatch.setattr(plan, "_TASK_BYTES", 4096)
+    monkeypatch.setattr(plan, "_TASK_ENTRIES", 20)
+    decode_stores(spark, store, folder / "undisturbed")
+    whole = {
+        path.relative_to(folder / "undisturbed"): path.read_bytes()
+        for path in (folder / "undisturbed").glob("*/part-*")
+    }
+    killed = 0
+    for seed in seeds:
+        out = folder / f"out-{seed}"
+        kill(store, out, seed)
+        if (out / "_SUCCESS").exists():
+            continue
+        killed += 1
+        totals: list[int] = []
+        decode_stores(
+            spark,
+            store,
+            out,
+            options=DecodeOptions(resume=True),
+            progress=lambda _what, _done, total, totals=totals: totals.append(total),
+        )
+        assert totals[0] < len(plan.plan_decode(store, folder / "never").tasks)
+        assert {path.relative_to(out): path.read_bytes() for path in out.glob("*/part-*")} == whole
+    return killed
+
+
+def test_a_killed_job_is_resumed(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kills(spark, golden["mixed"], tmp_path, monkeypatch, range(1)) == 1
+
+
+@pytest.mark.soak
+def test_jobs_killed_at_twenty_moments_are_resumed(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kills(spark, golden["mixed"], tmp_path, monkeypatch, range(1, 21)) > 10
+
+
+def test_a_failed_job_is_resumed(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store whose checkpoint cannot be decoded: everything else is not decoded again once it is mended."""
+    store = tmp_path / "store"
+    shutil.copytree(golden["transactions"], store)
+    whole = (store / "checkpoint").read_bytes()
+    (store / "checkpoint").write_bytes(b"short")
+    resume = DecodeOptions(resume=True)
+    with pytest.raises(MalformedError):
+        decode_stores(spark, store, tmp_path / "out", options=resume)
+    (store / "checkpoint").write_bytes(whole)
+    totals: list[int] = []
+    decode_stores(
+        spark,
+        store,
+        tmp_path / "out",
+        options=resume,
+        progress=lambda _what, _done, total: totals.append(total),
+    )
+    assert set(totals) == {1}
+    assert not (tmp_path / "out" / "_temporary").exists()

@@ -1,0 +1,120 @@
+"""How decoded Parquet is laid out: row groups, indexes, partition folders, times, keys."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rocket_columnar.decode import decode
+from rocket_columnar.store import find_files
+from rocket_spark import DecodeOptions, decode_stores
+from rocket_spec.errors import UsageError
+from store_bytes import put, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [row for part in sorted(folder.rglob("part-*")) for row in pq.ParquetFile(part).read().to_pylist()]
+
+
+def log_of(store: Path, count: int) -> None:
+    """Records of 88 bytes and a body of 12."""
+    one = len(record(0, body=b"0" * 12))
+    log = b"".join(record(number * one, body=b"0" * 12, queue_offset=number) for number in range(count))
+    put(store, f"commitlog/{0:020}", log)
+
+
+def test_row_groups_are_large_and_indexed(spark: SparkSession, tmp_path: Path) -> None:
+    """9,000 records, which the engine gives in batches of fewer, make one row group."""
+    log_of(tmp_path / "store", 9000)
+    decode_stores(spark, tmp_path / "store", tmp_path / "out")
+    (part,) = (tmp_path / "out" / "commit_log").iterdir()
+    read = pq.ParquetFile(part).metadata
+    assert [read.row_group(number).num_rows for number in range(read.num_row_groups)] == [9000]
+    group = read.row_group(0)
+    assert [order.column_index for order in group.sorting_columns] == [0]
+    assert group.column(0).path_in_schema == "phy_offset"
+    assert group.column(0).has_offset_index
+    assert group.column(0).has_column_index
+
+
+def test_row_groups_end_at_a_number_of_rows_or_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocket_spark.decode import part_writer
+
+    schema = pa.schema([("file", pa.string())])
+    for limit, sizes in (("_GROUP_ROWS", [4, 4, 2]), ("_GROUP_BYTES", [2, 2, 2, 2, 2])):
+        with monkeypatch.context() as patch:
+            patch.setattr(part_writer, "_GROUP_ROWS", 1 << 20)
+            patch.setattr(part_writer, limit, 4 if limit == "_GROUP_ROWS" else 1)
+            file = part_writer._File(tmp_path / limit, "checkpoint", schema, None)
+            for _ in range(5):
+                file.write(pa.RecordBatch.from_pydict({"file": ["a", "b"]}))
+            file.close()
+            read = pq.ParquetFile(tmp_path / limit).metadata
+            assert [read.row_group(number).num_rows for number in range(read.num_row_groups)] == sizes
+
+
+def test_folders_of_topic_and_date(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    options = DecodeOptions(partition_by=("topic", "date"))
+    decode_stores(spark, golden["mixed"], tmp_path / "out", ["commit_log", "consume_queue"], options=options)
+    whole = [
+        row
+        for _, batch in decode(find_files(golden["mixed"]), tables=["commit_log"])
+        for row in batch.to_pylist()
+    ]
+    wanted = sorted(
+        (row["topic"], datetime.fromtimestamp(row["store_timestamp"] / 1000, UTC).date(), row["phy_offset"])
+        for row in whole
+    )
+    read = spark.read.parquet(str(tmp_path / "out" / "commit_log"))
+    assert sorted((row["topic"], row["date"], row["phy_offset"]) for row in read.collect()) == wanted
+    folders = {path.parent.name for path in (tmp_path / "out" / "consume_queue").rglob("part-*")}
+    assert folders == {f"topic={quote(row['topic'], safe='')}" for row in whole}
+
+
+def test_times_in_utc(spark: SparkSession, tmp_path: Path) -> None:
+    """What is beyond the years 1 to 9999 becomes null and is counted."""
+    times = [1_700_000_000_000, -(1 << 63), (1 << 63) - 1, 253_402_300_799_999, 253_402_300_800_000, 0]
+    log = b""
+    for time in times:
+        log += record(len(log), store_timestamp=time)
+    put(tmp_path / "store", f"commitlog/{0:020}", log)
+    summary = decode_stores(spark, tmp_path / "store", tmp_path / "out", options=DecodeOptions(utc=True))
+    assert summary.nulled == 3
+    found = [row["store_timestamp"] for row in rows(tmp_path / "out" / "commit_log")]
+    assert found == [
+        datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
+        None,
+        None,
+        datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC),
+        None,
+        datetime(1970, 1, 1, tzinfo=UTC),
+    ]
+
+
+def test_keys_as_a_list(spark: SparkSession, tmp_path: Path) -> None:
+    log = b""
+    for properties in (b"KEYS\1a  b c\2", b"", b"KEYS\1 \2"):
+        log += record(len(log), properties=properties)
+    put(tmp_path / "store", f"commitlog/{0:020}", log)
+    decode_stores(spark, tmp_path / "store", tmp_path / "out", options=DecodeOptions(key_list=True))
+    found = [(row["keys"], row["key_list"]) for row in rows(tmp_path / "out" / "commit_log")]
+    assert found[:2] == [("a  b c", ["a", "b", "c"]), (None, None)]
+    assert found[2][1] == []
+
+
+def test_an_unknown_partition_is_refused(hand_made: Path, tmp_path: Path) -> None:
+    from rocket_spark import plan_decode
+
+    with pytest.raises(UsageError, match="partition by body: unknown; expected topic, date"):
+        plan_decode(hand_made, tmp_path / "out", options=DecodeOptions(partition_by=("body",)))
