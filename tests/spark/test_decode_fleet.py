@@ -64,9 +64,10 @@ def test_fail_fast_writes_nothing(spark: SparkSession, fleet: Path, tmp_path: Pa
 
 
 def test_when_no_store_is_good_all_are_named(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
+    bad = ("b-empty", "e-short", "f-link", "g-missing")
     with pytest.raises(JobError) as caught:
-        decode_stores(spark, [fleet / "b-empty", fleet / "e-short", fleet / "g-missing"], tmp_path / "out")
-    assert all(name in str(caught.value) for name in ("b-empty", "e-short", "f-link", "g-missing"))
+        decode_stores(spark, [fleet / name for name in bad], tmp_path / "out")
+    assert all(name in str(caught.value) for name in bad)
     assert "\n" not in str(caught.value)
 
 
