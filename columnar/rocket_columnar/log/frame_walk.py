@@ -47,6 +47,8 @@ _WINDOW: Final = 4 << 20
 _NEARBY: Final = 64 << 20
 _PAGE: Final = 4 << 10
 _TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and properties with their lengths
+_HUGE: Final = 64 << 20
+_INNER: Final = 1 + 0x7F + 2  # bytes after a body that hold the lengths of topic and properties, at most
 _BEFORE: Final = 7  # bytes of a frame that may lie before the last byte of its magic, and be zeros of a hole
 _BLANK: Final = BLANK.size
 _PAIR: Final = struct.Struct(">ii")
@@ -78,6 +80,8 @@ class Walk:
         self._bodies = bodies
         self._framed = False
         self._thin: mmap | None = None
+        self._hits: dict[bytes, int] = {}
+        self._searched: Buffer = b""
         self._most, self._next = window, min(window, NARROW)
 
     def load(self, position: int, length: int) -> int:
@@ -150,25 +154,41 @@ class Walk:
         if bad is not None:
             return bad
         total_size, _ = _PAIR.unpack_from(self.window, at)
-        if total_size >= LARGE and not self._bodies and self._load_thin(position, total_size):
-            return parse_record(self.window, 0)
+        if position + total_size > self.begin + len(self.window):
+            bad = self._inner_lengths(position, total_size)
+            if bad is not None:
+                return bad
+            if total_size >= LARGE and not self._bodies:
+                self._load_thin(position, total_size)
+                return parse_record(self.window, 0)
         at = self.load(position, total_size)
         return parse_record(self.window, at)
 
-    def _load_thin(self, position: int, total_size: int) -> bool:
-        """Makes the window hold a record without its body, unless so much lies behind it that it is none."""
+    def _inner_lengths(self, position: int, total_size: int) -> Bad | None:
+        """What is wrong with the lengths inside a record, so that nothing is read for the sake of its total size alone."""
+        if total_size > _HUGE and total_size > self.reader.allocated:
+            return Bad(f"a record of {total_size:,} bytes", f"the {self.reader.allocated:,} that are not a hole")
+        bad = Bad("lengths of body, topic and properties that do not add up", f"{total_size:,} bytes in all")
+        head = self.reader.read(position, min(HEAD_SIZE, self.reader.size - position)).tobytes()
+        end = body_end(head.ljust(HEAD_SIZE, b"\0"))
+        if not 3 <= total_size - end <= _TAIL:
+            return bad
+        inner = self.reader.read(position + end, min(_INNER, total_size - end)).tobytes()
+        properties = 1 + inner[0] + 2
+        length = max(int.from_bytes(inner[properties - 2 : properties], signed=True), 0)
+        return None if inner[0] < 0x80 and end + properties + length == total_size else bad
+
+    def _load_thin(self, position: int, total_size: int) -> None:
+        """Makes the window hold a record without its body."""
         head = self.reader.read(position, HEAD_SIZE)
         end = body_end(head.tobytes())
-        if not 0 <= total_size - end <= _TAIL:
-            return False
         if self._thin is None or len(self._thin) < total_size:
             self._thin = mmap(-1, total_size)
         room = np.frombuffer(self._thin, np.uint8)
         room[:HEAD_SIZE] = head
         self.reader.read_into(position + end, room[end:total_size])
         self.window, self.begin = self._thin, position
-        self._next = _PAGE  # behind a large body another one may begin, of which little is wanted
-        return True
+        self._next = _PAGE  # after a large body another one may begin, of which little is wanted
 
     def frame_before(self, position: int) -> int:
         """A place before `position` from which records follow on one another up to it; 0 if none is found nearby.
@@ -215,7 +235,7 @@ class Walk:
         while position + _BLANK <= self.reader.size and position < end:
             at = self.load(position, _BLANK)
             hits = [
-                hit - place for magic, place in _MAGICS if (hit := self.window.find(magic, at + place)) >= 0
+                hit - place for magic, place in _MAGICS if (hit := self._find(magic, at + place)) >= 0
             ]
             if not hits:
                 # A magic may lie across the window's end.
@@ -229,3 +249,12 @@ class Walk:
                 return True, before if before >= position and self.entry_header(before) else candidate
             position = candidate + 1
         return False, position
+
+    def _find(self, magic: bytes, at: int) -> int:
+        """Where a magic is next in the window, or -1; no byte of a window is searched twice."""
+        if self._searched is not self.window:
+            self._searched, self._hits = self.window, {}
+        hit = self._hits.get(magic, 0)
+        if 0 <= hit < at:
+            hit = self._hits[magic] = self.window.find(magic, at)
+        return hit

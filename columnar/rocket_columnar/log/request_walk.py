@@ -125,7 +125,7 @@ class LogStretch:
                 one that verifies, and what lies before it belongs to the range before.
             on_gap: gets what is passed over; zeros to the file's end are the room that is still to be written.
         """
-        walk = Walk(self._reader, self._base, window=NARROW)
+        walk = Walk(self._reader, self._base, bodies=self._check_crc, window=NARROW)
         position = begin if exact else walk.next_frame(begin)
         self.first = position
         rows = _Rows(self._names, check_crc=self._check_crc)
@@ -178,7 +178,7 @@ class LogStretch:
         """Whether a frame verifies here by now: a broker may have written it since its bytes were read."""
         for pause in (0.0, *PAUSES) if last else (0.0,):
             time.sleep(pause)
-            walk = Walk(self._reader, self._base, window=NARROW)
+            walk = Walk(self._reader, self._base, bodies=False, window=NARROW)
             if walk.begins(position):
                 return True
         return False

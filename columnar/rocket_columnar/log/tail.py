@@ -64,7 +64,7 @@ def _end(file: StoreFile) -> tuple[int, int] | None:
         last = reader.last_nonzero(0, reader.size)
         if last is None:
             return None
-        walk = Walk(reader, file.base_offset, window=NARROW)
+        walk = Walk(reader, file.base_offset, bodies=False, window=NARROW)
         back = _BACK
         while True:
             position = walk.next_frame(max(last - back, 0)) if back < last else 0

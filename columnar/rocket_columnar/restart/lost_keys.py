@@ -84,7 +84,7 @@ def _keys_of(logs: Iterable[StoreFile], phy_offset: int) -> tuple[str, list[str]
     """Topic and keys of a record."""
     file = max((file for file in logs if file.base_offset <= phy_offset), key=lambda one: one.base_offset)
     with file.open() as reader:
-        walk = Walk(reader, file.base_offset, window=NARROW)
+        walk = Walk(reader, file.base_offset, bodies=False, window=NARROW)
         record = walk.record(phy_offset - file.base_offset)
         if not isinstance(record, Record):
             return "", []
