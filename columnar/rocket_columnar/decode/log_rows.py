@@ -5,7 +5,6 @@ Where a record does not verify, the walk goes on at the next frame that does, an
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +13,6 @@ from rocket_spec.errors import MalformedError
 from rocket_columnar.decode.record_columns import LogRows, Topics
 from rocket_columnar.formats import Bad, Record
 from rocket_columnar.log import LARGE, Gap, Walk
-from rocket_columnar.store import PAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -213,15 +211,5 @@ def _gap(walk: Walk, position: int, record: Record | Bad, goes_on: Callable[[], 
 
 def _is_written(walk: Walk, gap: Gap) -> bool:
     """Whether a frame verifies at a gap by now: a broker may have written it since the window was read."""
-    reader, position = walk.reader, gap.begin - walk.base_offset
-    walk.window = b""
-    if walk.begins(position):
-        return True
-    if gap.end < walk.base_offset + reader.size:
-        return False
-    for pause in PAUSES:
-        time.sleep(pause)
-        walk.window = b""
-        if walk.begins(position):
-            return True
-    return False
+    end = walk.base_offset + walk.reader.size
+    return walk.is_written(gap.begin - walk.base_offset, last=gap.end >= end)

@@ -297,6 +297,9 @@ def scan_requests(
                 rows.crc_ok[first:last],
             )
         position = begin + at
-        if why != DONE or position >= end or at == 0:
+        # A record may go on after the window. Far from its end there is none, or a long one; both are left to Python, so
+        # that a window is not read again for each of many bad records.
+        left = held[1] - position
+        if why != DONE or position >= end or at == 0 or held[1] == log.size or left > (held[1] - begin) // 2:
             return why, position
-        held[0] = held[1] = 0  # the record goes on after the window
+        held[0] = held[1] = 0

@@ -32,6 +32,7 @@ __all__ = ["Windows"]
 
 _WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's own cache
 _ROWS: Final = 1 << 19
+_FEW_ROWS: Final = 1 << 12
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
 _SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
@@ -43,9 +44,10 @@ class _Topics:
     def __init__(self, names: TopicNames) -> None:
         self._names = names
         self._distinct = DistinctStrings()
-        self._numbers: list[int] = []
-        self._codes: list[int] = []
-        self._scheduled: list[bool] = []
+        self._room = 8
+        self._numbers = np.zeros(self._room, np.int32)
+        self._codes = np.zeros(self._room, np.int64)
+        self._scheduled = np.zeros(self._room, np.bool_)
         self.known = self._packed()
 
     def __getitem__(self, number: int) -> bytes:
@@ -53,21 +55,19 @@ class _Topics:
 
     def add(self, raw: bytes) -> None:
         """Adds a topic."""
-        name = clean_utf8(raw).decode()
+        name, number = clean_utf8(raw).decode(), len(self._distinct.items)
+        if number == self._room:
+            self._room *= 2
+            for column in ("_numbers", "_codes", "_scheduled"):
+                setattr(self, column, np.resize(getattr(self, column), self._room))
         self._distinct.add(raw)
-        self._numbers.append(self._names.number(name))
-        self._codes.append(topic_code(name))
-        self._scheduled.append(raw == _SCHEDULE)
+        self._numbers[number] = self._names.number(name)
+        self._codes[number] = topic_code(name)
+        self._scheduled[number] = raw == _SCHEDULE
         self.known = self._packed()
 
     def _packed(self) -> DispatchTopics:
-        return DispatchTopics(
-            self._distinct.strings,
-            np.array(self._numbers, np.int32),
-            np.array(self._codes, np.int64),
-            np.array(self._scheduled, np.bool_),
-            _SECONDS,
-        )
+        return DispatchTopics(self._distinct.strings, self._numbers, self._codes, self._scheduled, _SECONDS)
 
 
 def _room(count: int, *, check_crc: bool) -> RequestColumns:
@@ -101,6 +101,11 @@ class Windows:
         self._log = OpenLog(reader.descriptor, reader.size, base_offset, window, np.zeros(2, np.int64))
         self._topics = _Topics(names)
         self._check_crc = check_crc
+        self._rows = _FEW_ROWS
+
+    def forget(self) -> None:
+        """Reads the window again for the next run."""
+        self._log.held[:] = 0
 
     def run(self, position: int, end: int) -> tuple[Requests | None, int]:
         """Requests of the records from `position` on that begin before `end`, at most as many as a batch takes.
@@ -108,7 +113,7 @@ class Windows:
         Returns:
             The requests, and where the next record begins; None if no record there verifies and fits into a window.
         """
-        rows = _room(min(_ROWS, (end - position) // 91 + 1), check_crc=self._check_crc)
+        rows = _room(min(self._rows, (end - position) // 91 + 1), check_crc=self._check_crc)
         stop = np.zeros(1, STOP)
         while position < end:
             why, position = scan_requests(self._log, position, end, self._topics.known, rows, stop)
@@ -123,6 +128,8 @@ class Windows:
             else:
                 break
         count, hashes = int(stop["rows"][0]), int(stop["hashes"][0])
+        # Around damage a batch has few rows, and room for many would cost more than they do.
+        self._rows = min(max(2 * count, _FEW_ROWS), _ROWS)
         return _taken(rows, count, hashes) if count else None, position
 
     def _load(self, position: int) -> None:

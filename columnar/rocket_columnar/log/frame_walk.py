@@ -6,7 +6,9 @@ passes over, and another blank ends a full file (DLG-5).
 
 from __future__ import annotations
 
+import re
 import struct
+import time
 from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +32,7 @@ from rocket_columnar.formats import (
     is_blank,
     parse_record,
 )
+from rocket_columnar.store import PAUSES
 
 if TYPE_CHECKING:
     from rocket_columnar.formats import Buffer
@@ -58,6 +61,10 @@ _MAGICS: Final = tuple(
     for magic, place in ((MESSAGE_MAGIC, 4), (BLANK_MAGIC, 4), (ENTRY_BLANK_MAGIC, 0))
 )
 """Magics, and where in their frames they are."""
+
+_ENTRY_BLANK: Final = _MAGICS[2][0]
+_ENTRY_BLANKS: Final = re.compile(_ENTRY_BLANK + rb"(?=[\x00-\x7f])")
+"""The magic of a DLedger blank and a length that is not negative: erased storage is full of its bytes."""
 
 
 class Walk:
@@ -167,7 +174,9 @@ class Walk:
     def _inner_lengths(self, position: int, total_size: int) -> Bad | None:
         """What is wrong with the lengths inside a record, so that nothing is read for the sake of its total size alone."""
         if total_size > _HUGE and total_size > self.reader.allocated:
-            return Bad(f"a record of {total_size:,} bytes", f"the {self.reader.allocated:,} that are not a hole")
+            return Bad(
+                f"a record of {total_size:,} bytes", f"the {self.reader.allocated:,} that are not a hole"
+            )
         bad = Bad("lengths of body, topic and properties that do not add up", f"{total_size:,} bytes in all")
         head = self.reader.read(position, min(HEAD_SIZE, self.reader.size - position)).tobytes()
         end = body_end(head.ljust(HEAD_SIZE, b"\0"))
@@ -189,6 +198,19 @@ class Walk:
         self.reader.read_into(position + end, room[end:total_size])
         self.window, self.begin = self._thin, position
         self._next = _PAGE  # after a large body another one may begin, of which little is wanted
+
+    def is_written(self, position: int, *, last: bool) -> bool:
+        """Whether a frame verifies here by now: a broker may have written it since the window was read.
+
+        `last` is whether no frame follows: there a broker may be writing, and it is given some time.
+        """
+        for pause in (0.0, *PAUSES) if last else (0.0,):
+            time.sleep(pause)
+            walk = Walk(self.reader, self.base_offset, bodies=False, window=_PAGE)
+            if walk.begins(position):
+                self.window = b""
+                return True
+        return False
 
     def frame_before(self, position: int) -> int:
         """A place before `position` from which records follow on one another up to it; 0 if none is found nearby.
@@ -234,9 +256,7 @@ class Walk:
         """Whether a record or such a blank begins between two places, or in the same window; its place, or how far was looked."""
         while position + _BLANK <= self.reader.size and position < end:
             at = self.load(position, _BLANK)
-            hits = [
-                hit - place for magic, place in _MAGICS if (hit := self._find(magic, at + place)) >= 0
-            ]
+            hits = [hit - place for magic, place in _MAGICS if (hit := self._find(magic, at + place)) >= 0]
             if not hits:
                 # A magic may lie across the window's end.
                 position = max(position + 1, self.begin + len(self.window) - _BEFORE)
@@ -256,5 +276,10 @@ class Walk:
             self._searched, self._hits = self.window, {}
         hit = self._hits.get(magic, 0)
         if 0 <= hit < at:
-            hit = self._hits[magic] = self.window.find(magic, at)
+            if magic == _ENTRY_BLANK:
+                found = _ENTRY_BLANKS.search(self.window, at)
+                hit = -1 if found is None else found.start()
+            else:
+                hit = self.window.find(magic, at)
+            self._hits[magic] = hit
         return hit

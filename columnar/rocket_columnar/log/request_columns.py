@@ -81,7 +81,8 @@ class Requests:
         """Records `start` up to `stop`; `bounds` has the number of keys before each record."""
         names = list(Requests.__slots__)
         columns = [getattr(self, name)[start:stop] for name in names[:-1]]
-        return Requests(*columns, self.key_hash[int(bounds[start]) : int(bounds[stop])])
+        columns.append(self.key_hash[int(bounds[start]) : int(bounds[stop])])
+        return Requests(*columns)
 
     @staticmethod
     def dtypes() -> dict[str, type[np.generic]]:

@@ -7,7 +7,6 @@ that do not verify, and text that is no plain UTF-8 - comes back to Python.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
@@ -17,12 +16,12 @@ from rocket_columnar.formats import Bad, Record, clean_utf8, hash_keys, parse_pr
 from rocket_columnar.log.frame_walk import NARROW, Walk
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, index_keys
-from rocket_columnar.store import PAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rocket_columnar.formats import Buffer
+    from rocket_columnar.log.compiled_walk import Windows
     from rocket_columnar.store import Reader
 
 __all__ = ["LogStretch"]
@@ -107,6 +106,7 @@ class LogStretch:
         self._names = names
         self._check_crc = check_crc
         self._compiled = compiled
+        self._windows: Windows | None = None
 
     def run(
         self,
@@ -133,7 +133,9 @@ class LogStretch:
         if self._compiled:
             from rocket_columnar.log.compiled_walk import Windows
 
-            windows = Windows(self._reader, self._base, self._names, check_crc=self._check_crc)
+            windows = self._windows = Windows(
+                self._reader, self._base, self._names, check_crc=self._check_crc
+            )
         while position < end:
             if windows is not None:
                 batch, after = windows.run(position, end)
@@ -166,19 +168,11 @@ class LogStretch:
         if walk.is_blank(position) or self._reader.first_nonzero(position, self._reader.size) is None:
             return None, self._reader.size
         after = walk.next_frame(position + 1)
-        if self._is_written(position, last=after >= self._reader.size):
-            walk.window = b""
+        if walk.is_written(position, last=after >= self._reader.size):
+            if self._windows is not None:
+                self._windows.forget()
             return None, position
         bad = walk.why_none(position, bad)
         return Gap(
             self._reader.name, self._base + position, self._base + after, bad.found, bad.expected
         ), after
-
-    def _is_written(self, position: int, *, last: bool) -> bool:
-        """Whether a frame verifies here by now: a broker may have written it since its bytes were read."""
-        for pause in (0.0, *PAUSES) if last else (0.0,):
-            time.sleep(pause)
-            walk = Walk(self._reader, self._base, bodies=False, window=NARROW)
-            if walk.begins(position):
-                return True
-        return False

@@ -127,13 +127,15 @@ class Reader(ABC):
 
     def first_nonzero(self, begin: int, end: int) -> int | None:
         """Offset of the first byte in [begin, end) that is not zero, or None; holes are not read."""
+        step = _PAGE  # nearly always it is near
         for first, limit in self.extents(begin):
             low, high = max(first, begin), min(limit, end)
             while low < high:
-                chunk = self.read(low, min(_CHUNK, high - low))
+                chunk = self.read(low, min(step, high - low))
                 if chunk.any():
                     return low + int((chunk != 0).argmax())
                 low += chunk.size
+                step = min(4 * step, _CHUNK)
             if limit >= end:
                 return None
         return None

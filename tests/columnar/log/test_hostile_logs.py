@@ -1,0 +1,175 @@
+"""Logs made to cost more than their length: the work is counted, at two sizes a factor of ten apart."""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import pytest
+from rocket_columnar.decode import decode
+from rocket_columnar.formats import Bad, Record
+from rocket_columnar.log import Gap, LogStretch, TopicNames, Walk
+from rocket_columnar.store import Source, find_files, open_reader
+from store_bytes import blank, put, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MAGIC = bytes.fromhex("daa320a7")
+
+
+class Work:
+    """Bytes that were read of a file, and bytes that were searched for a magic."""
+
+    def __init__(self, data: bytes) -> None:
+        self.read = 0
+        self.searched = 0
+        self.reads = 0
+
+        def read(offset: int, length: int) -> bytes:
+            self.read += length
+            self.reads += 1
+            return data[offset : offset + length]
+
+        self.source = Source("log", len(data), read)
+
+
+class Searched(bytes):
+    """A window that counts how much of it is searched."""
+
+    work: Work
+
+    def find(self, sub: Any, start: SupportsIndex | None = None, end: SupportsIndex | None = None) -> int:
+        first = 0 if start is None else int(start)
+        found = super().find(sub, first, end)
+        self.work.searched += (len(self) if found < 0 else found) - first
+        return found
+
+
+def magics(size: int) -> bytes:
+    return MAGIC * (size // 4)
+
+
+def claims_of_one_byte_more(size: int) -> bytes:
+    """Records that are sound but for a total size that is one too great."""
+    data = b""
+    parts = []
+    position = 0
+    while position < size:
+        one = bytearray(record(position, body=b"x"))
+        one[:4] = struct.pack(">i", len(one) + 1)
+        parts.append(bytes(one))
+        position += len(one)
+    return data.join(parts)
+
+
+def claims_to_the_end(size: int) -> bytes:
+    """Records that each claim to reach the end of the file."""
+    parts = []
+    position = 0
+    while position < size:
+        one = bytearray(record(position, body=b"x"))
+        one[:4] = struct.pack(">i", size + 200 - position)
+        parts.append(bytes(one))
+        position += len(one)
+    return b"".join(parts).ljust(size + 200, b"\1")
+
+
+def every_other_one(size: int) -> bytes:
+    """A sound record, a broken one, a sound one."""
+    parts = []
+    position = number = 0
+    while position < size:
+        one = bytearray(record(position, body=b"x"))
+        one[4] ^= number & 1
+        parts.append(bytes(one))
+        position += len(one)
+        number += 1
+    return b"".join(parts)
+
+
+def erased_storage(size: int) -> bytes:
+    return b"\xff" * size
+
+
+INPUTS = [magics, erased_storage, claims_of_one_byte_more, claims_to_the_end, every_other_one]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("make", INPUTS, ids=lambda make: make.__name__)
+def test_a_walk_reads_and_searches_each_byte_a_few_times(
+    make: Callable[[int], bytes], *, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = Walk.load
+    costs = []
+    for size in (30_000, 300_000):
+        work = Work(make(size))
+
+        def counted(walk: Walk, position: int, length: int, work: Work = work) -> int:
+            at = load(walk, position, length)
+            if not isinstance(walk.window, Searched):
+                walk.window = Searched(walk.window)
+                walk.window.work = work
+            return at
+
+        monkeypatch.setattr(Walk, "load", counted)
+        gaps: list[Gap] = []
+        with open_reader("", work.source) as reader:
+            stretch = LogStretch(reader, 0, TopicNames(), compiled=compiled)
+            for _ in stretch.run(0, reader.size, exact=True, on_gap=gaps.append):
+                pass
+        costs.append((work.read / size, work.searched / size, work.reads))
+    small, large = costs
+    assert large[0] < 1.5 * small[0] + 10
+    assert large[1] < 1.5 * small[1] + 10
+    assert large[2] < 3 * 300_000 // 91  # three reads of each frame
+
+
+@pytest.mark.parametrize("size", [1 << 30, (1 << 31) - 4096])
+def test_a_record_that_claims_two_gigabytes_of_a_hole_takes_no_memory(size: int, tmp_path: Path) -> None:
+    """Its inner lengths add up, too: a body to the end, no topic, no properties."""
+    head = bytearray(record(0, body=b""))[:88]
+    head[:4] = struct.pack(">i", size)
+    head[84:88] = struct.pack(">i", size - 91)
+    path = put(tmp_path, f"commitlog/{0:020}", bytes(head))
+    os.truncate(path, size)
+    with open_reader(path) as reader:
+        walk = Walk(reader, 0)
+        found = walk.record(0)
+        assert isinstance(found, Bad)
+        assert found.found == f"a record of {size:,} bytes"
+        assert len(walk.window) <= 1 << 20
+
+
+def test_a_large_record_that_the_disk_holds_is_one(tmp_path: Path) -> None:
+    data = record(0, body=b"x" * (1 << 20))
+    path = put(tmp_path, f"commitlog/{0:020}", data)
+    with open_reader(path) as reader:
+        for bodies in (False, True):
+            assert isinstance(Walk(reader, 0, bodies=bodies).record(0), Record)
+
+
+@pytest.mark.parametrize("size", [1 << 37, 1 << 40])
+def test_a_log_of_a_terabyte_with_records_at_both_ends_is_read_in_a_few_reads(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = record(0), record(size - 4096)
+    path = put(tmp_path, f"commitlog/{0:020}", first)
+    with path.open("r+b") as file:
+        file.truncate(size)
+        file.seek(size - 4096)
+        file.write(last + blank(4096 - len(last)))
+    reads: list[int] = []
+    real = os.preadv
+
+    def preadv(descriptor: int, buffers: Any, offset: int) -> int:
+        reads.append(sum(map(len, buffers)))
+        return real(descriptor, buffers, offset)
+
+    monkeypatch.setattr("rocket_columnar.store.reader._PREADV", preadv)
+    (log,) = find_files(tmp_path)
+    rows = [row for _, batch in decode([log], on_gap=lambda _: None) for row in batch.to_pylist()]
+    assert [row["phy_offset"] for row in rows] == [0, size - 4096]
+    assert sum(reads) < 2 << 20
