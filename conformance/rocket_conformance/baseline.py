@@ -7,17 +7,21 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import UsageError
+from rocket_spec.printable import printable
 
 from rocket_conformance.input_files import read_input
 from rocket_conformance.verdicts import FAILING, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["Baseline", "Excuse", "read_baseline"]
+    from rocket_conformance.report import CaseLine
+
+__all__ = ["Baseline", "Excuse", "baseline_text", "read_baseline"]
 
 _LARGEST: Final = 16 << 20
+_LONGEST_REASON: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,12 @@ class Baseline:
 
     def excuses(self, case: str, verdict: Verdict) -> bool:
         """Whether a case may fail like this."""
-        return any(line.verdict == verdict and fnmatchcase(case, line.glob) for line in self.lines)
+        return self.reason(case, verdict) is not None
+
+    def reason(self, case: str, verdict: Verdict) -> str | None:
+        """Why a case may fail like this; None when it may not."""
+        found = (line for line in self.lines if line.verdict == verdict and fnmatchcase(case, line.glob))
+        return next((line.reason for line in found), None)
 
     def stale(self, verdicts: Mapping[str, Verdict], *, unmatched: bool = True) -> list[str]:
         """What is out of date, in words: a line that matches no case which ran, or one that passed.
@@ -61,6 +70,27 @@ class Baseline:
                 if verdict == "pass"
             ]
         return found
+
+
+def baseline_text(cases: Iterable[CaseLine], known: Baseline) -> str:
+    """A baseline that excuses what fails in a report, one line a case, sorted by id.
+
+    Args:
+        cases: the lines of the report.
+        known: the baseline so far: its reasons are kept for the cases that still fail that way.
+    """
+    failing = sorted((case for case in cases if case.verdict in FAILING), key=lambda case: case.id)
+    reasons = (known.reason(case.id, case.verdict) or _reason(case) for case in failing)
+    lines = [f"{case.id}  {case.verdict}  {reason}\n" for case, reason in zip(failing, reasons, strict=True)]
+    return "".join(["# CASE-OR-GLOB  verdict  reason-or-url\n", *lines])
+
+
+def _reason(case: CaseLine) -> str:
+    """What the report says first of a failure."""
+    text = (
+        f"{case.divergence[0]['clause']}: {case.divergence[0]['field']}" if case.divergence else case.detail
+    )
+    return printable(text.partition("\n")[0], limit=_LONGEST_REASON) or case.verdict
 
 
 def read_baseline(path: Path) -> Baseline:

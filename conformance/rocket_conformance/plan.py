@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Hello
 
-__all__ = ["Level", "Planned", "level_of", "plan"]
+__all__ = ["Level", "Planned", "level_of", "plan", "planned_by_id"]
 
 _BIG: Final = 1 << 26
 _BIG_EXAMPLES: Final = 10
@@ -149,3 +149,14 @@ def _order(name: str) -> tuple[str, int, bool, str]:
     clause, _, slug = name.partition("/")
     family, _, number = clause.rpartition("-")
     return family, int(number) if number.isdigit() else 0, slug.startswith("prop-"), slug
+
+
+def planned_by_id(name: str) -> Planned:
+    """The case or property with this id.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    if any(char in name for char in "*?["):
+        raise UsageError(f"{name!r:.200} is not the id of one case")
+    return plan(select=(name,))[0]

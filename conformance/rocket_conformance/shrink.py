@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_conformance.protocol import OPERATIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
@@ -108,6 +110,19 @@ def _database(template: Sequence[Op], key: bytes) -> ExampleDatabase:
     return database
 
 
+@contextmanager
+def _hypothesis_elsewhere() -> Generator[None]:
+    """Keeps Hypothesis from making `.hypothesis/` in the working directory."""
+    from hypothesis.configuration import set_hypothesis_home_dir  # noqa: PLC0415
+
+    with TemporaryDirectory(prefix="rocketspec-hypothesis-") as folder:
+        set_hypothesis_home_dir(folder)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)  # as the environment or the working directory has it
+
+
 def shrink(
     failing: tuple[Case, Observation, Judgement],
     try_case: Callable[[Case], tuple[Case, Observation, Judgement] | None],
@@ -155,18 +170,19 @@ def shrink(
         for path in case.files:
             fails_with(best[0].ops, {name: best[0].files[name] for name in best[0].files if name != path})
         template = best[0].ops
-        smallest = find(
-            _strategy(template),
-            fails_alike,
-            settings=settings(
-                database=_database(template, key),
-                phases=(Phase.reuse, Phase.shrink),
-                max_examples=_MOST_TRIES,
-                deadline=None,
-                verbosity=Verbosity.quiet,
-            ),
-            database_key=key,
-        )
+        with _hypothesis_elsewhere():
+            smallest = find(
+                _strategy(template),
+                fails_alike,
+                settings=settings(
+                    database=_database(template, key),
+                    phases=(Phase.reuse, Phase.shrink),
+                    max_examples=_MOST_TRIES,
+                    deadline=None,
+                    verbosity=Verbosity.quiet,
+                ),
+                database_key=key,
+            )
     except (_Enough, HypothesisException):
         return best
     return memory[_memo(smallest, best[0].files)] or best

@@ -15,6 +15,7 @@ from verb_run import Outcome
 VERBS = (
     "conform",
     "replay",
+    "case show",
     "conform-diff",
     "compare",
     "adapter new",

@@ -40,7 +40,7 @@ def test_select_is_repeatable_and_the_report_is_whole(conform: Run, tmp_path: Pa
     assert footer["counts"] == {"pass": len(cases)}
     assert header["implementation"]["ops"]
     names = sorted(path.name for path in folder.iterdir())
-    assert names == ["junit.xml", "report.html", "report.jsonl", "report.md"]
+    assert names == ["badge.json", "badge.svg", "junit.xml", "report.html", "report.jsonl", "report.md"]
 
 
 def test_examples_and_seed_are_those_of_the_lists(conform: Run, tmp_path: Path) -> None:

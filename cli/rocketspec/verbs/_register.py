@@ -17,6 +17,7 @@ _VERBS = (
     "conform",
     "workload",
     "replay",
+    "case",
     "conform_diff",
     "compare",
     "adapter",

@@ -1,8 +1,9 @@
-"""The verb `replay`: runs one case file and shows the difference."""
+"""The verb `replay`: runs one case and shows the difference."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -13,15 +14,18 @@ from rocketspec._terminal import note
 
 __all__ = ["register"]
 
-HELP = """Run one case file and show the difference.
+_ID = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[0-9]+/[a-z0-9-]+\Z")
 
-CASE.json is a replay file of `conform --report`, a golden vector, or a case written by hand. The exit codes are those
-of conform.
+HELP = """Run one case and show the difference.
+
+CASE is a case file - a replay file of `conform --report`, or one written by hand - or the ID of a case of the suite. The
+exit codes are those of conform.
 
 \b
 Examples:
   rocketspec replay out/replay/IDX-PUT-5-prop-lists.json
   rocketspec replay out/replay/IDX-PUT-5-prop-lists.json -- ./my-adapter
+  rocketspec replay IDX-PUT-5/slot-equals-count -- ./my-adapter
   rocketspec replay case.json --rocketmq 4.9.3
 """
 
@@ -32,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    case: Annotated[Path, typer.Argument(metavar="CASE.json", help="The case file.")],
+    case: Annotated[str, typer.Argument(metavar="CASE", help="A case file, or the ID of a case.")],
     command: Annotated[
         list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
     ] = None,
@@ -47,10 +51,10 @@ def replay(
     case_timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of the case, in seconds.")] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the replay file of this run.")] = False,
 ) -> None:
-    """Runs one case file and ends with conform's exit code for it."""
+    """Runs one case and ends with conform's exit code for it."""
     from rich.console import Console
     from rich.text import Text
-    from rocket_conformance.plan import Planned
+    from rocket_conformance.plan import Planned, planned_by_id
     from rocket_conformance.replays import read_replay
     from rocket_conformance.report import describe_divergence
     from rocket_conformance.runner import Options, run_planned
@@ -60,13 +64,14 @@ def replay(
 
     from rocketspec._implementation import open_implementation
 
-    loaded = read_replay(case)
+    path = Path(case)
+    planned = planned_by_id(case) if not path.exists() and _ID.match(case) else Planned(read_replay(path))
     try:
         with (
             stop_on_signals(),
             open_implementation(command, rocketmq, jars, case_timeout=case_timeout) as opened,
         ):
-            line, document = run_planned(opened, Planned(loaded), Options())
+            line, document = run_planned(opened, planned, Options())
     except AdapterError as error:
         note(str(error))
         raise typer.Exit(UNREADABLE) from None

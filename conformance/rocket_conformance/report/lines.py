@@ -14,7 +14,7 @@ from rocket_spec.store_folders import refuse_store
 from rocket_conformance.protocol import PROTOCOL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self, TextIO
 
@@ -74,6 +74,13 @@ class Report:
     header: Mapping[str, Any]
     cases: tuple[CaseLine, ...]
     footer: Mapping[str, Any] | None
+
+    def to_lines(self) -> Iterator[Mapping[str, Any]]:
+        """The lines of report.jsonl."""
+        yield self.header
+        yield from (case.to_json() for case in self.cases)
+        if self.footer is not None:
+            yield self.footer
 
     @property
     def exit_code(self) -> int:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rocketspec._options import UNREADABLE, GeometryText, read_geometry
+from rocketspec._options import UNREADABLE, GeometryText, read_geometry, write_json
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rocket_conformance.baseline import Baseline
     from rocket_conformance.report import CaseLine, Report
     from rocket_conformance.runner import Options
     from rocket_conformance.transport import Transport
@@ -87,6 +88,10 @@ def conform(
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File of known failures: CASE-OR-GLOB VERDICT REASON.")
     ] = None,
+    write_baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a baseline that excuses what fails; keeps known reasons."),
+    ] = None,
     select: Annotated[
         list[str] | None, typer.Option(metavar="GLOB", help="Only cases whose ID matches; repeatable.")
     ] = None,
@@ -115,6 +120,9 @@ def conform(
     check_schema: Annotated[
         bool, typer.Option("--check-schema", help="Validate each message against its JSON Schema.")
     ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON lines instead of the summary.")
+    ] = False,
     scratch: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Directory for the files of cases. \\[default: TMPDIR, or memory]"),
@@ -128,20 +136,19 @@ def conform(
 
     from rocketspec._implementation import open_implementation
 
-    if level not in {"must", "observed"}:
-        raise UsageError(f"--level {level!r}: expected must or observed")
-    families = [name for name in require.split(",") if name]
-    for name in families:
-        if name not in _FAMILIES:
-            raise UsageError(f"--require {name!r}: expected {', '.join(_FAMILIES[:-1])} or {_FAMILIES[-1]}")
+    families = _families(level, require)
     if jars is not None and rocketmq is None and not oracle:
         raise UsageError("--jars requires --rocketmq or --oracle")
     known = Baseline() if baseline is None else read_baseline(baseline)
+    if write_baseline is not None and write_baseline.exists() and write_baseline != baseline:
+        raise UsageError(f"{write_baseline}: already exists; only the file of --baseline is replaced")
     if store is not None:
         from rocketspec.verbs.conform.store import conform_store
 
         if command or rocketmq or oracle:
             raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
+        if as_json or write_baseline is not None:
+            raise UsageError("--store and --json or --write-baseline are mutually exclusive; use --report")
         code = conform_store(
             store,
             geometry=read_geometry(geometry),
@@ -177,7 +184,23 @@ def conform(
             )
         witness = stack.enter_context(_open_oracle(jars)) if oracle else None
         result = _run(opened, options, witness, report)
-    raise typer.Exit(_show(result, report))
+    if write_baseline is not None:
+        _write_baseline(write_baseline, result, known)
+    _show(result, report, as_json=as_json)
+    raise typer.Exit(result.exit_code)
+
+
+def _families(level: str, require: str) -> list[str]:
+    """The families of --require, after a check of both options."""
+    from rocket_spec.errors import UsageError
+
+    if level not in {"must", "observed"}:
+        raise UsageError(f"--level {level!r}: expected must or observed")
+    families = [name for name in require.split(",") if name]
+    for name in families:
+        if name not in _FAMILIES:
+            raise UsageError(f"--require {name!r}: expected {', '.join(_FAMILIES[:-1])} or {_FAMILIES[-1]}")
+    return families
 
 
 @contextlib.contextmanager
@@ -215,13 +238,35 @@ def _run(opened: Transport, options: Options, witness: Transport | None, folder:
         return run(opened, options, oracle=witness, report=folder, on_case=on_case)
 
 
-def _show(result: Report, folder: Path | None) -> int:
-    from rich.console import Console
+def _write_baseline(path: Path, result: Report, known: Baseline) -> None:
+    """Writes the baseline whole, or leaves what was there."""
+    import os
+
+    from rocket_conformance.baseline import baseline_text
+
+    text = baseline_text(result.cases, known)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+    note(f"{path}: {len(text.splitlines()) - 1} known failures")
+
+
+def _show(result: Report, folder: Path | None, *, as_json: bool) -> None:
+    """Renders the report into its folder, and prints it as JSON lines or as a summary."""
+    from rocket_conformance.badges import write_badges
     from rocket_conformance.renderings import write_renderings
-    from rocket_conformance.report import print_summary
 
     if folder is not None:
         write_renderings(result, folder)
+        write_badges(result, folder)
+    if as_json:
+        for line in result.to_lines():
+            write_json(line)
+        return
+    from rich.console import Console
+    from rocket_conformance.report import print_summary
+
     console = Console(highlight=False)
     implementation = result.header["implementation"]
     console.print(
@@ -230,4 +275,3 @@ def _show(result: Report, folder: Path | None) -> int:
     if folder is not None:
         console.print(f"report: {folder / 'report.html'}", markup=False, soft_wrap=True)
     print_summary(result, console, folder=folder)
-    return result.exit_code

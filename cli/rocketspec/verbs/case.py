@@ -1,0 +1,88 @@
+"""The verb `case show`: what a case sends, and what is expected of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rocketspec._options import AsJson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_conformance.plan import Planned
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `case show` to the command."""
+    group = typer.Typer(help="Inspect the cases of the suite.", no_args_is_help=True)
+    group.callback()(_group)
+    group.command("show")(show)
+    app.add_typer(group, name="case")
+
+
+def _group() -> None:
+    """Inspect the cases of the suite."""
+
+
+def show(
+    case_id: Annotated[
+        str, typer.Argument(metavar="ID", help="ID of a case, such as IDX-PUT-5/slot-equals-count.")
+    ],
+    example: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Of a property, the list with this number.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the lists of a property.")] = 0,
+    json: AsJson = False,
+) -> None:
+    """Show one case: its clause, the operations it sends, and the results and files expected of it.
+
+    With --json it is a case file, which `rocketspec replay` runs.
+
+    Example: `rocketspec case show IDX-PUT-5/slot-equals-count`
+    """
+    from json import dumps
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from rocket_conformance.cases import case_to_json
+    from rocket_conformance.expect import specified
+    from rocket_conformance.plan import planned_by_id
+    from rocket_conformance.protocol import OPERATIONS, parse_hello
+
+    planned = planned_by_id(case_id)
+    everything = {"protocol": 1, "name": "all", "ops": list(OPERATIONS), "features": ["lone_surrogates"]}
+    *_, case = planned.instances(seed=seed, count=example + 1, hello=parse_hello(everything))
+    with TemporaryDirectory(prefix="rocketspec-case-") as folder:
+        case, expected = specified(case, Path(folder, "case"))
+    document = case_to_json(case, expected)
+    if json:
+        typer.echo(dumps(document, indent=1))
+        return
+    for line in _lines(planned, document):
+        typer.echo(line)
+
+
+def _lines(planned: Planned, document: dict[str, Any]) -> Iterator[str]:
+    from json import dumps
+
+    from rocket_conformance.report import describe_operations
+    from rocket_spec.clauses import clauses
+    from rocket_spec.printable import printable
+
+    yield f"{planned.id} ({planned.level}; expected by {document['producer'] or 'reference'})"
+    for name in planned.clauses:
+        clause = clauses()[name]
+        yield f"{name}: {clause.summary} ({clause.source})"
+    yield ""
+    results = document["expected"]["results"]
+    files = len(document["files"])
+    for place, text in enumerate(describe_operations(document, most=len(results))):
+        yield printable(text)
+        if place >= files:
+            yield printable(f"    -> {dumps(results[place - files])}")
+    for path, entry in document["expected"]["files"].items():
+        yield printable(f"    file {path} afterwards: SHA-256 {entry['sha256']}")

@@ -1,0 +1,184 @@
+"""What a maintainer uses every day: baselines, one case, JSON, badges, and a clean working directory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from rocket_conformance.badges import badge, badge_svg
+from rocket_conformance.baseline import baseline_text, read_baseline
+from rocket_conformance.replays import read_replay
+from rocket_conformance.report import CaseLine, Report
+from rocket_conformance.schemas import problems
+
+AdapterMaker = Callable[[str], list[str]]
+GOOD = "def handle(count, message):\n    send(answer(message))"
+WRONG = "def handle(count, message):\n    send({'id': message['id'], 'results': [{'hash': 1}] * len(message['ops'])})"
+CASE = "IDX-HASH-1/empty"
+
+
+def rocketspec(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rocketspec", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", check=False, cwd=cwd, timeout=300
+    )
+
+
+# --- baselines ----------------------------------------------------------------------------------------------
+
+
+def test_a_written_baseline_excuses_what_failed(adapter: AdapterMaker, tmp_path: Path) -> None:
+    select = ["conform", "--select", "IDX-HASH-*", "--examples", "3"]
+    known = tmp_path / "known.txt"
+    first = rocketspec(*select, "--write-baseline", str(known), "--", *adapter(WRONG), cwd=tmp_path)
+    assert first.returncode == 1, first.stderr
+    assert f"{known}: " in first.stderr
+    lines = read_baseline(known).lines
+    assert {line.verdict for line in lines} == {"diverged"}
+    assert all(line.reason.startswith("IDX-HASH-1: hash") for line in lines)
+    again = rocketspec(*select, "--baseline", str(known), "--", *adapter(WRONG), cwd=tmp_path)
+    assert again.returncode == 0, again.stdout
+
+
+def test_an_existing_file_is_replaced_only_if_it_is_the_baseline(
+    adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text(f"{CASE}  diverged  https://example.org/1\n", encoding="utf-8")
+    select = ["conform", "--select", "IDX-HASH-1/e*", "--examples", "1", "--write-baseline", str(known)]
+    refused = rocketspec(*select, "--", *adapter(WRONG))
+    assert refused.returncode == 2
+    assert "already exists" in refused.stderr
+    kept = rocketspec(*select, "--baseline", str(known), "--", *adapter(WRONG))
+    assert kept.returncode == 1, kept.stdout
+    reasons = {line.glob: line.reason for line in read_baseline(known).lines}
+    assert reasons[CASE] == "https://example.org/1"
+    assert len(reasons) > 1
+
+
+def test_a_reason_is_one_line_that_a_baseline_can_hold(tmp_path: Path) -> None:
+    detail = "it exited with code 1; the end of its stderr:\n\x1b[2Jboom" + "x" * 500
+    case = CaseLine("IDX-HASH-1/x", ("IDX-HASH-1",), "MUST", "crash", detail=detail)
+    path = tmp_path / "known.txt"
+    path.write_text(baseline_text([case], read_baseline(_empty(tmp_path))), encoding="utf-8")
+    [line] = read_baseline(path).lines
+    assert (line.glob, line.verdict, line.reason) == (
+        "IDX-HASH-1/x", "crash", "it exited with code 1; the end of its stderr:",
+    )  # fmt: skip
+
+
+def _empty(folder: Path) -> Path:
+    path = folder / "empty.txt"
+    path.touch()
+    return path
+
+
+# --- one case -----------------------------------------------------------------------------------------------
+
+
+def test_a_case_runs_by_its_id(adapter: AdapterMaker) -> None:
+    good = rocketspec("replay", CASE, "--", *adapter(GOOD))
+    assert (good.returncode, good.stdout) == (0, f"pass {CASE}\n")
+    wrong = rocketspec("replay", CASE, "--", *adapter(WRONG))
+    assert wrong.returncode == 1
+    assert wrong.stdout.startswith(f"diverged {CASE}\n  IDX-HASH-1: ")
+
+
+@pytest.mark.parametrize("name", ["IDX-HASH-1/no-such-case", "IDX-HASH-1/*", "no-such-file.json"])
+def test_a_case_that_is_unknown(name: str) -> None:
+    run = rocketspec("replay", name)
+    assert run.returncode in {2, 3}
+    assert len(run.stderr.splitlines()) == 1
+    assert name in run.stderr
+
+
+def test_case_show_prints_what_is_sent_and_expected() -> None:
+    run = rocketspec("case", "show", "IDX-PUT-1/default-geometry-full")
+    assert run.returncode == 0, run.stderr
+    assert "IDX-PUT-1: " in run.stdout
+    assert "file 20260101000000000 exists beforehand" in run.stdout
+    lines = run.stdout.splitlines()
+    full = lines.index("  1 index.full")
+    assert lines[full + 1] == '    -> {"full": false}'
+    assert lines[-1].startswith("    file 20260101000000000 afterwards: SHA-256 ")
+
+
+def test_case_show_as_json_is_a_case_file_that_runs(adapter: AdapterMaker, tmp_path: Path) -> None:
+    run = rocketspec("case", "show", "--json", CASE)
+    path = tmp_path / "case.json"
+    path.write_text(run.stdout, encoding="utf-8")
+    assert problems("case", json.loads(run.stdout)) == []
+    assert read_replay(path).id == CASE
+    assert rocketspec("replay", str(path), "--", *adapter(GOOD)).returncode == 0
+
+
+def test_case_show_of_a_property_shows_one_of_its_lists() -> None:
+    texts = [
+        rocketspec("case", "show", "IDX-HASH-1/prop-key-hash", "--example", number).stdout
+        for number in ("0", "1")
+    ]
+    assert all("  0 key.hash key=" in text for text in texts)
+    assert texts[0] != texts[1]
+    assert rocketspec("case", "show", "IDX-PUT-5/nothing").returncode == 2
+
+
+# --- JSON and badges ----------------------------------------------------------------------------------------
+
+
+def test_json_is_the_report(adapter: AdapterMaker, tmp_path: Path) -> None:
+    arguments = ["conform", "--json", "--select", "IDX-HASH-1/e*", "--report", str(tmp_path / "out")]
+    run = rocketspec(*arguments, "--examples", "1", "--", *adapter(WRONG))
+    assert run.returncode == 1
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [line["type"] for line in lines] == ["header", *["case"] * (len(lines) - 2), "footer"]
+    for line in lines:
+        assert problems("report_line", line) == []
+    assert json.loads((tmp_path / "out" / "badge.json").read_text())["color"] == "red"
+    assert ET.fromstring((tmp_path / "out" / "badge.svg").read_text()).tag.endswith("svg")  # noqa: S314 - our own file
+
+
+def report(code: int, *verdicts: str, families: list[str] | None = None) -> Report:
+    cases = tuple(
+        CaseLine(f"IDX-HASH-1/{place}", ("IDX-HASH-1",), "MUST", verdict)  # type: ignore[arg-type]
+        for place, verdict in enumerate(verdicts)
+    )
+    return Report({}, cases, {"exit_code": code, "families": families or []})
+
+
+@pytest.mark.parametrize(
+    ("given", "message", "color"),
+    [
+        (report(0, "pass", families=["index", "queue"]), "conformant: index, queue", "brightgreen"),
+        (report(0, "pass"), "conformant: in part", "brightgreen"),
+        (report(1, "pass", "diverged", "crash", "not_applicable"), "2 of 3 cases fail", "red"),
+        (report(4, "pass", "skipped"), "incomplete", "yellow"),
+        (report(6, "pass"), "baseline is stale", "yellow"),
+        (report(5), "no verdict", "lightgrey"),
+        (report(130, "skipped"), "no verdict", "lightgrey"),
+        (Report({}, (), None), "no verdict", "lightgrey"),
+    ],
+)
+def test_badges(given: Report, message: str, color: str) -> None:
+    assert badge(given) == {
+        "schemaVersion": 1,
+        "label": "RocketMQ 4.9.3 store",
+        "message": message,
+        "color": color,
+        "isError": color == "red",
+    }
+    picture = ET.fromstring(badge_svg(given))  # noqa: S314 - our own
+    texts = [element.text for element in picture.iter() if element.tag.endswith("text")]
+    assert texts == ["RocketMQ 4.9.3 store", message]
+
+
+def test_nothing_is_left_in_the_working_directory(adapter: AdapterMaker, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    run = rocketspec("conform", "--select", "IDX-HASH-1/prop-*", "--", *adapter(WRONG), cwd=here)
+    assert run.returncode == 1
+    assert list(here.iterdir()) == []
