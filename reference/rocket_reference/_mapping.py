@@ -1,7 +1,7 @@
 """A mapped buffer and a mapped file, as far as an index file and a checkpoint need them.
 
 Theory of operation. Java maps exactly `fileSize` bytes, whatever the length of the file, and checks every
-absolute read and write against that: one that does not lie wholly inside throws before a byte is touched.
+absolute read and write against that: one that is not wholly inside throws before a byte is touched.
 Python's `struct` counts negative positions from the end and its `mmap` cannot map nothing, so both are
 wrapped here. All integers are big-endian.
 """
@@ -42,7 +42,7 @@ class MappedBuffer:
     """`java.nio.MappedByteBuffer`: absolute gets and puts inside `capacity` bytes.
 
     Each method raises JavaError IndexOutOfBoundsException, having done nothing, when one of its bytes
-    lies outside.
+    is outside.
     """
 
     __slots__ = ("capacity", "view")

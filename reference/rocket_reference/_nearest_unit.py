@@ -1,4 +1,4 @@
-"""The search by halves for the unit of a queue file whose record was stored nearest to a time.
+"""The binary search for the unit of a queue file whose record was stored nearest to a time.
 
 Read beside `ConsumeQueue.getOffsetInQueueByTime` 164-219 of 4.9.3.
 """
@@ -20,7 +20,7 @@ __all__ = ["nearest_unit", "next_unit"]
 
 
 def next_unit(cursor: Cursor) -> QueueUnit:
-    """The unit where a buffer stands, which then stands behind it."""
+    """The unit at the position of a buffer, which moves to the end of it."""
     return QueueUnit(cursor.get_long(), cursor.get_int(), cursor.get_long())
 
 

@@ -34,7 +34,7 @@ class Record:
     """One row of the table `commit_log`: offsets and sizes in bytes, times in ms since the epoch.
 
     Attributes:
-        phy_offset: the recorded physical offset, which need not be where the record lies.
+        phy_offset: the recorded physical offset, which need not be where the record is.
         size: total size of the record.
         body: the stored bytes, compressed where sys_flag says so.
         body_crc: the stored checksum as an unsigned number, 0 .. 2^32-1.
@@ -90,7 +90,7 @@ def record(data: ReadableBuffer, position: int = 0) -> Record:
     except JavaError as error:
         raise MalformedError(
             found=f"a record that cannot be read ({error})",
-            expected="a whole record whose parts lie inside it",
+            expected="a whole record whose parts are inside it",
             offset=position,
             clause="LOG-REC-1",
         ) from error

@@ -1,13 +1,13 @@
 """The commit log in its directory: reading by offset, and the two recoveries of a start.
 
-Read beside `org.apache.rocketmq.store.CommitLog` 177-285, 462-593, 896-940 of 4.9.3; what lies in a file is
+Read beside `org.apache.rocketmq.store.CommitLog` 177-285, 462-593, 896-940 of 4.9.3; what is in a file is
 in `dispatch` and `commit_log`.
 
-Theory of operation. A load takes every file for full, and a recovery finds the true end by reading records
+Theory of operation. A load takes every file as full, and a recovery finds the true end by reading records
 until one fails. After a clean exit it reads the last three files and dispatches nothing. After an unclean
-one it goes back to a file that the checkpoint says was safely handled, and dispatches every record from
-there on again, which queues and index mostly refuse as repeats. Neither looks whether a record lies where
-it says it does.
+one it goes back to a file that was handled safely by the checkpoint, and dispatches every record from
+there on again, which queues and index mostly refuse as repeats. Neither compares the position of a record
+with the one that it records.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ class CommitLogFiles:
         return first.file_from_offset if first.available else self.roll_next_file(first.file_from_offset)
 
     def max_offset(self) -> int:
-        """Offset behind the last byte. Source: getMaxOffset 168-170."""
+        """Offset after the last byte. Source: getMaxOffset 168-170."""
         return self.files.max_offset()
 
     def roll_next_file(self, offset: int) -> int:
-        """Offset of the file behind the one that holds `offset`. Source: rollNextFile 937-940."""
+        """Offset of the file after the one that holds `offset`. Source: rollNextFile 937-940."""
         size = self.files.mapped_file_size
         return to_i64(offset + size - rem(offset, size))
 
@@ -112,7 +112,7 @@ class CommitLogFiles:
         return mapped_file, to_i32(rem(offset, self.files.mapped_file_size))
 
     def message(self, offset: int, size: int) -> bytes | None:
-        """So many bytes at an offset; None when not all of them are written.
+        """`size` bytes at an offset; None when not all of them are written.
 
         Raises:
             JavaError: IllegalArgumentException for a negative size.
@@ -130,7 +130,7 @@ class CommitLogFiles:
         return bytes(mapped_file.view[position : position + size])
 
     def message_at(self, offset: int) -> bytes | None:
-        """The bytes that a record at an offset says it has; None when they are not all written.
+        """The bytes of a record at an offset, by its own size; None when they are not all written.
 
         Raises:
             JavaError: IllegalArgumentException for a negative size.
@@ -183,7 +183,7 @@ class CommitLogFiles:
     # --- recovery -------------------------------------------------------------------------------------
 
     def recover_normally(self, *, check_crc: bool, delay_levels: Sequence[int]) -> int:
-        """Reads the last three files, cuts the log behind the last whole record, and returns that offset.
+        """Reads the last three files, cuts the log after the last whole record, and returns that offset.
 
         Source: recoverNormally 216-280, to 266. Clauses STORE-6, STORE-7, STORE-8.
         """

@@ -1,4 +1,4 @@
-"""Consume-queue units and files: what a unit holds, and where the unit of a logical offset lies.
+"""Consume-queue units and files: what a unit holds, and where the unit of a logical offset is.
 
 Read beside `org.apache.rocketmq.store.ConsumeQueue` of 4.9.3.
 

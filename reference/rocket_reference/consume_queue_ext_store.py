@@ -2,7 +2,7 @@
 
 Read beside `org.apache.rocketmq.store.ConsumeQueueExt` of 4.9.3; the unit itself is in `consume_queue_ext`.
 
-Theory of operation. Units of any length follow each other, and none lies in two files: where the next one
+Theory of operation. Units of any length follow each other, and none is in two files: where the next one
 and 4 bytes do not fit, an end mark is written and the file counts as full. The address that a put returns
 goes into the consume queue's unit, as its tags code.
 """
@@ -112,7 +112,7 @@ class ConsumeQueueExt:
         mapped_file.wrote_position = self.files.mapped_file_size
 
     def get(self, address: int) -> ExtUnit | None:
-        """The unit at an address; None when that is no address, or nothing is written there.
+        """The unit at an address; None when that is not an address, or nothing is written there.
 
         Raises:
             JavaError: BufferUnderflowException when the unit is cut off by the write position.
@@ -166,7 +166,7 @@ class ConsumeQueueExt:
         self.files.mapped_files = kept
 
     def truncate_by_max_address(self, address: int) -> None:
-        """Deletes what comes behind the unit at an address; nothing when there is no such unit.
+        """Deletes everything after the unit at an address; nothing when there is no such unit.
 
         Raises:
             JavaError: as `get`.

@@ -7,11 +7,11 @@ position, the minimum, and the greatest commit-log offset seen (`max_physic_offs
 that the last unit points to). A put trusts the last of them: whatever ends at or before it was put before.
 
     load      every file counts as full, minimum 0, max_physic_offset -1
-    recover   the last three files are read; the write position is behind the last valid unit
-    truncate  units of records at or behind a commit-log offset go; always after recover
+    recover   the last three files are read; the write position is after the last valid unit
+    truncate  units of records at or after a commit-log offset go; always after recover
     correct   the minimum moves to the first unit whose record is still in the commit log
 
-Files shrink and grow only by the write position. Bytes behind it stay, and a later recover may find them.
+Files shrink and grow only by the write position. Bytes after it stay, and a later recover may find them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConsumeQueue", "QueueBounds"]
 
-_NO_ADDRESS: Final = 1  # what is no ext address
+_NO_ADDRESS: Final = 1  # a number that is not an ext address
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class ConsumeQueue:
     def last_offset(self) -> int:
         """End of the record of the last valid unit, read from the unit before the write position on; else -1.
 
-        The scan stops at the first unit that is not valid, and goes through bytes behind the write
+        The scan stops at the first unit that is not valid, and goes through bytes after the write
         position, left there by a truncate.
 
         Raises:
@@ -248,9 +248,9 @@ class ConsumeQueue:
     # --- start and clean-up ---------------------------------------------------------------------------
 
     def recover(self) -> None:
-        """Finds the write position again: behind the last valid unit, from the third file from the end on.
+        """Finds the write position again: after the last valid unit, from the third file from the end on.
 
-        The first unit that is not valid ends it, and files behind that one's are deleted. A pre-blank unit
+        The first unit that is not valid ends it, and files after that one's are deleted. A pre-blank unit
         is valid. Where even the last file is valid to its end, its write position stays what it was.
 
         Source: recover 91-157. Clauses CQ-REC-1 .. CQ-REC-4.
@@ -277,7 +277,7 @@ class ConsumeQueue:
             self.ext.truncate_by_max_address(address)
 
     def truncate(self, phy_offset: int) -> None:
-        """Removes the units of records at or behind `phy_offset`, from the last file backward.
+        """Removes the units of records at or after `phy_offset`, from the last file backward.
 
         A file whose first unit is such a one is deleted; that unit is not checked for validity. In the
         last file that is left, the first unit that is invalid, or such a one, is the end. Bytes stay.
@@ -312,7 +312,7 @@ class ConsumeQueue:
         return all(unit.phy_offset < phy_offset for unit in self._units(mapped_file))
 
     def correct_min(self, phy_min_offset: int) -> None:
-        """Moves the minimum to the first file's first unit whose record lies at or behind `phy_min_offset`.
+        """Moves the minimum to the first file's first unit whose record is at or after `phy_min_offset`.
 
         Validity is not looked at, so a pre-blank unit counts as one of record 0. Where no unit of the
         first file qualifies, the minimum stays.
@@ -337,7 +337,7 @@ class ConsumeQueue:
             self.ext.truncate_by_min_address(address)
 
     def delete_expired(self, phy_offset: int) -> int:
-        """Deletes files whose last unit's record lies before `phy_offset`, then corrects the minimum.
+        """Deletes files whose last unit's record is before `phy_offset`, then corrects the minimum.
 
         Returns:
             how many files were deleted; never the last one.

@@ -2,10 +2,10 @@
 
 Read beside `CommitLog.checkMessageAndReturnSize` 287-431 of 4.9.3.
 
-Theory of operation. One method tells apart everything that can lie at a place of the commit log, and
+Theory of operation. One method distinguishes everything that can be at a place of the commit log, and
 answers with a request in each case:
 
-    | there lies                                              | size       | success |
+    | there is                                                | size       | success |
     |---------------------------------------------------------|------------|---------|
     | a record                                                | total_size | true    |
     | a blank, whatever its own size says                     | 0          | true    |
@@ -94,7 +94,7 @@ def dispatch_request(
     read_body: bool = True,
     delay_levels: Sequence[int] = DELAY_LEVELS,
 ) -> DispatchRequest:
-    """What lies at a position of commit-log bytes, as `checkMessageAndReturnSize(buffer, check_crc)` tells it.
+    """What is at a position of commit-log bytes, as `checkMessageAndReturnSize(buffer, check_crc)` answers.
 
     A total size of more than 16 MiB is beyond the clauses, as 4.9.3 may run out of memory over it, except for one that
     no array can have (LOG-DSP-16).
@@ -121,7 +121,7 @@ def next_request(
     read_body: bool = True,
     delay_levels: Sequence[int] = DELAY_LEVELS,
 ) -> DispatchRequest:
-    """`dispatch_request` where a buffer stands, which then stands behind what could be read.
+    """`dispatch_request` at the position of a buffer, which moves to the end of what could be read.
 
     That is the length of the record's parts, also where its total size says another.
     """
@@ -186,7 +186,7 @@ def dispatch_tags_code(
     leaves the hash, as every one does while the table is empty (LOG-DSP-4, LOG-DSP-5).
 
     Raises:
-        JavaError: NumberFormatException for a delay level that is no Java int.
+        JavaError: NumberFormatException for a delay level that is not a Java int.
 
     Source: CommitLog.checkMessageAndReturnSize 377-397; ScheduleMessageService.computeDeliverTimestamp 119-126.
     """
@@ -208,7 +208,7 @@ def dispatch_requests(
 ) -> Iterator[DispatchRequest]:
     """The requests of a commit-log file, record by record, until the first failure, blank, or the end.
 
-    The failing or blank one comes last. 1 to 7 bytes behind the last record are a failing request.
+    The failing or blank one comes last. 1 to 7 bytes after the last record are a failing request.
     """
     position = 0
     while position < len(data):

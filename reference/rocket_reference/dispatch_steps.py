@@ -19,7 +19,7 @@ __all__ = ["MASTER", "SLAVE", "Met", "Move", "Reading", "Turn", "met"]
 
 
 class Met(Enum):
-    """What a request tells of the place it was read at; the value is what the diagram says of it."""
+    """What a request shows about the place that it was read at; the value is what the diagram says of it."""
 
     RECORD = "success, size above 0"
     BLANK = "success, size 0 (a blank)"
@@ -40,7 +40,7 @@ class Reading(Enum):
     """Where the pass reads on."""
 
     BEHIND_THE_RECORD = "read"
-    BEHIND_THE_FIELDS = "read, behind the fields"
+    BEHIND_THE_FIELDS = "read, after the fields"
     NEXT_BUFFER = "take a buffer"
     STOPPED = "stopped"
 
@@ -79,7 +79,7 @@ SLAVE: Final[Mapping[Met, Turn]] = {
 
 
 def met(request: DispatchRequest) -> Met:
-    """What a request tells. Source: doReput 2049-2097."""
+    """What a request shows. Source: doReput 2049-2097."""
     if request.success:
         return Met.RECORD if request.msg_size > 0 else Met.BLANK
     return Met.MISMATCH if request.msg_size > 0 else Met.UNREADABLE

@@ -1,4 +1,4 @@
-"""What lies in the bytes of an index file, as it lies there: header, slots, entries.
+"""The bytes of an index file as values: header, slots, entries.
 
 Reading only, and of the bytes alone: nothing is corrected as `IndexHeader.load` corrects it. A count that
 says more than the file can hold is cut to what it can, and that is the only judgement made here.

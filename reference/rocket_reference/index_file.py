@@ -291,7 +291,7 @@ def open_index_file(
     the seeds are written first and the header is loaded after (IDX-FILE-2).
 
     Raises:
-        JavaError: NumberFormatException for a name that is no number, nothing made (IDX-FILE-4);
+        JavaError: NumberFormatException for a name that is not a number, with nothing created (IDX-FILE-4);
             IllegalArgumentException for a negative size, the file made empty; IndexOutOfBoundsException
             for a mapping too small for the seeds or the load; FileNotFoundException, IOException.
 

@@ -54,7 +54,7 @@ class OffsetResult:
 
 @dataclass(frozen=True, slots=True)
 class StoredIndexFile:
-    """An index file, and the mapped file that it lies in."""
+    """An index file, and its mapped file."""
 
     index: IndexFile
     mapped: MappedFile
@@ -86,7 +86,7 @@ class IndexService:
     """The index files of a directory, which is made with the first of them.
 
     Args:
-        directory: where they lie.
+        directory: where they are.
         hash_slot_num: S of each file.
         index_num: N of each file.
         new_name: gives the name of a file that is about to be made: 4.9.3 takes the local wall time,

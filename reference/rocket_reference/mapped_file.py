@@ -1,9 +1,9 @@
-"""One file of a queue of files: its mapping, its write position, and who still holds it.
+"""One file of a queue of files: its mapping, its write position, and how many still use it.
 
 Read beside `org.apache.rocketmq.store.MappedFile` and `ReferenceResource` of 4.9.3.
 
 Theory of operation. A mapped file has its full length from the start; how much of it was written is known
-in memory alone, as the write position. And it is counted who uses the mapping: the list that holds the
+in memory alone, as the write position. And the users of the mapping are counted: the list that holds the
 file counts as one, each reader as one more. A destroy takes the list's count away, and succeeds only when
 none is left, or, later than `interval_forcibly` after the first try, by force.
 """
@@ -34,7 +34,7 @@ class MappedFile:
     """A mapped file of exactly `file_size` bytes.
 
     Attributes:
-        path: where it lies; its name is a number.
+        path: of the file; its name is a number.
         file_from_offset: that number: for a queue's files, the offset of the first byte.
         file_size: bytes that are mapped.
         view: these bytes; not to be touched after the file was cleaned up.
@@ -42,7 +42,7 @@ class MappedFile:
         first_create_in_queue: whether it was made, not loaded, as the only file of its queue.
 
     Raises:
-        JavaError: NumberFormatException for a name that is no number, nothing made; IllegalArgumentException
+        JavaError: NumberFormatException for a name that is not a number, with nothing created; IllegalArgumentException
             for a negative size, the file made empty; FileNotFoundException, IOException.
 
     Source: MappedFile.init 155-180.
@@ -108,7 +108,7 @@ class MappedFile:
 
         Args:
             position: where they begin.
-            at_most: take no more than so many, where the reader looks no further.
+            at_most: the most bytes to take, for a reader that needs no more.
 
         Source: selectMappedBuffer 399-412.
         """

@@ -4,7 +4,7 @@ Read beside `org.apache.rocketmq.store.MappedFileQueue` of 4.9.3.
 
 Theory of operation. Each file is named by the offset of its first byte, and the next one is always the
 last one's name plus the length, whatever it was asked for; only the first file of an empty queue goes
-where the caller says. Nothing looks whether files that were loaded are adjacent. A loaded file counts as
+where the caller says. Nothing checks that files that were loaded are adjacent. A loaded file counts as
 written to its end, so that every load must be followed by a recover that finds the true end.
 """
 
@@ -43,7 +43,7 @@ class MappedFileQueue:
     """The files of a directory, which is made with the first of them.
 
     Attributes:
-        directory: where they lie.
+        directory: where they are.
         mapped_file_size: bytes of each.
         mapped_files: in their order: as loaded, then as made.
 
@@ -63,7 +63,7 @@ class MappedFileQueue:
         self._clock = clock
 
     def load(self) -> bool:
-        """Maps what lies in the directory, by name; False at the first file of another length.
+        """Maps the files of the directory, by name; False at the first file of another length.
 
         Those before it stay loaded. Every file counts as full.
 
@@ -164,12 +164,12 @@ class MappedFileQueue:
         return self.mapped_files[0].file_from_offset if self.mapped_files else -1
 
     def max_offset(self) -> int:
-        """Offset behind the last byte written; 0 without files. Source: getMaxOffset 318-324."""
+        """Offset after the last byte written; 0 without files. Source: getMaxOffset 318-324."""
         last = self.last()
         return to_i64(last.file_from_offset + last.wrote_position) if last else 0
 
     def truncate_dirty_files(self, offset: int) -> None:
-        """Deletes the files that begin behind `offset`, and puts the write position of the one that holds it.
+        """Deletes the files that begin after `offset`, and sets the write position of the one that contains it.
 
         No byte is cleared. A file that ends at or before `offset` keeps its write position. For a negative
         offset the position becomes negative: the remainder has its sign.
@@ -197,7 +197,7 @@ class MappedFileQueue:
     def delete_expired_by_offset(self, offset: int, unit_size: int) -> int:
         """Deletes files from the first on, as long as the last unit of each says a smaller offset.
 
-        Never the last file, and none behind one that is kept, or that is not full.
+        Never the last file, and none after one that is kept, or that is not full.
 
         Returns:
             how many were deleted.
@@ -219,7 +219,7 @@ class MappedFileQueue:
         return len(removed)
 
     def reset_offset(self, offset: int) -> bool:
-        """Whether `offset` is at most two files behind the end; nothing is reset.
+        """Whether `offset` is at most two files before the end; nothing is reset.
 
         The loop that would move the write position walks backward from the list's start, so never steps.
 

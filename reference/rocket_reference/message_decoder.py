@@ -65,7 +65,7 @@ def next_message(cursor: Cursor, *, uncompress: bool = False) -> Message | None:
     """The message where a buffer stands; None, and the buffer at its end, when there is none.
 
     Args:
-        cursor: afterwards behind the last part read.
+        cursor: afterwards at the end of the last part read.
         uncompress: as a client does, where sys_flag says that the body is compressed.
     """
     try:

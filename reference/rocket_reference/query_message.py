@@ -44,7 +44,7 @@ _ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """A message as it is sent: where the index says it lies, and its bytes, as long as its first int says."""
+    """A message as it is sent: its offset in the index, and its bytes, as many as its first int says."""
 
     offset: int
     data: bytes
@@ -69,7 +69,7 @@ def query_message(
 
     Args:
         index: where to look.
-        log: where the messages lie.
+        log: where the messages are.
         topic: the messages' topic.
         key: one of their keys, or their unique key.
         max_num: how many offsets at most; 64 in any case. `DEFAULT_QUERY_MAX_NUM` for a unique key.

@@ -4,7 +4,7 @@ Read beside `DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue` 1640-1655
 1545-1567, `findConsumeQueue` 1240-1272 and `ConsumeQueue.putMessagePositionInfoWrapper` 382-479 of 4.9.3.
 
 Theory of operation. A dispatch request of type NOT or COMMIT goes to the queue of its topic, which is made
-when it is first asked for. With ext enabled its ext unit is written first, before anyone looks whether the
+when it is first asked for. With ext enabled its ext unit is written first, before the queue checks whether the
 request is a repeat. With multi-dispatch a request can go to further queues, named in its properties.
 """
 
@@ -72,14 +72,14 @@ class QueueTable:
     """The queues of a store, by topic and queue id.
 
     Args:
-        root: the directory of the queues, `consumequeue`; that of ext queues lies beside it.
+        root: the directory of the queues, `consumequeue`; that of ext queues is beside it.
         mapped_file_size: length of a queue's files, bytes, whole units.
         ext_file_size: length of an ext queue's files, bytes; None: ext is not enabled.
         multi_dispatch: whether properties can name further queues (`enableMultiDispatch`).
         lmq: whether light message queues always have the queue id 0 (`enableLmq`).
         slave: whether a put moves the checkpoint's physic time too.
         flags: shared with the rest of the store.
-        sleep: waits so many ms between two tries.
+        sleep: waits a number of ms between two tries.
         clock: ms since the epoch.
     """
 
@@ -282,5 +282,5 @@ class QueueTable:
 
 
 def _directories(path: Path) -> list[Path]:
-    """`listFiles()`, nothing for what is no directory; sorted, though 4.9.3 takes them as they come."""
+    """`listFiles()`, nothing for a file that is not a directory; sorted, though 4.9.3 takes them as they come."""
     return sorted(path.iterdir()) if path.is_dir() else []

@@ -4,8 +4,8 @@ Read beside `CommitLog.checkMessageAndReturnSize` 287-431, which reads a record,
 `CommitLog.MessageExtEncoder.encode` 1519-1591, which writes one, of 4.9.3.
 
 Theory of operation. A record is a run of fixed fields with five parts of varying length between them: two
-hosts, whose length sys_flag tells, and body, topic and properties, each behind its own length. The total
-size in front says the same again. While it reads, 4.9.3 copies each part into one array of total-size
+hosts, whose length sys_flag gives, and body, topic and properties, each after its own length. The total
+size at the start repeats their sum. While it reads, 4.9.3 copies each part into one array of total-size
 bytes; a part that does not fit there, or is not there in the buffer, throws. A body or properties length
 below 1 means none; a topic length below 0 throws.
 """
@@ -84,7 +84,7 @@ def read_fields(cursor: Cursor, total_size: int, magic: int, *, read_body: bool 
     """The fields of a record, of which the cursor has read the first two.
 
     Args:
-        cursor: stands behind the magic, and afterwards behind the record's last field.
+        cursor: is after the magic, and afterwards after the record's last field.
         total_size: the first field.
         magic: the second.
         read_body: False steps over the body instead, which then may be longer than the record.

@@ -88,9 +88,9 @@ class Store:
         root: `storePathRootDir`.
         config: of the broker.
         new_index_name: gives the name of an index file that is about to be made.
-        on_dispatch: told of each request before it is dispatched.
+        on_dispatch: called with each request before it is dispatched.
         bit_map: gives the filter's bytes of a request, for its ext unit.
-        sleep: waits so many ms.
+        sleep: waits a number of ms.
         clock: ms since the epoch.
 
     Attributes:

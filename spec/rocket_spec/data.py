@@ -1,4 +1,4 @@
-"""Finds the data that lies outside the packages: .ksy files, SPEC.md, adapters."""
+"""Finds the data outside the packages: .ksy files, SPEC.md, adapters."""
 
 from __future__ import annotations
 

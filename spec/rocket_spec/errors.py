@@ -13,8 +13,8 @@ class FormatError(ValueError):
 
     Attributes:
         file: name of the file as the user gave it, or None for bytes without one.
-        offset: byte offset in the file at which `found` lies, or None where the whole file is meant.
-        found: what lies there, in words or as a value.
+        offset: byte offset of `found` in the file, or None when the whole file is meant.
+        found: what is there, in words or as a value.
         expected: what the format asks for there.
         clause: id of the clause that asks for it, or None.
     """
@@ -49,4 +49,4 @@ class InvalidError(FormatError):
 
 
 class UsageError(ValueError):
-    """The user has to say more, or something else: an unknown kind, a geometry that cannot be told."""
+    """The request is wrong or incomplete: an unknown kind, a geometry that cannot be inferred."""

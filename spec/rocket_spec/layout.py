@@ -75,7 +75,7 @@ class Field:
     Attributes:
         name: our name, snake case, as in the tables and the .ksy files.
         type: "i8", "i16", "i32", "i64", or "bytes" where the length varies.
-        offset: byte offset from the start of the structure; None behind a field of varying length.
+        offset: byte offset from the start of the structure; None after a field of varying length.
         java: the name that 4.9.3's source uses.
         clause: the clause that defines the field.
         doc: what it holds, with its unit.
@@ -142,7 +142,7 @@ class Geometry(NamedTuple):
 
     @property
     def entries_offset(self) -> int:
-        """Byte offset of entry 0, which is never written; entry n lies 20 * n bytes further (IDX-ENT-1)."""
+        """Byte offset of entry 0, which is never written; entry n is 20 * n bytes further (IDX-ENT-1)."""
         return INDEX_HEADER.size + INDEX_SLOT.size * self.hash_slot_num
 
 

@@ -33,7 +33,7 @@ _LONGEST_ROW: Final = 20
 
 
 def table(layout: Layout) -> str:
-    """The fields of a layout as a Markdown table; the offset is "…" behind a field of varying length."""
+    """The fields of a layout as a Markdown table; the offset is "…" after a field of varying length."""
     rows = ["| offset | field | type | 4.9.3 calls it | holds |", "|---|---|---|---|---|"]
     rows += [
         f"| {'…' if field.offset is None else field.offset} | {field.name} | {field.type} | {field.java} | {field.doc} |"

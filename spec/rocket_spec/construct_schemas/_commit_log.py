@@ -1,4 +1,4 @@
-"""The commit log: records, the blank that ends a full file, and what lies behind."""
+"""The commit log: records, the blank that ends a full file, and the bytes after it."""
 
 from __future__ import annotations
 
