@@ -8,7 +8,7 @@ from rocket_columnar.decode import decode as decode_files
 from rocket_columnar.store import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -17,13 +17,14 @@ __all__ = ["decode"]
 
 
 def decode(
-    path: Path | str, *, kind: str | None = None, **options: Any
+    path: Path | str, *, kind: str | None = None, commitlog: Sequence[Path | str] = (), **options: Any
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of everything at `path`, as (table, record batch), in bounded memory.
 
     Args:
         path: a file, a directory of a store, or a store.
         kind: "index", "queue", "ext", "log" or "checkpoint"; by default detected from path and content.
+        commitlog: directories of the store's commit log beside its own `commitlog`.
         options: those of `rocket_columnar.decode.decode`.
 
     Raises:
@@ -31,4 +32,4 @@ def decode(
         FormatError: bytes that cannot be decoded, with file and offset.
         OSError: a path that is missing or cannot be read.
     """
-    return decode_files(find_files(path, kind), **options)
+    return decode_files(find_files(path, kind, commitlog=commitlog), **options)

@@ -22,6 +22,7 @@ __all__ = [
     "UNREADABLE",
     "USAGE",
     "AsJson",
+    "CommitLogPaths",
     "DeepLevel",
     "Force",
     "GeometryText",
@@ -58,6 +59,14 @@ TABLES: Final = (
 )
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The directory of a store.")]
+CommitLogPaths = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--commitlog",
+        metavar="PATH",
+        help="A directory of the commit log outside STORE/commitlog, if it has several; repeatable.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 GeometryText = Annotated[

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rocketspec._options import GeometryText, JsonLines, read_geometry, write_json
+from rocketspec._options import CommitLogPaths, GeometryText, JsonLines, read_geometry, write_json
 
 __all__ = ["register"]
 
@@ -23,6 +23,7 @@ def digest(
         typer.Argument(metavar="STORE", help="A store, one of its directories, or a file."),
     ],
     *,
+    commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     as_json: JsonLines = False,
 ) -> None:
@@ -39,7 +40,9 @@ def digest(
     from rocketspec._terminal import one_line, progress, skipped
 
     with progress("reading"):
-        files = list(engine(store, geometry=read_geometry(geometry), on_skip=skipped))
+        files = list(
+            engine(store, geometry=read_geometry(geometry), commitlog=commitlog or (), on_skip=skipped)
+        )
     whole = store_digest(files)
     if as_json:
         lines = [{"path": file.path, "kind": file.kind, "digest": file.digest} for file in files]

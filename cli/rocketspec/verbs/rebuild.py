@@ -10,6 +10,7 @@ import typer
 from rocketspec._options import (
     FINDINGS,
     AsJson,
+    CommitLogPaths,
     OnlyMissing,
     QueueFileSize,
     RebuildGeometry,
@@ -34,6 +35,7 @@ def rebuild(
         Path,
         typer.Option("-o", "--output", metavar="DIR", help="Directory for the new files, outside the store."),
     ],
+    commitlog: CommitLogPaths = None,
     geometry: RebuildGeometry = None,
     queue_file_size: QueueFileSize = None,
     only_missing: OnlyMissing = False,
@@ -56,7 +58,12 @@ def rebuild(
     given = read_geometry(geometry)
     with progress("rebuilding"):
         done = engine(
-            store, output, geometry=given, queue_file_size=queue_file_size, only_missing=only_missing
+            store,
+            output,
+            geometry=given,
+            queue_file_size=queue_file_size,
+            only_missing=only_missing,
+            commitlog=commitlog or (),
         )
     for name, reason in done.skipped:
         skipped(name, reason)

@@ -79,6 +79,7 @@ class Plan:
         sound_indexes: names of the index files whose content can be checked.
         ranges: all physical offsets from `begin` on.
         findings: what planning found out.
+        commitlog: directories of the commit log beside the store's own.
     """
 
     store: Path | None
@@ -98,6 +99,7 @@ class Plan:
     sound_indexes: frozenset[str]
     ranges: tuple[Range, ...]
     findings: tuple[Finding, ...]
+    commitlog: tuple[Path, ...] = ()
 
     @property
     def deep(self) -> bool:
@@ -125,6 +127,7 @@ def make_plan(
     *,
     geometry: Geometry | None = None,
     range_size: int = _RANGE,
+    commitlog: Sequence[Path | str] = (),
 ) -> Plan:
     """Lists a store's files and reads where its log ends.
 
@@ -137,6 +140,7 @@ def make_plan(
             checksums and asks every key of every index file by 4.9.3's own select.
         geometry: of the index files; else it is inferred.
         range_size: bytes of log that a range has at most.
+        commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
         UsageError: an unknown level, no store, or a geometry that does not fit.
@@ -146,14 +150,17 @@ def make_plan(
         raise UsageError(f"unknown level {level!r}; there are {', '.join(LEVELS)}")
     store = Path(store)
     _check_store(store)
-    logs = [file for file in find_files(store) if file.kind == "log"]
+    folders = tuple(map(Path, commitlog))
+    logs = [file for file in find_files(store, commitlog=folders) if file.kind == "log"]
     tail = log_tail(logs)
     strays: list[Finding | None] = []
-    listed = find_files(store, on_skip=lambda name, reason: strays.append(stray(name, reason)))
+    listed = find_files(
+        store, commitlog=folders, on_skip=lambda name, reason: strays.append(stray(name, reason))
+    )
     files = [*tail.files, *(file for file in listed if file.kind != "log")]
     live = (store / "abort").exists()
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
-    return replace(plan, store=store, findings=(*filter(None, strays), *plan.findings))
+    return replace(plan, store=store, commitlog=folders, findings=(*filter(None, strays), *plan.findings))
 
 
 def _check_store(store: Path) -> None:

@@ -80,7 +80,9 @@ def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool
     times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
     end = plan.end
     if plan.live and plan.store is not None:  # headers and checkpoint tell of records that came since
-        tail = log_tail([file for file in find_files(plan.store) if file.kind == "log"])
+        tail = log_tail(
+            [file for file in find_files(plan.store, commitlog=plan.commitlog) if file.kind == "log"]
+        )
         end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
     check_index_files(plan.indexes, end if plan.logs else None, report, quick=quick)
     for file, found_times in times:
@@ -94,9 +96,11 @@ def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
     """Parts of a store that are gone as a whole; what lies in the others tells, but of a quick look."""
     if not plan.logs and (plan.queues or any(header.index_count > 1 for _, header in plan.indexes)):
         text = (
-            "there is no commit log, though queues or index files point into one: a start deletes all queues"
+            "there is no commit log, though queues or index files point into one: a start deletes all queues, "
+            "unless the log is in other directories (--commitlog)"
         )
-        report(finding("log.gap", "commitlog", None, text))
+        cure = "name the directories of the log with --commitlog; a log that is lost can only come from a replica"
+        report(finding("log.gap", "commitlog", None, text, cure=cure))
     if not quick or plan.live or plan.newest is None:
         return
     if not plan.queues:

@@ -18,7 +18,7 @@ from rocket_columnar.audit.report import quick_findings
 from rocket_columnar.findings import CODES, Finding, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rocket_spec.layout import Geometry
 
@@ -38,6 +38,7 @@ def audit(
     *,
     geometry: Geometry | None = None,
     threads: int | None = None,
+    commitlog: Sequence[Path | str] = (),
 ) -> Iterator[Finding]:
     """What is wrong with a store, file by file: nothing for a healthy one.
 
@@ -48,13 +49,14 @@ def audit(
             checksums and asks every key of every index file by 4.9.3's own select.
         geometry: of the index files; else it is inferred.
         threads: that work on a large store; by default as many as there are processors, at most 4.
+        commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
         UsageError: an unknown level, no store, or a geometry that does not fit.
         OSError: the store cannot be read.
     """
-    plan = make_plan(Path(store), level, geometry=geometry)
-    if level == "quick":
+    plan = make_plan(Path(store), level, geometry=geometry, commitlog=commitlog)
+    if level == "quick" or not plan.logs:  # without a log nothing that points into it can be judged
         return quick_findings(plan)
     return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads)
 

@@ -168,13 +168,13 @@ class _Decoder:
         done = 0
         for number, file, reader in self._opened():
             if self.table in ("consume_queue", "consume_queue_ext", "commit_log"):
-                before = after.get((file.path.parent, file.topic, file.queue_id))
+                before = after.get(file.sequence)
                 if before is not None:
                     try:
                         self._check_order(*before, file)
                     except MalformedError as error:
                         self._leave_out(before[0], error)
-                after[file.path.parent, file.topic, file.queue_id] = file, file.base_offset + reader.size
+                after[file.sequence] = file, file.base_offset + reader.size
             done += reader.size
             if self._passes_over(file, reader.size):
                 continue

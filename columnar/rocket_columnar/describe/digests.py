@@ -63,6 +63,7 @@ def digest(
     store: Path | str,
     *,
     geometry: Geometry | None = None,
+    commitlog: Sequence[Path | str] = (),
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
 ) -> Iterator[FileDigest]:
     """The digest of each file of a store, or of the one file at `store`.
@@ -70,6 +71,7 @@ def digest(
     Args:
         store: the directory of a store, one of its directories, or a file.
         geometry: of the index files; else it is inferred.
+        commitlog: further directories of the commit log, as for `find_files`.
         on_skip: called with the name of what is left out, and the reason, as by `find_files`.
 
     Raises:
@@ -77,7 +79,7 @@ def digest(
         MalformedError: a file that cannot be decoded, or a log with gaps.
         OSError: a file cannot be read.
     """
-    files = find_files(Path(store), on_skip=on_skip)
+    files = find_files(Path(store), commitlog=commitlog, on_skip=on_skip)
     guesses = while_there(files, lambda some: _geometries(some, geometry))
     geometries = {file: guess.geometry for file, guess in guesses.items()}
     order = 0

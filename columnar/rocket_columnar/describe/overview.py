@@ -136,12 +136,15 @@ class Overview:
     problems: tuple[tuple[str, str], ...]
 
 
-def look_at(path: Path | str, *, geometry: Geometry | None = None) -> Overview:
+def look_at(
+    path: Path | str, *, geometry: Geometry | None = None, commitlog: Sequence[Path | str] = ()
+) -> Overview:
     """Looks at a store, or at its commit-log, index, queue or topic directory; reads little of each file.
 
     Args:
         path: the directory.
         geometry: of the index files; else it is inferred.
+        commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
         UsageError: nothing found, or `geometry` does not fit.
@@ -149,7 +152,9 @@ def look_at(path: Path | str, *, geometry: Geometry | None = None) -> Overview:
     """
     path = Path(path)
     problems: list[tuple[str, str]] = []
-    files = find_files(path, on_skip=lambda name, reason: problems.append((name, reason)))
+    files = find_files(
+        path, commitlog=commitlog, on_skip=lambda name, reason: problems.append((name, reason))
+    )
     by_kind: dict[str, list[StoreFile]] = defaultdict(list)
     for file in files:
         by_kind[file.kind].append(file)
@@ -158,7 +163,12 @@ def look_at(path: Path | str, *, geometry: Geometry | None = None) -> Overview:
     begin = 0 if log is None else log.begin
     indexes = readable(by_kind["index"], _index_views) or ()
     guess, problem = _geometry(by_kind["index"], geometry)
-    whole = (path / "commitlog").exists() or (path / "consumequeue").exists() or _is_dledger(path)
+    whole = (
+        bool(commitlog)
+        or (path / "commitlog").exists()
+        or (path / "consumequeue").exists()
+        or _is_dledger(path)
+    )
     return Overview(
         path=path,
         kind=_kind(path, by_kind["log"]),

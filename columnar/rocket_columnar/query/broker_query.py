@@ -217,6 +217,7 @@ def query(
     max_num: int | None = 32,
     exact: bool = False,
     geometry: Geometry | None = None,
+    commitlog: Sequence[Path | str] = (),
 ) -> Answer:
     """Queries a store once.
 
@@ -231,11 +232,12 @@ def query(
             without bounds where none are given.
         exact: drop hits of other keys with the same hash.
         geometry: of the index files; told by their content where not given.
+        commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
         UsageError, FormatError, OSError: as `OpenStore` and its methods.
     """
-    with OpenStore(store, geometry) as opened:
+    with OpenStore(store, geometry, commitlog=commitlog) as opened:
         if max_num is None:
             return opened.query_all(topic, key, begin=begin, end=end)
         ask = opened.query_exact if exact else opened.query

@@ -16,6 +16,7 @@ from rocket_columnar.formats import Bad, Record, parse_record
 from rocket_columnar.store import Reader, find_files, is_gone, open_reader
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -40,8 +41,9 @@ class CommitLog:
         skipped: names in the log's folder that are left out, each with the reason.
     """
 
-    def __init__(self, root: Path, stack: ExitStack) -> None:
+    def __init__(self, root: Path, stack: ExitStack, commitlog: Sequence[Path | str] = ()) -> None:
         self._root = root
+        self._commitlog = commitlog
         self._stack = stack
         self._readers: dict[StoreFile, Reader] = {}
         self._list()
@@ -49,11 +51,13 @@ class CommitLog:
     def _list(self) -> None:
         skipped: list[tuple[str, str]] = []
         try:
-            self.files = find_files(self._root, "log", on_skip=lambda *one: skipped.append(one))
+            self.files = find_files(
+                self._root, "log", commitlog=self._commitlog, on_skip=lambda *one: skipped.append(one)
+            )
         except UsageError:
             self.files = []
         self._bases = [file.base_offset for file in self.files]
-        self.skipped = [one for one in skipped if one[0].startswith("commitlog/")]
+        self.skipped = [one for one in skipped if not one[0].startswith(("index/", "consumequeue"))]
 
     def _reader(self, file: StoreFile) -> Reader:
         if file not in self._readers:

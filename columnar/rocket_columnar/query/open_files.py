@@ -12,6 +12,7 @@ from rocket_columnar.query.log_records import CommitLog
 from rocket_columnar.store import while_listed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from rocket_spec.layout import Geometry
@@ -25,6 +26,7 @@ class OpenFiles:
     Args:
         path: the store's directory.
         geometry: of the index files; told by their content where not given.
+        commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
         UsageError: no store, or a geometry that cannot be told.
@@ -32,14 +34,17 @@ class OpenFiles:
         OSError: a file is missing or cannot be read.
     """
 
-    def __init__(self, path: Path | str, geometry: Geometry | None = None) -> None:
+    def __init__(
+        self, path: Path | str, geometry: Geometry | None = None, *, commitlog: Sequence[Path | str] = ()
+    ) -> None:
+        self._commitlog = commitlog
         self.path = require_store(Path(path))
         self.indexes, self.log, self._stack = while_listed(partial(self._open, geometry))
 
     def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:
         with ExitStack() as stack:
             indexes = open_indexes(self.path, geometry, stack)
-            log = CommitLog(self.path, stack)
+            log = CommitLog(self.path, stack, self._commitlog)
             return indexes, log, stack.pop_all()
 
     def __enter__(self) -> Self:

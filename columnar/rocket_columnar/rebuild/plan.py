@@ -77,6 +77,7 @@ def plan_rebuild(
     *,
     files: Sequence[StoreFile] | None = None,
     skipped: Sequence[tuple[str, str]] = (),
+    commitlog: Sequence[Path | str] = (),
 ) -> RebuildPlan:
     """Surveys a store for `rebuild`; arguments and errors as there.
 
@@ -86,10 +87,13 @@ def plan_rebuild(
         queue_file_size: bytes.
         files: of the store, if they are not in a directory of this machine.
         skipped: name and reason of each file that their listing left out.
+        commitlog: further directories of the commit log, as for `find_files`.
     """
     left_out = [*skipped]
     if files is None:
-        files = find_files(store, on_skip=lambda name, reason: left_out.append((name, reason)))
+        files = find_files(
+            store, commitlog=commitlog, on_skip=lambda name, reason: left_out.append((name, reason))
+        )
     logs = tuple(file for file in files if file.kind == "log")
     if not logs:
         raise UsageError(f"{store}: holds no commit log to rebuild from")

@@ -68,6 +68,7 @@ def rebuild(
     queue_file_size: int | None = None,
     only_missing: bool = False,
     threads: int | None = None,
+    commitlog: Sequence[Path | str] = (),
 ) -> Rebuilt:
     """Makes index files and consume queues from the commit log of `store`.
 
@@ -80,14 +81,16 @@ def rebuild(
             else 4.9.3's default.
         only_missing: leaves out the files that the store already has, byte for byte.
         threads: that work on a large store; by default as many as there are processors, at most 4.
+        commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
         UsageError: no commit log, a geometry that does not fit or cannot be inferred, or a directory that cannot be used.
         OSError: reading or writing fails.
     """
     store, directory = Path(store), Path(directory)
-    plan = plan_rebuild(store, geometry, queue_file_size)
-    check_directory(store, directory)
+    plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
+    for read in (store, *map(Path, commitlog)):
+        check_directory(read, directory)
     count = min(os.cpu_count() or 1, 4) if threads is None else threads
     with staged(directory) as staging:
         dispatched = _run(plan, staging, count if is_large(plan.logs) else 1)

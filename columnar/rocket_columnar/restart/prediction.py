@@ -23,7 +23,7 @@ from rocket_columnar.restart.recovery import (
 from rocket_columnar.store import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rocket_spec.layout import Geometry
@@ -56,19 +56,26 @@ class Restart:
     lost: LostKeys
 
 
-def restart(store: Path | str, *, index_safe: bool = False, geometry: Geometry | None = None) -> Restart:
+def restart(
+    store: Path | str,
+    *,
+    index_safe: bool = False,
+    geometry: Geometry | None = None,
+    commitlog: Sequence[Path | str] = (),
+) -> Restart:
     """What a start would do to a store's files; nothing is written.
 
     Args:
         store: the directory of a store.
         index_safe: as with the broker's setting messageIndexSafe.
         geometry: of the index files; else it is inferred.
+        commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
         UsageError: no store, or a geometry that does not fit or cannot be told.
         OSError: the store cannot be read.
     """
-    plan = make_plan(store, geometry=geometry)
+    plan = make_plan(store, geometry=geometry, commitlog=commitlog)
     clean = not plan.live
     times = times_of(plan.checkpoints)
     framed = [file for file in plan.logs if file.framed]

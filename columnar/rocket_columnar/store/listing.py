@@ -5,10 +5,12 @@ A path may be one file, a directory of one kind, or the whole store. Nothing is 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
 
@@ -86,6 +88,7 @@ class StoreFile:
         base_offset: of a queue, ext or log file the offset of its first byte in its queue or log, in bytes
             (its name, CQ-FILE-2, LOG-FILE-1); 0 for the other kinds.
         source: what is read in place of `path`: a file in memory, or one that is fetched.
+        log: of a commit-log file the store, if its log is in several directories; else None.
     """
 
     kind: Kind
@@ -95,6 +98,12 @@ class StoreFile:
     queue_id: int | None = None
     base_offset: int = 0
     source: Source | None = field(default=None, compare=False, repr=False)
+    log: Path | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def sequence(self) -> tuple[Path, str | None, int | None]:
+        """What the files of one log, one queue or one ext queue have in common."""
+        return self.log or self.path.parent, self.topic, self.queue_id
 
     @property
     def framed(self) -> bool:
@@ -272,16 +281,20 @@ class _Finder:
         root: Path,
         skipped: list[tuple[str, str]],
         on_unreadable: Callable[[str, OSError], None] | None = None,
+        commitlog: Sequence[Path] = (),
     ) -> None:
         self.path = path
+        self.commitlog = commitlog
         self.on_unreadable = on_unreadable
         self.root = root
         self.skipped = skipped
         self._whole = Path(os.path.abspath(path))  # noqa: PTH100
 
     def name(self, path: Path) -> str:
-        whole = self._whole / path.relative_to(self.path)
-        return shown_name(whole.relative_to(self.root).as_posix())
+        whole = self._whole / path.relative_to(self.path) if path.is_relative_to(self.path) else path
+        if whole.is_relative_to(self.root):
+            whole = whole.relative_to(self.root)
+        return shown_name(whole.as_posix())
 
     def files(
         self, directory: Path, kind: Kind, topic: str | None = None, queue_id: int | None = None
@@ -357,14 +370,26 @@ class _Finder:
                     self.skipped.append((entry.name, reason))
 
     def log(self) -> list[StoreFile]:
-        """The files of the commit log: plain ones, those of DLedger mode, or first the one and then the other (DLG-14)."""
+        """The files of the commit log, from all its directories.
+
+        They are plain ones, those of DLedger mode, or first the one and then the other (DLG-14).
+        """
         members = _member_logs(self.path)
         if len(members) > 1:
             names = ", ".join(shown_name(folder.parent.name) for folder in members)
             raise UsageError(
                 f"{self.path}: contains the logs of several DLedger members: {names}; expected one"
             )
-        return [file for folder in (self.path / "commitlog", *members) for file in self.files(folder, "log")]
+        folders = (self.path / "commitlog", *members, *self.commitlog)
+        files = [file for folder in dict.fromkeys(folders) for file in self.files(folder, "log")]
+        files.sort(key=lambda file: file.base_offset)
+        for before, file in pairwise(files):
+            if before.base_offset == file.base_offset:
+                raise UsageError(
+                    f"{before.path} and {file.path}: two commit-log files of one name; expected one"
+                )
+        several = len({file.path.parent for file in files}) > 1
+        return [replace(file, log=self.path) for file in files] if several else files
 
     def placed(self, place: _Place) -> Iterator[StoreFile]:
         """The files of a folder whose place in a store is known."""
@@ -460,6 +485,7 @@ def find_files(
     kind: str | None = None,
     *,
     kinds: Collection[str] = KINDS,
+    commitlog: Sequence[Path | str] = (),
     on_skip: Callable[[str, str], None] = _skip_nothing,
     on_unreadable: Callable[[str, OSError], None] | None = None,
 ) -> list[StoreFile]:
@@ -474,6 +500,8 @@ def find_files(
         kind: takes the file, or each file of a directory without a place, as this kind; of a store, only
             the files of this kind.
         kinds: of a whole store, only files of these kinds are looked for, and other directories are not opened.
+        commitlog: directories of the store's commit log beside its own `commitlog`: those that the broker's settings
+            `storePathCommitLog` and `readOnlyCommitLogStorePaths` name (STORE-17).
         on_skip: called with the name of each file left out, and the reason.
         on_unreadable: called with the name of each directory of a whole store that cannot be listed, and the error; by
             default the error is raised.
@@ -485,12 +513,16 @@ def find_files(
     path = _log_of_member(Path(path))
     if kind is not None and kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}; say {_CHOICES}")
+    folders = [_log_folder(Path(folder)) for folder in commitlog]
     mode = path.stat().st_mode
+    if folders and not (stat.S_ISDIR(mode) and _is_store(path)):
+        raise UsageError(f"{path}: not a store; commit-log directories belong to the directory of one")
     if not stat.S_ISDIR(mode):
         require_regular(path, mode)
         return [_from_file(path, kind)]
     skipped: list[tuple[str, str]] = []
-    files = _in_directory(path, kind, kinds if kind is None else (kind,), skipped, on_unreadable)
+    finder = _Finder(path, Path(os.path.abspath(path)), skipped, on_unreadable, folders)  # noqa: PTH100
+    files = _in_directory(finder, kind, kinds if kind is None else (kind,))
     if not files:
         place = _place(path, is_file=False)
         none = "file of a store" if _is_store(path) else "store"
@@ -503,25 +535,27 @@ def find_files(
     return files
 
 
-def _in_directory(
-    path: Path,
-    kind: Kind | None,
-    kinds: Collection[str],
-    skipped: list[tuple[str, str]],
-    on_unreadable: Callable[[str, OSError], None] | None,
-) -> list[StoreFile]:
-    """The files of a directory; `skipped` gets what is left out."""
-    whole = Path(os.path.abspath(path))  # noqa: PTH100
+def _log_folder(path: Path) -> Path:
+    """A directory of a commit log; OSError if it is missing or none."""
+    if not stat.S_ISDIR(path.stat().st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
+    return path
+
+
+def _in_directory(finder: _Finder, kind: Kind | None, kinds: Collection[str]) -> list[StoreFile]:
+    """The files of a directory; the finder notes what is left out."""
+    path = finder.path
     place = _place(path, is_file=False)
     if _is_store(path) and (place is None or place.topic is None):
-        return list(_Finder(path, whole, skipped, on_unreadable).store(kinds))
+        return list(finder.store(kinds))
     if place is not None and kind in (None, place.kind):
-        return list(_Finder(path, place.root, skipped).placed(place))
+        finder.root = place.root
+        return list(finder.placed(place))
     if kind == "checkpoint":
         raise UsageError(f"{path}: a directory; a checkpoint is one file")
     if kind is not None:
-        return list(_Finder(path, whole, skipped).files(path, kind))
-    return sorted(_Finder(path, whole, skipped).unplaced(), key=lambda file: KINDS.index(file.kind))
+        return list(finder.files(path, kind))
+    return sorted(finder.unplaced(), key=lambda file: KINDS.index(file.kind))
 
 
 def read_at(file: StoreFile, at: int, length: int) -> bytes:

@@ -11,6 +11,7 @@ from rocket_spec.errors import UsageError
 
 from rocketspec._options import (
     FINDINGS,
+    CommitLogPaths,
     DeepLevel,
     GeometryText,
     JsonLines,
@@ -24,7 +25,7 @@ from rocketspec._options import (
 from rocketspec._terminal import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from rocket_columnar.audit import Level
@@ -73,6 +74,7 @@ def audit(
     restart: Annotated[
         bool, typer.Option("--restart", help="Show what a start of 4.9.3 would delete, truncate and lose.")
     ] = False,
+    commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     as_json: JsonLines = False,
 ) -> None:
@@ -95,11 +97,11 @@ def audit(
 
     given = read_geometry(geometry)
     if restart:
-        _restart(store, given, as_json=as_json)
+        _restart(store, given, commitlog or (), as_json=as_json)
         return
     level: Level = "quick" if quick else "deep" if deep else "default"
     with progress("auditing"):
-        findings = while_listed(lambda: list(engine(store, level, geometry=given)))
+        findings = while_listed(lambda: list(engine(store, level, geometry=given, commitlog=commitlog or ())))
     counts = print_findings(findings, as_json=as_json)
     if not as_json:
         typer.echo(f"{store}: {_summary(counts)}")
@@ -107,7 +109,7 @@ def audit(
         raise typer.Exit(FINDINGS)
 
 
-def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
+def _restart(store: Path, geometry: Geometry | None, commitlog: Sequence[Path], *, as_json: bool) -> None:
     from dataclasses import replace
     from functools import partial
 
@@ -120,10 +122,10 @@ def _restart(store: Path, geometry: Geometry | None, *, as_json: bool) -> None:
 
     with progress("reading"):
         usual, safe = (
-            while_listed(partial(engine, store, index_safe=value, geometry=geometry))
+            while_listed(partial(engine, store, index_safe=value, geometry=geometry, commitlog=commitlog))
             for value in (False, True)
         )
-        plan = while_listed(lambda: plan_audit(store, "quick", geometry=geometry))
+        plan = while_listed(lambda: plan_audit(store, "quick", geometry=geometry, commitlog=commitlog))
         for found in plan.findings:
             if found.code in _REFUSED:
                 usual = replace(usual, refused=f"{found.file}: {found.message}")

@@ -13,6 +13,7 @@ from rocket_spec.tables import TABLES
 
 from rocketspec._options import (
     FINDINGS,
+    CommitLogPaths,
     Force,
     GeometryText,
     KindText,
@@ -82,6 +83,12 @@ def _check_names(fmt: str, tables: Sequence[str]) -> None:
     for name in tables:
         if name not in TABLES:
             raise UsageError(f"unknown table {name!r}; expected {_listed(list(TABLES))}")
+
+
+def _check_outside(output: Path | None, commitlog: Sequence[Path]) -> None:
+    """Raises UsageError for an output in a directory that is read."""
+    if output is not None and any(output.resolve().is_relative_to(one.resolve()) for one in commitlog):
+        raise UsageError(f"{output}: inside a commit-log directory that is read; choose another directory")
 
 
 def _check_output(output: Path | None, fmt: str, tables: Sequence[str], *, force: bool) -> None:
@@ -158,6 +165,7 @@ def decode(
     ] = None,
     table: TableNames = None,
     kind: KindText = None,
+    commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeatable.")
@@ -199,7 +207,7 @@ def decode(
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
 
-    where = _where(begin, end, offsets, topic, key)
+    where, folders = _where(begin, end, offsets, topic, key), commitlog or []
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
     wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
@@ -211,13 +219,19 @@ def decode(
         if sys.stderr.isatty():
             announce(note)
         files = find_files(
-            path, kind, kinds=wanted, on_skip=skipped, on_unreadable=report.unreadable if whole else None
+            path,
+            kind,
+            kinds=wanted,
+            commitlog=folders,
+            on_skip=skipped,
+            on_unreadable=report.unreadable if whole else None,
         )
         kinds = {file.kind for file in files}
         tables = [name for name, of in TABLE_KINDS.items() if (name in table if table else of in kinds)]
         missing = [name for name in tables if TABLE_KINDS[name] not in kinds]
         if missing:
             raise UsageError(f"{path}: no {TABLE_KINDS[missing[0]]} files for table {missing[0]}")
+        _check_outside(output, folders)
         _check_output(output, chosen, tables, force=force)
         batches = engine(
             files,

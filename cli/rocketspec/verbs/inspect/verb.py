@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rocket_spec.errors import MalformedError, UsageError
 
-from rocketspec._options import AsJson, GeometryText, KindText, read_geometry, write_json
+from rocketspec._options import AsJson, CommitLogPaths, GeometryText, KindText, read_geometry, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
@@ -51,6 +53,7 @@ def inspect(
         typer.Option(metavar="OFFSET", help="Explain the byte at this offset: 40 or 0x28."),
     ] = None,
     kind: KindText = None,
+    commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     as_json: AsJson = False,
     plot: Annotated[
@@ -70,8 +73,10 @@ def inspect(
         for option, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
             if value is not None:
                 raise UsageError(f"{path}: is a directory; {option} requires a file")
-        _overview(path, given, as_json=as_json)
+        _overview(path, given, commitlog or (), as_json=as_json)
         return
+    if commitlog:
+        raise UsageError(f"{path}: is a file; --commitlog requires a store")
     (found,) = find_files(path, kind)
     guess = _geometry(found, given) if found.kind == "index" else None
     if plot is not None:
@@ -82,7 +87,7 @@ def inspect(
         _summarise(found, guess, as_json=as_json, plot=plot)
 
 
-def _overview(path: Path, geometry: Geometry | None, *, as_json: bool) -> None:
+def _overview(path: Path, geometry: Geometry | None, commitlog: Sequence[Path], *, as_json: bool) -> None:
     from rocket_columnar.audit import audit
     from rocket_columnar.describe import look_at
     from rocket_columnar.store import while_listed
@@ -91,8 +96,12 @@ def _overview(path: Path, geometry: Geometry | None, *, as_json: bool) -> None:
     from rocketspec.verbs.inspect.store_view import overview_as_json, show_overview
 
     with progress("reading"):
-        seen = while_listed(lambda: look_at(path, geometry=geometry))
-        findings = None if seen.clean is None else while_listed(lambda: list(audit(path, "quick")))
+        seen = while_listed(lambda: look_at(path, geometry=geometry, commitlog=commitlog))
+        findings = (
+            None
+            if seen.clean is None
+            else while_listed(lambda: list(audit(path, "quick", commitlog=commitlog)))
+        )
     if as_json:
         write_json(overview_as_json(seen, findings))
     else:

@@ -9,6 +9,7 @@ import typer
 from rocketspec._options import (
     FINDINGS,
     AsJson,
+    CommitLogPaths,
     GeometryText,
     StorePath,
     exit_codes,
@@ -80,6 +81,7 @@ def query(
         ),
     ] = False,
     as_json: AsJson = False,
+    commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
 ) -> None:
     """Find messages by key or ID through the index files, as a broker would.
@@ -105,7 +107,7 @@ def query(
 
     from rocketspec._terminal import note, progress, skipped
 
-    with OpenStore(store, read_geometry(geometry)) as opened:
+    with OpenStore(store, read_geometry(geometry), commitlog=commitlog or ()) as opened:
         for name, reason in (*opened.indexes.skipped, *opened.log.skipped):
             skipped(name, reason)
         for name, problem in opened.indexes.damaged:

@@ -1,0 +1,129 @@
+"""A commit log in several directories, as a real broker wrote it: each verb with and without the directories' names."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar.audit import audit
+from rocket_columnar.decode import decode
+from rocket_columnar.describe import digest, look_at, store_digest
+from rocket_columnar.query import OpenStore
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import restart
+from rocket_columnar.store import find_files
+from rocket_golden import open_store, truth
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = ("commitlog-a", "commitlog-b", "commitlog-c")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store("many-paths", tmp_path_factory.mktemp("golden"))
+
+
+@pytest.fixture(scope="module")
+def commitlog(store: Path) -> list[Path]:
+    return [store / name for name in NAMES]
+
+
+def lines(kind: str) -> list[dict[str, Any]]:
+    return [line for line in truth("many-paths") if line["type"] == kind]
+
+
+def test_the_files_form_one_log(store: Path, commitlog: list[Path]) -> None:
+    files = [file.name for file in find_files(store, "log", commitlog=commitlog)]
+    assert files == [line["file"] for line in lines("log_file")]
+    assert len({name.partition("/")[0] for name in files}) == 3
+
+
+def test_directories_outside_the_store_keep_their_own_names(store: Path, tmp_path: Path) -> None:
+    for name in NAMES:
+        shutil.copytree(store / name, tmp_path / "disk" / name)
+    shutil.copytree(store, tmp_path / "store", ignore=shutil.ignore_patterns("commitlog-*"))
+    disks = [tmp_path / "disk" / name for name in NAMES]
+    files = find_files(tmp_path / "store", "log", commitlog=disks)
+    assert files[0].name == f"{tmp_path}/disk/commitlog-a/{0:020}"
+    assert list(audit(tmp_path / "store", "deep", commitlog=disks)) == []
+
+
+def test_decode(store: Path, commitlog: list[Path]) -> None:
+    files = find_files(store, commitlog=commitlog)
+    rows = [row for _, batch in decode(files, tables=["commit_log"]) for row in batch.to_pylist()]
+    assert [(row["phy_offset"], row["file"]) for row in rows] == [
+        (line["phy_offset"], line["file"]) for line in lines("log_record")
+    ]
+
+
+def test_query(store: Path, commitlog: list[Path]) -> None:
+    with OpenStore(store, commitlog=commitlog) as opened:
+        for line in lines("query"):
+            window = {field: line[field] for field in ("max_num", "begin", "end")}
+            answer = opened.query(line["topic"], line["key"], **window)
+            assert [row["phy_offset"] for row in answer.messages] == line["messages"]
+
+
+def test_audit_and_restart(store: Path, commitlog: list[Path]) -> None:
+    assert list(audit(store, "deep", commitlog=commitlog)) == []
+    plan = restart(store, commitlog=commitlog)
+    last = lines("log_file")[-1]
+    assert plan.log_end == last["base_offset"] + last["used"]
+    assert (plan.refused, plan.deletions, len(plan.lost)) == (None, (), 0)
+
+
+def test_without_the_directories_nothing_is_called_damage_but_the_missing_log(store: Path) -> None:
+    (found,) = audit(store, "deep")
+    assert (found.code, found.file) == ("log.gap", "commitlog")
+    assert "--commitlog" in found.message
+    assert "--commitlog" in found.cure
+
+
+def test_rebuild(store: Path, commitlog: list[Path], tmp_path: Path) -> None:
+    rebuild(store, tmp_path / "new", commitlog=commitlog)
+    for part in ("consumequeue", "index"):
+        there, made = (
+            sorted(path for path in (folder / part).rglob("*") if path.is_file())
+            for folder in (store, tmp_path / "new")
+        )
+        assert [path.read_bytes() for path in there] == [path.read_bytes() for path in made]
+
+
+def test_nothing_is_written_into_a_directory_that_is_read(
+    store: Path, commitlog: list[Path], tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    shutil.copytree(commitlog[0], disk)
+    with pytest.raises(UsageError, match="inside the store"):
+        rebuild(store, disk / "new", commitlog=[disk, *commitlog[1:]])
+    assert not (disk / "new").exists()
+
+
+def test_the_digest_is_that_of_the_log_in_one_directory(
+    store: Path, commitlog: list[Path], tmp_path: Path
+) -> None:
+    shutil.copytree(store, tmp_path / "one", ignore=shutil.ignore_patterns("commitlog-*"))
+    (tmp_path / "one/commitlog").mkdir()
+    for folder in commitlog:
+        for path in folder.iterdir():
+            shutil.copy(path, tmp_path / "one/commitlog")
+    several = store_digest(list(digest(store, commitlog=commitlog)))
+    assert several == store_digest(list(digest(tmp_path / "one")))
+
+
+def test_overview(store: Path, commitlog: list[Path]) -> None:
+    seen = look_at(store, commitlog=commitlog)
+    assert seen.kind == "several commit-log directories"
+    assert seen.log is not None
+    assert seen.log.files == len(lines("log_file"))
+
+
+def test_two_files_of_one_name_are_refused(store: Path, commitlog: list[Path], tmp_path: Path) -> None:
+    """4.9.3 maps both (STORE-17); which one counts, nobody can say."""
+    shutil.copytree(commitlog[0], tmp_path / "copy")
+    with pytest.raises(UsageError, match="two commit-log files of one name"):
+        find_files(store, commitlog=[*commitlog, tmp_path / "copy"])
