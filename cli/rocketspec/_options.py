@@ -60,7 +60,7 @@ TABLES: Final = (
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The directory of a store.")]
 CommitLogPaths = Annotated[
-    list[Path] | None,
+    list[str] | None,  # of a list of paths Typer would load pydantic
     typer.Option(
         "--commitlog",
         metavar="PATH",

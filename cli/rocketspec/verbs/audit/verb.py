@@ -109,7 +109,7 @@ def audit(
         raise typer.Exit(FINDINGS)
 
 
-def _restart(store: Path, geometry: Geometry | None, commitlog: Sequence[Path], *, as_json: bool) -> None:
+def _restart(store: Path, geometry: Geometry | None, commitlog: Sequence[str], *, as_json: bool) -> None:
     from dataclasses import replace
     from functools import partial
 

@@ -207,7 +207,7 @@ def decode(
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
 
-    where, folders = _where(begin, end, offsets, topic, key), commitlog or []
+    where, folders = _where(begin, end, offsets, topic, key), [Path(one) for one in commitlog or ()]
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
     wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}

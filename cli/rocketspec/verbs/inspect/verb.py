@@ -87,7 +87,7 @@ def inspect(
         _summarise(found, guess, as_json=as_json, plot=plot)
 
 
-def _overview(path: Path, geometry: Geometry | None, commitlog: Sequence[Path], *, as_json: bool) -> None:
+def _overview(path: Path, geometry: Geometry | None, commitlog: Sequence[str], *, as_json: bool) -> None:
     from rocket_columnar.audit import audit
     from rocket_columnar.describe import look_at
     from rocket_columnar.store import while_listed
