@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody writes while the end of a log here is looked at again."""
-    monkeypatch.setattr("rocket_columnar.decode.log_rows.PAUSES", (0.0,))
+    monkeypatch.setattr("rocket_columnar.log.frame_walk.PAUSES", (0.0,))
 
 
 class Broker:

@@ -85,9 +85,9 @@ class Where:
     def record(self, window: Buffer, record: Record) -> bool:
         """Whether a record of the commit log passes."""
         fixed, _, topic, topic_length, _, _ = record
-        if self.offsets is not None and not self.offsets[0] <= fixed[6] < self.offsets[1]:
+        if self.offsets is not None and not self.offsets[0] <= fixed.phy_offset < self.offsets[1]:
             return False
-        if self.times is not None and not self.times[0] <= fixed[10] <= self.times[1]:
+        if self.times is not None and not self.times[0] <= fixed.store_timestamp <= self.times[1]:
             return False
         return self.topic(window[topic : topic + topic_length])
 

@@ -167,8 +167,8 @@ def _columns(  # noqa: C901, PLR0912, PLR0915 - one walk, from record to record
         if isinstance(record, Record):
             if state.where is None or state.where.record(walk.window, record):
                 rows.add(walk.window, record)
-            state.seen(record.fixed[0])
-            position += record.fixed[0]
+            state.seen(record.fixed.total_size)
+            position += record.fixed.total_size
             if rows.count >= batch_rows or rows.full:
                 yield rows.count, rows.take()
             continue
@@ -180,15 +180,16 @@ def _columns(  # noqa: C901, PLR0912, PLR0915 - one walk, from record to record
         gap = _gap(walk, position, record, goes_on)
         if gap is None:
             break
-        if _is_written(walk, gap):
+        after = gap.end - base_offset
+        if walk.is_written(position, last=after >= reader.size):
             continue
         on_gap(gap)
-        position = gap.end - base_offset
+        position = after
     else:
         # The gap behind a range's last record is this range's: the next one begins at the next frame.
         if start < position < reader.size and position >= end:
             gap = _gap(walk, position, walk.record(position), goes_on)
-            if gap is not None and not _is_written(walk, gap):
+            if gap is not None and not walk.is_written(position, last=gap.end >= base_offset + reader.size):
                 on_gap(gap)
     if rows.count:
         yield rows.count, rows.take()

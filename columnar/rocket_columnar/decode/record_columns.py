@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 import numpy as np
 
 from rocket_columnar import arrow
-from rocket_columnar.formats import clean_utf8, host_text, parse_properties, tags_code
+from rocket_columnar.formats import FixedFields, clean_utf8, host_text, parse_properties, tags_code
 
 if TYPE_CHECKING:
     from rocket_columnar.arrow import Array, Columns
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["LogRows", "Topics"]
 
-_FIXED: Final = {
-    "size": (0, np.int32),
-    "body_crc": (2, np.int64),
-    "queue_id": (3, np.int32),
-    "flag": (4, np.int32),
-    "queue_offset": (5, np.int64),
-    "phy_offset": (6, np.int64),
-    "sys_flag": (7, np.int32),
-    "born_timestamp": (8, np.int64),
-    "store_timestamp": (10, np.int64),
-    "reconsume_times": (12, np.int32),
-    "prepared_transaction_offset": (13, np.int64),
+_NUMBERS: Final = {
+    "size": np.int32,
+    "body_crc": np.int64,
+    "queue_id": np.int32,
+    "flag": np.int32,
+    "queue_offset": np.int64,
+    "phy_offset": np.int64,
+    "sys_flag": np.int32,
+    "born_timestamp": np.int64,
+    "store_timestamp": np.int64,
+    "reconsume_times": np.int32,
+    "prepared_transaction_offset": np.int64,
 }
-_HOSTS: Final = {"born_host": 9, "store_host": 11}
+_HOSTS: Final = {"born_host", "store_host"}
 _FULL: Final = 32 << 20  # bytes of bodies and properties that make a batch, however few its rows
 
 
@@ -72,7 +72,7 @@ class LogRows:
     def _clear(self) -> None:
         self.count = 0
         self.size = 0
-        self._fixed: list[tuple[Any, ...]] = []
+        self._fixed: list[tuple[int | bytes, ...]] = []
         self._topic_numbers: list[int] = []
         self._bodies: list[bytes] = []
         self._crc_ok: list[bool] = []
@@ -90,7 +90,7 @@ class LogRows:
         """One more row, from the window that holds the record."""
         fixed, body, topic, topic_length, properties, properties_length = record
         self.count += 1
-        self._fixed.append(fixed)
+        self._fixed.append(tuple(fixed))  # garbage collection skips plain tuples of numbers
         raw_topic = window[topic : topic + topic_length]
         if self._wants_topic:
             self._topic_numbers.append(self._topics.number(raw_topic))
@@ -100,11 +100,11 @@ class LogRows:
                 self._bodies.append(stored)
                 self.size += len(stored)
             if self._wants_crc:
-                self._crc_ok.append(not stored or crc32(stored) & 0x7FFFFFFF == fixed[2])
+                self._crc_ok.append(not stored or crc32(stored) & 0x7FFFFFFF == fixed.body_crc)
         if self._wants_texts or self._wants_pairs:
             pairs = parse_properties(window[properties : properties + properties_length])
             if self._wants_texts:
-                code = tags_code(raw_topic, pairs, fixed[10])
+                code = tags_code(raw_topic, pairs, fixed.store_timestamp)
                 self._texts.append((pairs.get(b"KEYS"), pairs.get(b"UNIQ_KEY"), pairs.get(b"TAGS"), code))
             if self._wants_pairs:
                 self._pair_counts.append(len(pairs))
@@ -115,13 +115,13 @@ class LogRows:
     def take(self) -> Columns:
         """The columns of all rows added since the last time, less `file`."""
         columns: Columns = {}
-        fields = list(zip(*self._fixed, strict=True))
-        for name in self._names & _FIXED.keys():
-            place, kind = _FIXED[name]
-            values = np.array(fields[place], kind)
+        fields = FixedFields._make(zip(*self._fixed, strict=True))
+        for name in self._names & _NUMBERS.keys():
+            field = "total_size" if name == "size" else name
+            values = np.array(getattr(fields, field), _NUMBERS[name])
             columns[name] = arrow.integers(values & 0xFFFFFFFF if name == "body_crc" else values)
-        for name in self._names & _HOSTS.keys():
-            columns[name] = arrow.strings([host_text(raw) for raw in fields[_HOSTS[name]]])
+        for name in self._names & _HOSTS:
+            columns[name] = arrow.strings([host_text(raw) for raw in getattr(fields, name)])
         if self._wants_topic:
             numbers = np.array(self._topic_numbers, np.int32)
             columns["topic"] = arrow.dictionary(numbers, self._topics.array())

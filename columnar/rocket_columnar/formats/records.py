@@ -20,6 +20,7 @@ __all__ = [
     "HEAD_SIZE",
     "Bad",
     "Buffer",
+    "FixedFields",
     "Record",
     "body_end",
     "check_frame_head",
@@ -55,14 +56,39 @@ DELAY_SECONDS: Final = (
 """The default delay levels, 1s to 2h (`MessageStoreConfig.messageDelayLevel`)."""
 
 
-class Record(NamedTuple):
-    """Where the parts of a whole record lie in its window, and its fixed fields in file order.
+class FixedFields(NamedTuple):
+    """The fields before a record's body, in file order (LOG-REC-1)."""
 
-    `fixed` is total_size, magic, body_crc, queue_id, flag, queue_offset, phy_offset, sys_flag, born_timestamp,
-    born_host, store_timestamp, store_host, reconsume_times, prepared_transaction_offset, body_length.
+    total_size: int
+    magic: int
+    body_crc: int
+    queue_id: int
+    flag: int
+    queue_offset: int
+    phy_offset: int
+    sys_flag: int
+    born_timestamp: int
+    born_host: bytes
+    store_timestamp: int
+    store_host: bytes
+    reconsume_times: int
+    prepared_transaction_offset: int
+    body_length: int
+
+
+class Record(NamedTuple):
+    """The fixed fields of a whole record, and where its other parts are in its window.
+
+    Attributes:
+        fixed: the fields before the body.
+        body: place of the body.
+        topic: place of the topic.
+        topic_length: in bytes.
+        properties: place of the properties.
+        properties_length: in bytes.
     """
 
-    fixed: tuple[int, int, int, int, int, int, int, int, int, bytes, int, bytes, int, int, int]
+    fixed: FixedFields
     body: int
     topic: int
     topic_length: int
@@ -106,8 +132,7 @@ def is_blank(head: Buffer, at: int, room: int) -> bool:
 def body_end(head: Buffer) -> int:
     """Where the body of a record ends that begins with these `HEAD_SIZE` bytes, counted from its first."""
     layout = _FIXED[head[39] & _HOST_FLAGS]
-    length: int = layout.unpack_from(head)[14]
-    return layout.size + max(length, 0)
+    return layout.size + max(FixedFields._make(layout.unpack_from(head)).body_length, 0)
 
 
 def parse_record(window: Buffer, at: int) -> Record | Bad:
@@ -120,8 +145,8 @@ def parse_record(window: Buffer, at: int) -> Record | Bad:
     layout = _FIXED[window[at + 39] & _HOST_FLAGS]  # the last byte of sysFlag
     body = at + layout.size
     if body + 3 <= end:
-        fixed = layout.unpack_from(window, at)
-        topic = body + max(fixed[14], 0) + 1
+        fixed = tuple.__new__(FixedFields, layout.unpack_from(window, at))  # `_make`, three times as fast
+        topic = body + max(fixed.body_length, 0) + 1
         if topic + 2 <= end:
             topic_length = window[topic - 1]
             properties = topic + topic_length + 2

@@ -117,7 +117,7 @@ class Walk:
         if magic != ENTRY_MAGIC or pos != self.base_offset + position or size != ENTRY.size + body_size:
             return 0
         record = self.record(position + ENTRY.size)
-        if isinstance(record, Record) and record.fixed[0] == body_size:
+        if isinstance(record, Record) and record.fixed.total_size == body_size:
             self._framed = True
             return ENTRY.size
         return 0
@@ -136,7 +136,7 @@ class Walk:
         if size != ENTRY.size + body_size:
             return Bad(f"an entry of {size:,} bytes", f"{ENTRY.size} more than its body's {body_size:,}")
         record = self.record(position + ENTRY.size)
-        length = record.fixed[0] if isinstance(record, Record) else body_size
+        length = record.fixed.total_size if isinstance(record, Record) else body_size
         return (
             record
             if isinstance(record, Bad)
@@ -225,7 +225,7 @@ class Walk:
                 at += self.entry_header(at)
                 if not isinstance(record := self.record(at), Record):
                     break
-                at += record.fixed[0]
+                at += record.fixed.total_size
                 count += 1
             if count and at < position:
                 return 0

@@ -60,7 +60,7 @@ def _copies(data: bytes, *, light: bool) -> list[Copy]:
     names, numbers = _split(queues), [parse_long(part) for part in _split(offsets)]
     if len(names) != len(numbers):
         return []
-    queue_id = record.fixed[3]
+    queue_id = record.fixed.queue_id
     return [
         Copy(name, 0 if light and name.startswith(_LIGHT) else queue_id, number)
         for name, number in zip(names, numbers, strict=True)
@@ -85,7 +85,7 @@ def goes_to(data: bytes, topic: str, queue_id: int, *, light: bool) -> bool:
         return False
     own = clean_utf8(data[record.topic : record.topic + record.topic_length]).decode()
     queues = {copy[:2] for copy in _copies(data, light=light)}
-    return (topic, queue_id) in {(own, record.fixed[3]), *queues}
+    return (topic, queue_id) in {(own, record.fixed.queue_id), *queues}
 
 
 def has_light_queues(files: Sequence[StoreFile]) -> bool:

@@ -79,10 +79,9 @@ class Requests:
 
     def part(self, start: int, stop: int, bounds: NDArray[np.int64]) -> Requests:
         """Records `start` up to `stop`; `bounds` has the number of keys before each record."""
-        names = list(Requests.__slots__)
-        columns = [getattr(self, name)[start:stop] for name in names[:-1]]
-        columns.append(self.key_hash[int(bounds[start]) : int(bounds[stop])])
-        return Requests(*columns)
+        columns = {name: getattr(self, name)[start:stop] for name in _DTYPES}
+        keys = self.key_hash[int(bounds[start]) : int(bounds[stop])]
+        return Requests(**columns | {"key_hash": keys})
 
     @staticmethod
     def dtypes() -> dict[str, type[np.generic]]:

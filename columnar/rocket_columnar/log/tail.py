@@ -72,8 +72,8 @@ def _end(file: StoreFile) -> tuple[int, int] | None:
             while position <= last:
                 record = walk.record(position)
                 if isinstance(record, Record):
-                    position += record.fixed[0]
-                    end, newest = position, max(newest, record.fixed[10])
+                    position += record.fixed.total_size
+                    end, newest = position, max(newest, record.fixed.store_timestamp)
                 elif walk.is_blank(position):
                     break
                 else:

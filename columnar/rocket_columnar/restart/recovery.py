@@ -180,10 +180,10 @@ def _misplaced(file: StoreFile, at: int, size: int) -> int:
         return 0
     window = read_at(file, at, length)
     record = parse_record(window, 0)
-    if not isinstance(record, Record) or record.fixed[6] == file.base_offset + at:
+    if not isinstance(record, Record) or record.fixed.phy_offset == file.base_offset + at:
         return 0
     body = window[record.body : record.topic - 1]
-    return length if not body or crc32(body) & 0x7FFFFFFF == record.fixed[2] else 0
+    return length if not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc else 0
 
 
 def _rolls(file: StoreFile, at: int) -> bool:

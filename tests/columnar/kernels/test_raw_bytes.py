@@ -241,7 +241,7 @@ def test_damaged_frames_verify_where_those_of_python_do(seed: int) -> None:
         total, *places = _frame(array(window), 0, len(window), room, 77)
         assert (total > 0) == isinstance(found, Record)
         if isinstance(found, Record):
-            assert total == found.fixed[0]
+            assert total == found.fixed.total_size
             assert places[1:] == [
-                found.body, max(found.fixed[14], 0), found.topic, found.topic_length, found.properties,
+                found.body, max(found.fixed.body_length, 0), found.topic, found.topic_length, found.properties,
             ]  # fmt: skip
