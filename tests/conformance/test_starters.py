@@ -1,4 +1,4 @@
-"""The starter adapters in Go, Rust and Java: copied, built and run as an implementer would."""
+"""The starter adapters in Go, Rust, Java and JavaScript: copied, built and run as an implementer would."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ BUILDS = {
     "go": ["go", "build", "-o", "adapter.exe", "."],
     "rust": ["cargo", "build", "--offline", "--quiet"],
     "java": ["javac", "-encoding", "UTF-8", "-d", "classes", "Adapter.java", "IndexFile.java", "Json.java"],
+    "javascript": ["node", "--check", "adapter.js"],
 }
 RUNS = {
     "go": ["{folder}/adapter.exe"],
     "rust": ["{folder}/target/debug/rocketspec-adapter"],
     "java": ["java", "-XX:TieredStopAtLevel=1", "-cp", "{folder}/classes", "Adapter"],
+    "javascript": ["node", "{folder}/adapter.js"],
 }
 FILE = "20260101000000000"
 OPS = {

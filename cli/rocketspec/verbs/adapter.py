@@ -22,6 +22,7 @@ __all__ = ["register"]
 _LANGUAGES = {
     "go": ("go build -o adapter .", "./adapter"),
     "java": ("javac -d classes *.java", "java -cp classes Adapter"),
+    "javascript": ("", "node adapter.js"),
     "python": ("", "python3 adapter.py"),
     "rust": ("cargo build --release", "target/release/rocketspec-adapter"),
 }
@@ -55,7 +56,7 @@ def register(app: typer.Typer) -> None:
 
 
 def new(
-    language: Annotated[str, typer.Argument(metavar="LANG", help="go, java, python or rust.")],
+    language: Annotated[str, typer.Argument(metavar="LANG", help="go, java, javascript, python or rust.")],
     directory: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Directory to create. \\[default: adapter-LANG]"),
@@ -73,7 +74,7 @@ def new(
     target = directory or Path(f"adapter-{language}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target}: already exists and is not empty")
-    left_out = shutil.ignore_patterns("__pycache__", "target", "classes")
+    left_out = shutil.ignore_patterns("__pycache__", "target", "classes", "node_modules")
     source = find_data(f"conformance/adapters/{language}")
     shutil.copytree(source, target, dirs_exist_ok=True, ignore=left_out)
     marked = [
