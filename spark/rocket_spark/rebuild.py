@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from rocket_columnar.index import resolve_each
 from rocket_columnar.rebuild import (
     KEYS,
     PARTS,
@@ -31,13 +33,14 @@ from rocket_columnar.rebuild import (
     write_index,
     write_queues,
 )
+from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.output import WHOLE, Folder, attempt, check_out, fetched, open_out
-from rocket_spark.stores import StorePath, name_stores, store_files
-from rocket_spark.tasks import Progress, run_tasks, silent
+from rocket_spark.stores import StorePath, name_stores, reasons, store_files
+from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
     from rocket_columnar.store import StoreFile
@@ -51,7 +54,17 @@ _NUMBER: Final = "0"
 
 @dataclass(frozen=True, slots=True)
 class RebuildJob:
-    """What a rebuild job will do: all that can be wrong with the request has been checked, nothing is written."""
+    """What a rebuild job will do: the request has been checked, nothing is written.
+
+    Attributes:
+        out: the output folder.
+        overwrite: whether its content is replaced.
+        storage: options of S3 and HDFS.
+        stores: path or URI of each store, by name.
+        plans: of the stores that can be rebuilt.
+        only_missing: whether files that a store has already are left out.
+        unused: by store, index files that cannot be read, and why: the geometry is not taken from these.
+    """
 
     out: str | Path
     overwrite: bool
@@ -59,6 +72,7 @@ class RebuildJob:
     stores: dict[str, str]
     plans: dict[str, RebuildPlan]
     only_missing: bool
+    unused: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +110,14 @@ def rebuild_stores(
     only_missing: bool = False,
     overwrite: bool = False,
     storage: Mapping[str, str] | None = None,
+    failed: Failures | None = None,
     progress: Progress = silent,
 ) -> dict[str, Rebuilt]:
     """Makes index files and consume queues from the commit logs of stores: the files of `rebuild`, byte for byte.
 
-    One store's go to `out/index`, `out/consumequeue` and `out/consumequeue_ext`; of several each has a folder of its
-    own. `out` holds all of them and `_SUCCESS`, or after an error what it held before.
+    A single store's files go to `out/index`, `out/consumequeue` and `out/consumequeue_ext`; with several stores each has a
+    folder of its own. `out` contains all of them and `_SUCCESS`, or after an error what it contained before. The index
+    that is replaced is not needed: only its geometry is used, as far as it can be read.
 
     Args:
         spark: the session that runs the tasks; they see `stores` and `out` under the same paths as the driver.
@@ -109,18 +125,20 @@ def rebuild_stores(
         out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
         geometry: of the index files; else that of each store's own, else 4.9.3's default.
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
-        only_missing: leaves out the files that a store holds already, byte for byte.
-        overwrite: replaces what an earlier job wrote to `out`, once all is written.
+        only_missing: leaves out the files that a store already has, byte for byte.
+        overwrite: replaces what an earlier job wrote to `out`, once everything is written.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
+        failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
+            raises it in any case.
         progress: see `rocket_spark.tasks.Progress`.
 
     Returns:
         What was written, by the name of the store; one store has the name "".
 
     Raises:
-        UsageError: `out` will not do, a store has no commit log, the geometry cannot be told or does not fit.
+        UsageError: `out` cannot be used, a store has no commit log, the geometry cannot be inferred or does not fit.
         OSError: a file cannot be read or written.
-        JobError: Spark gave up.
+        JobError: Spark gave up, or no store can be rebuilt.
     """
     job = plan_rebuilds(
         stores,
@@ -130,8 +148,9 @@ def rebuild_stores(
         only_missing=only_missing,
         overwrite=overwrite,
         storage=storage,
+        failed=failed,
     )
-    return run_rebuild(spark, job, progress=progress)
+    return run_rebuild(spark, job, failed=failed, progress=progress)
 
 
 def plan_rebuilds(
@@ -143,50 +162,162 @@ def plan_rebuilds(
     only_missing: bool = False,
     overwrite: bool = False,
     storage: Mapping[str, str] | None = None,
+    failed: Failures | None = None,
 ) -> RebuildJob:
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
     named = name_stores(stores)
     plans: dict[str, RebuildPlan] = {}
+    unused: dict[str, tuple[str, ...]] = {}
     for name, path in named.items():
-        skipped: list[tuple[str, str]] = []
-        files = store_files(path, storage, lambda *left_out, skipped=skipped: skipped.append(left_out))
-        plans[name] = plan_rebuild(path, geometry, queue_file_size, files=files, skipped=skipped)
+        try:
+            skipped: list[tuple[str, str]] = []
+            files = store_files(path, storage, lambda *left_out, skipped=skipped: skipped.append(left_out))
+            usable, unused[name] = _usable(files)
+            plans[name] = plan_rebuild(path, geometry, queue_file_size, files=usable, skipped=skipped)
+        except (FormatError, UsageError, OSError) as error:
+            if failed is None or len(named) == 1:
+                raise
+            failed[name] = error
+    if not plans:
+        raise JobError(f"no store can be rebuilt: {reasons(failed or {}, named)}")
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
     out = check_out(out, named, owned, storage, overwrite=overwrite)
-    return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing)
+    return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing, unused)
 
 
-def run_rebuild(spark: SparkSession, job: RebuildJob, *, progress: Progress = silent) -> dict[str, Rebuilt]:
+def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...]]:
+    """The files without index files that cannot be read, and why those cannot: they are about to be replaced."""
+    bad: dict[StoreFile, str] = {}
+    indexes = [file for file in files if file.kind == "index"]
+    with suppress(
+        UsageError
+    ):  # size and content leave the geometry open: it may be given, or the plan raises this
+        resolve_each(indexes, on_error=lambda file, error: bad.update({file: str(error)}))
+    return [file for file in files if file not in bad], tuple(bad.values())
+
+
+def run_rebuild(
+    spark: SparkSession, job: RebuildJob, *, failed: Failures | None = None, progress: Progress = silent
+) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
     with open_out(job.out, job.storage, overwrite=job.overwrite) as output:
-        attempts = output.folder
-        logs, dispatched = _dispatch(spark, job, attempts, progress)
-        parts: dict[str, str] = {}
-        _indexes(spark, job, logs, dispatched, attempts, parts, progress)
-        _queues(spark, job, logs, dispatched, attempts, parts, progress)
-        output.commit(parts, {"job": "rebuild", "stores": job.stores})
-    return {name: rebuilt(plan, dispatched[name], _files(parts, name)) for name, plan in job.plans.items()}
+        collected = failed if len(job.stores) > 1 else None
+        running = _Running(spark, job, output.folder, collected, progress)
+        running.dispatch()
+        running.indexes()
+        running.queues()
+        good = [name for name in job.plans if name not in running.bad]
+        if not good:
+            raise JobError(f"no store can be rebuilt: {reasons(running.bad, job.stores)}")
+        wrong = {name: str(error) for name, error in running.bad.items()}
+        parts = {place: made for name in good for place, made in running.parts[name].items()}
+        output.commit(parts, {"job": "rebuild", "stores": job.stores, "failed": wrong})
+    return {
+        name: rebuilt(job.plans[name], running.dispatched[name], _files(running.parts[name], name))
+        for name in good
+    }
 
 
-def _dispatch(
-    spark: SparkSession, job: RebuildJob, attempts: Folder, progress: Progress
-) -> tuple[dict[str, list[str]], dict[str, list[Dispatched]]]:
-    """The first phase, log file by log file: for each store the attempts, and what they hold."""
-    tasks = [
-        _LogTask(name, file, file is plan.logs[-1], plan.buckets, plan.light)
-        for name, plan in job.plans.items()
-        for file in plan.logs
-    ]
-    work = dispatch_task
-    outcomes = run_tasks(
-        spark, lambda task: work(task, attempts), tasks, what="commit logs", progress=progress
-    )
-    logs: dict[str, list[str]] = {name: [] for name in job.plans}
-    dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
-    for task, (folder, done) in zip(tasks, outcomes, strict=True):
-        logs[task.store].append(folder)
-        dispatched[task.store].append(done)
-    return logs, dispatched
+class _Running:
+    """A job between its phases: what the tasks of each store wrote, and which stores failed."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        job: RebuildJob,
+        attempts: Folder,
+        failed: Failures | None,
+        progress: Progress,
+    ) -> None:
+        self.spark = spark
+        self.job = job
+        self.attempts = attempts
+        self.failed = failed
+        self.progress = progress
+        self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
+        self.dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
+        self.parts: dict[str, dict[str, str]] = {name: {} for name in job.plans}
+
+    @property
+    def bad(self) -> Failures:
+        """The errors of stores that failed."""
+        return self.failed or {}
+
+    def _plans(self) -> Iterator[tuple[str, RebuildPlan]]:
+        return ((name, plan) for name, plan in self.job.plans.items() if name not in self.bad)
+
+    def _outcomes(
+        self,
+        work: Callable[..., Any],
+        tasks: Sequence[Any],
+        what: str,
+        common: Mapping[str, Any] | None = None,
+    ) -> Iterator[tuple[Any, Any]]:
+        """Tasks with what they returned, those of stores that failed left out."""
+        attempts = self.attempts
+        outcomes = run_tasks(
+            self.spark,
+            lambda task, *shared: work(task, attempts, *shared),
+            tasks,
+            what=what,
+            progress=self.progress,
+            common=common,
+            failed=self.failed,
+        )
+        pairs = zip(tasks, outcomes, strict=True)
+        return (pair for pair in pairs if pair[0].store not in self.bad)
+
+    def dispatch(self) -> None:
+        """The first phase, log file by log file."""
+        tasks = [
+            _LogTask(name, file, file is plan.logs[-1], plan.buckets, plan.light)
+            for name, plan in self._plans()
+            for file in plan.logs
+        ]
+        for task, (folder, done) in self._outcomes(dispatch_task, tasks, "commit logs"):
+            self.logs[task.store].append(folder)
+            self.dispatched[task.store].append(done)
+
+    def indexes(self) -> None:
+        """The second phase, index file by index file."""
+        tasks: list[_IndexTask] = []
+        plans: dict[str, list[IndexPlan]] = {}
+        begins: dict[str, Any] = {}
+        for name, plan in self._plans():
+            folders = [Path(log) for log in self.logs[name]]
+            plans[name] = plan_indexes(self.dispatched[name], plan.geometry)
+            begins[name] = index_begins(plan.files) if self.job.only_missing else {}
+            tasks += (
+                _IndexTask(name, one, tuple(keys_of(one, folders, self.dispatched[name])), plan.geometry)
+                for one in plans[name]
+            )
+        made: dict[str, list[Any]] = {}
+        for task, outcome in self._outcomes(index_task, tasks, "index files", begins):
+            made.setdefault(task.store, []).append(outcome)
+        for name, mine in made.items():
+            plan = self.job.plans[name]
+            causes = [cause for _, cause, _ in mine]
+            names = name_indexes(plan.files, self.dispatched[name], plans[name], causes)
+            settled = settled_names(names, [twin for _, _, twin in mine])
+            for (path, _, _), file in zip(mine, settled, strict=True):
+                if file is not None:
+                    self.parts[name][_place(name, f"index/{file}")] = path
+
+    def queues(self) -> None:
+        """The third phase, bucket of queues by bucket."""
+        tasks: list[_QueueTask] = []
+        own: dict[str, list[StoreFile]] = {}
+        kinds = ("ext", "queue") if self.job.only_missing else ("ext",)
+        for name, plan in self._plans():
+            own[name] = [file for file in plan.files if file.kind in kinds]
+            for bucket in range(plan.buckets):
+                spans = (tuple(part.unit_spans(bucket)) for part in self.dispatched[name])
+                units = tuple((log, span) for log, span in zip(self.logs[name], spans, strict=True) if span)
+                if units:
+                    tasks.append(_QueueTask(name, units, plan.queue_file_size, self.job.only_missing))
+        for task, (folder, places) in self._outcomes(queue_task, tasks, "consume queues", own):
+            for place in places:
+                self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"
 
 
 def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, Dispatched]:
@@ -194,45 +325,6 @@ def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, Dispatched]:
     with attempt(attempts, "log") as folder:
         done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
     return folder.name, done
-
-
-def _indexes(
-    spark: SparkSession,
-    job: RebuildJob,
-    logs: dict[str, list[str]],
-    dispatched: dict[str, list[Dispatched]],
-    attempts: Folder,
-    parts: dict[str, str],
-    progress: Progress,
-) -> None:
-    """The second phase, index file by index file; `parts` gets them."""
-    tasks: list[_IndexTask] = []
-    plans: dict[str, list[IndexPlan]] = {}
-    for name, plan in job.plans.items():
-        folders = [Path(log) for log in logs[name]]
-        plans[name] = plan_indexes(dispatched[name], plan.geometry)
-        tasks += (
-            _IndexTask(name, one, tuple(keys_of(one, folders, dispatched[name])), plan.geometry)
-            for one in plans[name]
-        )
-    begins = {name: index_begins(plan.files) if job.only_missing else {} for name, plan in job.plans.items()}
-    work = index_task
-    outcomes = run_tasks(
-        spark,
-        lambda task, known: work(task, attempts, known),
-        tasks,
-        what="index files",
-        progress=progress,
-        common=begins,
-    )
-    for name, plan in job.plans.items():
-        mine = [outcome for task, outcome in zip(tasks, outcomes, strict=True) if task.store == name]
-        causes = [cause for _, cause, _ in mine]
-        names = name_indexes(plan.files, dispatched[name], plans[name], causes)
-        settled = settled_names(names, [twin for _, _, twin in mine])
-        for (made, _, _), file in zip(mine, settled, strict=True):
-            if file is not None:
-                parts[_place(name, f"index/{file}")] = made
 
 
 def index_task(
@@ -265,39 +357,6 @@ def _key_ranges(task: _IndexTask) -> Iterator[tuple[str, tuple[int, int]]]:
 def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
     size = np.dtype(dtype).itemsize
     return first * size, end * size
-
-
-def _queues(
-    spark: SparkSession,
-    job: RebuildJob,
-    logs: dict[str, list[str]],
-    dispatched: dict[str, list[Dispatched]],
-    attempts: Folder,
-    parts: dict[str, str],
-    progress: Progress,
-) -> None:
-    """The third phase, bucket of queues by bucket; `parts` gets the queues' files."""
-    tasks: list[_QueueTask] = []
-    kinds = ("ext", "queue") if job.only_missing else ("ext",)
-    own = {name: [file for file in plan.files if file.kind in kinds] for name, plan in job.plans.items()}
-    for name, plan in job.plans.items():
-        for bucket in range(plan.buckets):
-            spans = (tuple(part.unit_spans(bucket)) for part in dispatched[name])
-            units = tuple((log, own) for log, own in zip(logs[name], spans, strict=True) if own)
-            if units:
-                tasks.append(_QueueTask(name, units, plan.queue_file_size, job.only_missing))
-    work = queue_task
-    outcomes = run_tasks(
-        spark,
-        lambda task, files: work(task, attempts, files),
-        tasks,
-        what="consume queues",
-        progress=progress,
-        common=own,
-    )
-    for task, (folder, places) in zip(tasks, outcomes, strict=True):
-        for place in places:
-            parts[_place(task.store, place)] = f"{folder}/{place}"
 
 
 def queue_task(task: _QueueTask, attempts: Folder, files: list[StoreFile]) -> tuple[str, list[str]]:

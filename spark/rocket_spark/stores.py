@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["StorePath", "name_stores", "store_files"]
+__all__ = ["StorePath", "name_stores", "reasons", "store_files"]
 
 StorePath = str | Path
 """A path, or a URI (`s3://`, `hdfs://`) as a string."""
@@ -62,3 +62,8 @@ def store_files(
         return find_files(store, options=storage, on_skip=on_skip)
     except UsageError as error:  # jobs have no such option
         raise UsageError(str(error).partition(" (or say --kind")[0]) from error
+
+
+def reasons(failed: Mapping[str, Exception], stores: Mapping[str, str]) -> str:
+    """Errors of stores in one line."""
+    return "; ".join(f"{name or stores[name]}: {error}" for name, error in failed.items())

@@ -7,7 +7,17 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_spark import DecodeOptions, JobError, decode_stores
+from rocket_columnar.audit import LEVELS, audit
+from rocket_columnar.rebuild import rebuild
+from rocket_spark import (
+    DecodeOptions,
+    JobError,
+    audit_stores,
+    decode_stores,
+    plan_rebuilds,
+    rebuild_stores,
+    run_rebuild,
+)
 from rocket_spec.errors import MalformedError
 
 if TYPE_CHECKING:
@@ -54,6 +64,55 @@ def test_good_stores_are_decoded_and_bad_ones_are_listed(
     assert set(json.loads((out / "_manifest.json").read_bytes())["failed"]) == {
         name for name in NAMES if status[name].reason
     }
+
+
+def test_good_stores_are_audited_and_bad_ones_are_listed(spark: SparkSession, fleet: Path) -> None:
+    failed: dict[str, Exception] = {}
+    (fleet / "d-good" / "checkpoint").write_bytes(b"short")
+    stores = [fleet / name for name in (*NAMES, "i-missing", "j-missing")]
+    for level in LEVELS:
+        failed.clear()
+        found = list(audit_stores(spark, stores, level, failed=failed))
+        assert set(failed) == {"g-missing", "i-missing", "j-missing"} | (
+            failed.keys() & {"b-empty", "f-link"}
+        )
+        assert {name for name, finding in found if finding.code.startswith("checkpoint.")} >= {
+            "d-good",
+            "e-short",
+        }
+        for name in ("a-good", "h-live", "d-good"):
+            assert [finding for store, finding in found if store == name] == list(audit(fleet / name, level))
+
+
+def test_good_stores_are_rebuilt_and_bad_ones_are_listed(
+    spark: SparkSession, fleet: Path, tmp_path: Path
+) -> None:
+    """One has an index that cannot be read: it is rebuilt as if the index were not there."""
+    failed: dict[str, Exception] = {}
+    index = min((fleet / "d-good" / "index").iterdir())
+    index.write_bytes(b"short")
+    done = rebuild_stores(spark, [fleet / name for name in NAMES], tmp_path / "out", failed=failed)
+    assert set(done) == {"a-good", "d-good", "e-short", "h-live"}
+    assert set(failed) == {"b-empty", "f-link", "g-missing"}
+    index.unlink()
+    for name in done:
+        assert done[name] == rebuild(fleet / name, tmp_path / "whole" / name)
+        for file in done[name].files:
+            assert (tmp_path / "out" / name / file).read_bytes() == (
+                tmp_path / "whole" / name / file
+            ).read_bytes()
+
+
+def test_a_log_file_that_vanishes_fails_its_store_alone(
+    spark: SparkSession, fleet: Path, tmp_path: Path
+) -> None:
+    failed: dict[str, Exception] = {}
+    stores = [fleet / "a-good", fleet / "d-good"]
+    job = plan_rebuilds(stores, tmp_path / "out", failed=failed)
+    max((fleet / "d-good" / "commitlog").iterdir()).unlink()
+    assert set(run_rebuild(spark, job, failed=failed)) == {"a-good"}
+    assert set(failed) == {"d-good"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"a-good", "_manifest.json", "_SUCCESS"}
 
 
 def test_fail_fast_writes_nothing(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:

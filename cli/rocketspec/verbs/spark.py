@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rocket_columnar.findings import Finding
     from rocket_columnar.rebuild import Rebuilt
     from rocket_spark import DecodeSummary
-    from rocket_spark.tasks import Progress
+    from rocket_spark.tasks import Failures, Progress
 
 __all__ = ["register"]
 
@@ -299,36 +299,52 @@ def _rebuild(
     queue_file_size: QueueFileSize = None,
     only_missing: OnlyMissing = False,
     overwrite: Overwrite = False,
+    fail_fast: FailFast = False,
     as_json: JsonLines = False,
 ) -> None:
     """Rebuild index files and consume queues from commit logs, on Spark.
 
     The files equal those of `rocketspec rebuild` byte for byte: OUT/index, OUT/consumequeue and OUT/consumequeue_ext.
-    With several stores, each is written to OUT/NAME. Whatever had to be left out is reported on stderr.
+    With several stores, each is written to OUT/NAME. Whatever had to be left out, and stores that cannot be rebuilt, are
+    reported on stderr.
 
     Example: `rocketspec spark rebuild ~/store -o ~/rebuilt --master 'local[4]'`
     """
     given = read_geometry(geometry)
     from rocket_spark import plan_rebuilds, run_rebuild
 
-    job = plan_rebuilds(
-        stores,
-        output,
-        geometry=given,
-        queue_file_size=queue_file_size,
-        only_missing=only_missing,
-        overwrite=overwrite,
-        storage=_storage(storage),
-    )
+    failed: Failures = {}
+    with _one_line():
+        job = plan_rebuilds(
+            stores,
+            output,
+            geometry=given,
+            queue_file_size=queue_file_size,
+            only_missing=only_missing,
+            overwrite=overwrite,
+            storage=_storage(storage),
+            failed=None if fail_fast else failed,
+        )
+    for name, unused in job.unused.items():
+        for reason in unused:
+            note(
+                f"{name}: not used for the geometry: {reason}"
+                if name
+                else f"not used for the geometry: {reason}"
+            )
     with _session(master, remote, conf) as (spark, report):
-        done = run_rebuild(spark, job, progress=report)
+        done = run_rebuild(spark, job, failed=None if fail_fast else failed, progress=report)
+    wrong = {name: str(failed[name]) for name in job.stores if name in failed}
+    _note_failed(wrong)
     if as_json:
         for name, rebuilt in done.items():
             shown = {"store": str(job.stores[name])} | asdict(rebuilt)
             write_json(shown | {"geometry": list(rebuilt.geometry)})
+        for name, reason in wrong.items():
+            write_json({"store": str(job.stores[name]), "error": reason})
     else:
         _print_rebuilt(done, output)
-    if any(rebuilt.findings for rebuilt in done.values()):
+    if wrong or any(rebuilt.findings for rebuilt in done.values()):
         raise typer.Exit(FINDINGS)
 
 
@@ -349,6 +365,7 @@ def _audit(
     conf: Conf = None,
     storage: Storage = None,
     geometry: GeometryText = None,
+    fail_fast: FailFast = False,
     as_json: JsonLines = False,
 ) -> None:
     """Cross-check index files, consume queues, commit logs and checkpoints of stores, on Spark.
@@ -360,28 +377,44 @@ def _audit(
     if quick and (deep or cross_check):
         raise UsageError("--quick cannot be combined with --deep or --cross-check")
     given = read_geometry(geometry)
-    for store in stores:
-        if "://" not in store:
-            Path(store).stat()  # the system's own reason, before Spark starts
+    if len(stores) == 1 and "://" not in stores[0]:
+        Path(stores[0]).stat()  # the system's own reason, before Spark starts
     from rocket_spark import audit_stores, cross_check_stores
 
     far = _storage(storage)
     level: Level = "quick" if quick else "deep" if deep else "default"
     checked = None
+    failed: Failures = {}
     with _session(master, remote, conf, only_jobs=not cross_check) as (spark, report):
-        found = list(audit_stores(spark, stores, level, geometry=given, storage=far, progress=report))
+        audited = audit_stores(
+            spark,
+            stores,
+            level,
+            geometry=given,
+            storage=far,
+            failed=None if fail_fast else failed,
+            progress=report,
+        )
+        found = list(audited)
         if cross_check:
-            checked = cross_check_stores(spark, stores, found, geometry=given, storage=far)
+            checked = cross_check_stores(
+                spark, stores, found, geometry=given, storage=far, failed=failed.keys()
+            )
     counts = _print_audited(found, as_json=as_json)
-    if not as_json:
+    wrong = {name: str(error) for name, error in failed.items()}
+    _note_failed(wrong)
+    if as_json:
+        for name, reason in wrong.items():
+            write_json({"store": name, "error": reason})
+    else:
         told = ", ".join(counted(counts[name], name) for name in ("error", "warning", "note") if counts[name])
-        typer.echo(f"{counted(len(stores), 'store')} audited: {told or 'no findings'}")
+        typer.echo(f"{counted(len(stores) - len(wrong), 'store')} audited: {told or 'no findings'}")
     if checked is not None:
         joined = f"{checked.records:,} records, {checked.units:,} units and {checked.entries:,} entries"
         note(f"cross-check by joins of {joined}: " + ("differs" if checked.disagreements else "agrees"))
         for text in checked.disagreements:
             note(text)
-    if counts["error"] or counts["warning"] or (checked is not None and checked.disagreements):
+    if wrong or counts["error"] or counts["warning"] or (checked is not None and checked.disagreements):
         raise typer.Exit(FINDINGS)
 
 

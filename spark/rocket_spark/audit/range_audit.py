@@ -1,7 +1,7 @@
 """Auditing stores on Spark by ranges of physical offset, without a shuffle.
 
-Each store's plan, each look at a queue or index file, and each few ranges of a log are tasks of their own. A range
-needs of the queues and the index only what points into it, and is sent where that lies.
+Plans of stores, surveys of queue and index files, and ranges of logs are tasks. Of the queues and the index a range only
+needs what points into it: the task is sent the places of these blocks.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_columnar import audit as engine
+from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.audit.cross_check import CrossCheck, cross_check
-from rocket_spark.files import is_remote, storage_for
-from rocket_spark.stores import StorePath, name_stores, store_files
-from rocket_spark.tasks import Progress, cores, one_line_errors, run_tasks, silent
+from rocket_spark.files import disk_bytes, is_remote, storage_for
+from rocket_spark.stores import StorePath, name_stores, reasons, store_files
+from rocket_spark.tasks import Failures, JobError, Progress, cores, one_line_errors, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
@@ -30,10 +31,16 @@ if TYPE_CHECKING:
 __all__ = ["audit_stores", "cross_check_stores"]
 
 _TASK_BYTES: Final = 128 << 20
-"""Bytes of queue files that one task takes."""
+"""Bytes on disk of queue and index files that one task takes."""
+
+_FILE_COST: Final = 64 << 10
+"""What opening a file costs, in bytes."""
+
+_PLAN_WEIGHT: Final = 8 << 20
+"""What planning a store costs, in bytes: eight small stores share a task."""
 
 _RANGES: Final = 4, 16
-"""Ranges of a log, of 32 MB, that one task takes where nothing says better, and at most."""
+"""Ranges of a log, of 32 MB, that one task takes: usually, and at most."""
 
 _TURNS: Final = 5
 """Tasks that a core gets of a short log, at least, if it has so many ranges."""
@@ -42,10 +49,10 @@ _NEIGHBOURS: Final = 64
 """Tasks whose blocks are picked together."""
 
 _FEW: Final = 6
-"""So many stores on disks are planned here sooner than by a job, which takes as long as six small plans."""
+"""Up to this many stores on disks are planned in the driver: a job takes as long as six small plans."""
 
 _GROUP_BYTES: Final = 64 << 30
-"""Bytes of queue and index files of the stores that are audited together: what is known of them lies in the driver."""
+"""Bytes of queue and index files of the stores that are audited together: their surveys are kept in the driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class _PlanTask:
 
 
 @dataclass(frozen=True, slots=True)
-class _LookTask:
+class _SurveyTask:
     store: str
     files: tuple[StoreFile, ...]
 
@@ -67,7 +74,7 @@ class _LookTask:
 class _RangeTask:
     store: str
     ranges: tuple[Range, ...]
-    looks: Surveys
+    surveys: Surveys
 
 
 def audit_stores(
@@ -77,16 +84,19 @@ def audit_stores(
     *,
     geometry: Geometry | None = None,
     storage: Mapping[str, str] | None = None,
+    failed: Failures | None = None,
     progress: Progress = silent,
 ) -> Iterator[tuple[str, Finding]]:
-    """What is wrong with stores: the findings of `rocket_columnar.audit.audit`, each behind the name of its store.
+    """What is wrong with stores: the findings of `rocket_columnar.audit.audit`, each after the name of its store.
 
     Args:
         spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
-        stores: the directories of one store or several, as paths or URIs of S3 or HDFS; one has the name "".
+        stores: the directories of one store or several, as paths or URIs of S3 or HDFS; a single one has the name "".
         level: "quick", "default" or "deep", as of `audit`.
         geometry: of the index files; else it is inferred, store by store.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
+        failed: receives the error of each store that cannot be audited, instead of raising it; an audit of a single store
+            raises it in any case.
         progress: see `rocket_spark.tasks.Progress`.
 
     Raises:
@@ -95,15 +105,20 @@ def audit_stores(
         JobError: Spark gave up.
     """
     named = name_stores(stores)
+    collected = failed if len(named) > 1 else None
+    tasks = _plan_tasks(named, level, geometry, storage)
     if level == "quick":
-        tasks = _plan_tasks(named, level, geometry, storage)
-        for task, found in zip(
-            tasks, run_tasks(spark, quick_task, tasks, what="stores", progress=progress), strict=True
-        ):
-            yield from ((task.store, one) for one in found)
-        return
-    for plans in _groups(_plans(spark, _plan_tasks(named, level, geometry, storage), progress)):
-        yield from _audit(spark, plans, progress)
+        weights = [_PLAN_WEIGHT] * len(tasks)
+        results = run_tasks(
+            spark, quick_task, tasks, what="stores", progress=progress, failed=collected, weights=weights
+        )
+        for task, found in zip(tasks, results, strict=True):
+            yield from ((task.store, one) for one in found or ())
+    else:
+        for plans in _groups(_plans(spark, tasks, collected, progress)):
+            yield from _audit(spark, plans, collected, progress)
+    if collected and len(collected) == len(named):
+        raise JobError(f"no store can be audited: {reasons(collected, named)}")
 
 
 def cross_check_stores(
@@ -113,22 +128,25 @@ def cross_check_stores(
     *,
     geometry: Geometry | None = None,
     storage: Mapping[str, str] | None = None,
+    failed: Collection[str] = (),
 ) -> CrossCheck:
-    """Holds findings of `audit_stores` against a second formulation, sort-merge joins in Spark SQL.
+    """Compares findings of `audit_stores` with a second formulation, sort-merge joins in Spark SQL.
 
     Args:
         spark: the session that runs the tasks.
-        stores: those that were audited, at rest since.
-        findings: what `audit_stores` gave, at the level "default" or "deep".
+        stores: those that were audited, unchanged since.
+        findings: the result of `audit_stores`, at the level "default" or "deep".
         geometry: as there.
         storage: as there.
+        failed: names of stores to leave out.
 
     Raises:
         UsageError: no store, or a geometry that does not fit.
         OSError: a store cannot be read.
         JobError: Spark gave up.
     """
-    plans = _plans(spark, _plan_tasks(name_stores(stores), "default", geometry, storage), silent)
+    named = {name: path for name, path in name_stores(stores).items() if name not in failed}
+    plans = _plans(spark, _plan_tasks(named, "default", geometry, storage), None, silent)
     with one_line_errors():
         return cross_check(spark, plans, findings)
 
@@ -142,12 +160,25 @@ def _plan_tasks(
     return [_PlanTask(name, path, level, geometry, dict(storage or {})) for name, path in stores.items()]
 
 
-def _plans(spark: SparkSession, tasks: list[_PlanTask], progress: Progress) -> dict[str, Plan]:
+def _plans(
+    spark: SparkSession, tasks: list[_PlanTask], failed: Failures | None, progress: Progress
+) -> dict[str, Plan]:
     """The plan of each store's audit, by its name."""
-    if len(tasks) == 1 or (len(tasks) <= _FEW and not any(is_remote(task.path) for task in tasks)):
-        return {task.store: plan_task(task) for task in tasks}
-    plans = run_tasks(spark, plan_task, tasks, what="stores", progress=progress)
-    return {task.store: plan for task, plan in zip(tasks, plans, strict=True)}
+    if len(tasks) > _FEW or (len(tasks) > 1 and any(is_remote(task.path) for task in tasks)):
+        weights = [_PLAN_WEIGHT] * len(tasks)
+        found = run_tasks(
+            spark, plan_task, tasks, what="stores", progress=progress, failed=failed, weights=weights
+        )
+        return {task.store: plan for task, plan in zip(tasks, found, strict=True) if plan is not None}
+    plans: dict[str, Plan] = {}
+    for task in tasks:
+        try:
+            plans[task.store] = plan_task(task)
+        except (FormatError, UsageError, OSError) as error:
+            if failed is None:
+                raise
+            failed[task.store] = error
+    return plans
 
 
 def plan_task(task: _PlanTask) -> Plan:
@@ -182,65 +213,92 @@ def _groups(plans: dict[str, Plan]) -> Iterator[dict[str, Plan]]:
 
 def _size(file: StoreFile) -> int:
     try:
-        with file.open() as reader:
-            return reader.size
+        return disk_bytes(file) + _FILE_COST
     except FileNotFoundError:  # expired meanwhile
         return 0
 
 
-def _audit(spark: SparkSession, plans: dict[str, Plan], progress: Progress) -> Iterator[tuple[str, Finding]]:
+def _audit(
+    spark: SparkSession, plans: dict[str, Plan], failed: Failures | None, progress: Progress
+) -> Iterator[tuple[str, Finding]]:
+    def good(found: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in found.items() if name not in (failed or ())}
+
     queues = {name: list(plan.queues) for name, plan in plans.items()}
     if any(plan.live for plan in plans.values()):
         # A broker may roll its index: queues first, then the index files that are there.
-        found = _looks(spark, plans, queues, "queues", progress)
-        plans = {name: engine.relisted(plan) if plan.live else plan for name, plan in plans.items()}
+        found = _surveys(spark, plans, queues, "queues", failed, progress)
+        plans = {name: engine.relisted(plan) if plan.live else plan for name, plan in good(plans).items()}
         indexes = {name: list(plan.content_indexes) for name, plan in plans.items()}
-        for name, looks in _looks(spark, plans, indexes, "index files", progress).items():
-            found[name] += looks
+        for name, surveys in _surveys(spark, plans, indexes, "index files", failed, progress).items():
+            found[name] += surveys
     else:
         files = {name: [*queues[name], *plan.content_indexes] for name, plan in plans.items()}
-        found = _looks(spark, plans, files, "queues and index files", progress)
+        found = _surveys(spark, plans, files, "queues and index files", failed, progress)
+    plans = good(plans)
     known = {name: engine.Surveys.of(found[name]) for name in plans}
     cut = _cut(plans, cores(spark))
     tasks = [task for name in plans for task in _range_tasks(name, cut[name], known[name])]
-    results = run_tasks(spark, range_task, tasks, what="ranges of the log", progress=progress, common=plans)
-    for name, plan in plans.items():
-        mine = (
-            one for task, found in zip(tasks, results, strict=True) if task.store == name for one in found
-        )
-        yield from ((name, one) for one in engine.findings(plan, known[name], mine))
+    logs = {name: sum(map(_size, plan.logs)) for name, plan in plans.items()}
+    weights = [logs[task.store] * len(task.ranges) // len(plans[task.store].ranges) for task in tasks]
+    results = run_tasks(
+        spark,
+        range_task,
+        tasks,
+        what="ranges of the log",
+        progress=progress,
+        common=plans,
+        failed=failed,
+        weights=weights,
+    )
+    checked: dict[str, list[RangeResult]] = {name: [] for name in plans}
+    for task, done in zip(tasks, results, strict=True):
+        checked[task.store] += done or ()
+    for name, plan in good(plans).items():
+        yield from ((name, one) for one in engine.findings(plan, known[name], iter(checked[name])))
 
 
-def _looks(
+def _surveys(
     spark: SparkSession,
     plans: dict[str, Plan],
     files: dict[str, list[StoreFile]],
     what: str,
+    failed: Failures | None,
     progress: Progress,
 ) -> dict[str, list[Any]]:
-    tasks: list[_LookTask] = []
-    rooms: list[int] = []
+    """What queue and index files contain, by store."""
+    tasks: list[_SurveyTask] = []
+    weights: list[int] = []
     for name in plans:
         held: list[StoreFile] = []
-        room = _TASK_BYTES
+        weight = 0
         for number, file in enumerate(files[name], 1):
-            room -= _size(file)
+            weight += _size(file)
             held.append(file)
-            if room <= 0 or number == len(files[name]):
-                tasks.append(_LookTask(name, tuple(held)))
-                rooms.append(room)
-                held, room = [], _TASK_BYTES
+            if weight >= _TASK_BYTES or number == len(files[name]):
+                tasks.append(_SurveyTask(name, tuple(held)))
+                weights.append(weight)
+                held, weight = [], 0
     # The longest first, so that all cores end together.
-    order = sorted(range(len(tasks)), key=rooms.__getitem__)
-    longest = [tasks[number] for number in order]
-    results = run_tasks(spark, look_task, longest, what=what, progress=progress, common=plans)
+    order = sorted(range(len(tasks)), key=lambda number: -weights[number])
+    results = run_tasks(
+        spark,
+        survey_task,
+        [tasks[number] for number in order],
+        what=what,
+        progress=progress,
+        common=plans,
+        failed=failed,
+        weights=[weights[number] for number in order],
+    )
+    in_order: dict[int, list[Any]] = dict(zip(order, results, strict=True))
     found: dict[str, list[Any]] = {name: [] for name in plans}
-    for _, task, looks in sorted(zip(order, longest, results, strict=True), key=lambda one: one[0]):
-        found[task.store] += looks
+    for number, task in enumerate(tasks):
+        found[task.store] += in_order[number] or ()
     return found
 
 
-def look_task(task: _LookTask, plan: Plan) -> list[Any]:
+def survey_task(task: _SurveyTask, plan: Plan) -> list[Any]:
     """In a task: what some queue or index files hold."""
     return [engine.survey_file(plan, file) for file in task.files]
 
@@ -263,20 +321,20 @@ def _cut(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[R
     return cut
 
 
-def _range_tasks(store: str, every: list[tuple[Range, ...]], looks: Surveys) -> Iterator[_RangeTask]:
+def _range_tasks(store: str, every: list[tuple[Range, ...]], surveys: Surveys) -> Iterator[_RangeTask]:
     """The ranges of a log as tasks; their blocks are picked from those of many neighbours, not each time from all."""
     for start in range(0, len(every), _NEIGHBOURS):
         near = every[start : start + _NEIGHBOURS]
-        around = _narrowed(looks, (near[0][0], near[-1][-1]))
+        around = _narrowed(surveys, (near[0][0], near[-1][-1]))
         yield from (_RangeTask(store, ranges, _narrowed(around, ranges)) for ranges in near)
 
 
-def _narrowed(looks: Surveys, ranges: Sequence[Range]) -> Surveys:
+def _narrowed(surveys: Surveys, ranges: Sequence[Range]) -> Surveys:
     """Of all blocks those that point into these ranges; the first range also has what points nowhere."""
     begin = ranges[0].begin if ranges[0].number else -(1 << 63)
     end = ranges[-1].end
     return engine.Surveys(
-        _blocks(looks.queues, begin, end, needed=False), _blocks(looks.indexes, begin, end, needed=True)
+        _blocks(surveys.queues, begin, end, needed=False), _blocks(surveys.indexes, begin, end, needed=True)
     )
 
 
@@ -308,5 +366,5 @@ def range_task(task: _RangeTask, plan: Plan) -> list[RangeResult]:
     for part in task.ranges:
         start = results[-1].next if results and results[-1].range.end == part.begin else None
         start = start if start is not None and part.begin <= start < part.end else None
-        results.append(engine.check_range(plan, task.looks, part, start=start, ahead=ahead))
+        results.append(engine.check_range(plan, task.surveys, part, start=start, ahead=ahead))
     return results

@@ -11,8 +11,9 @@ from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeOptions
 from rocket_spark.decode.part import run_part
-from rocket_spark.decode.plan import DecodePlan, PartTask, is_replaced, plan_decode, reasons
+from rocket_spark.decode.plan import DecodePlan, PartTask, is_replaced, plan_decode
 from rocket_spark.output import journalled_in, merge_finished, open_out
+from rocket_spark.stores import reasons
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:

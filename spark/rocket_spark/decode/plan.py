@@ -16,7 +16,7 @@ from rocket_spark.decode.file_spans import WHOLE_LOG, followers, log_spans, row_
 from rocket_spark.decode.options import DecodeOptions, check_options
 from rocket_spark.files import disk_bytes
 from rocket_spark.output import check_out, earlier_manifest
-from rocket_spark.stores import StorePath, name_stores, store_files
+from rocket_spark.stores import StorePath, name_stores, reasons, store_files
 from rocket_spark.tasks import Failures, JobError
 
 if TYPE_CHECKING:
@@ -186,11 +186,6 @@ def plan_decode(
     return DecodePlan(
         out, overwrite, dict(storage or {}), named, plans, tuple(tasks), failed, options, before
     )
-
-
-def reasons(failed: Failures, stores: Mapping[str, str]) -> str:
-    """Errors of stores in one line."""
-    return "; ".join(f"{name or stores[name]}: {error}" for name, error in failed.items())
 
 
 def _found(named: Mapping[str, str], storage: Mapping[str, str] | None) -> dict[str, _Found]:
