@@ -164,7 +164,7 @@ def test_every_place_that_is_named_is_in_the_protocol() -> None:
     assert "## Operations" in text
 
 
-@pytest.mark.parametrize("language", ["go", "java", "python", "rust"])
+@pytest.mark.parametrize("language", ["go", "java", "javascript", "python", "rust"])
 def test_a_starter_is_copied_whole(adapter_verb: Run, tmp_path: Path, language: str) -> None:
     target = tmp_path / "mine"
     run = adapter_verb("new", language, "-o", target)

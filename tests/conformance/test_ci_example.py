@@ -77,3 +77,52 @@ def test_the_workflow_uses_the_gate() -> None:
     for run in runs:
         checked = subprocess.run(["sh", "-n"], input=run, text=True, capture_output=True, check=False)
         assert checked.returncode == 0, checked.stderr
+
+
+# --- the reusable workflow ----------------------------------------------------------------------------------
+
+
+def reusable() -> dict[str, Any]:
+    """The workflow; YAML 1.1 reads its key `on` as true."""
+    workflow: dict[Any, Any] = yaml.safe_load((EXAMPLES / "reusable" / "conformance.yml").read_text("utf-8"))
+    return {"inputs": workflow[True]["workflow_call"]["inputs"], **workflow["jobs"]["conformance"]}
+
+
+def test_the_caller_gives_inputs_that_the_reusable_workflow_has() -> None:
+    caller: dict[Any, Any] = yaml.safe_load((EXAMPLES / "reusable" / "caller.yml").read_text("utf-8"))
+    given = caller["jobs"]["conformance"]["with"]
+    inputs = reusable()["inputs"]
+    assert given.keys() <= inputs.keys()
+    assert {name for name, about in inputs.items() if about.get("required")} <= given.keys()
+    assert caller["jobs"]["conformance"]["uses"].endswith("/conformance.yml")
+
+
+@pytest.mark.parametrize(("code", "returncode"), [(GOOD, 0), (WRONG, 1)])
+def test_the_reusable_workflow_s_steps_run(
+    code: str, returncode: int, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    steps = {
+        step["name"]: step["run"]
+        for step in reusable()["steps"]
+        if "run" in step and step["name"] != "install"
+    }
+    assert list(steps) == ["build", "conform", "summary"]
+    summary = tmp_path / "summary.md"
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "BUILD": "touch built",
+        "ADAPTER": " ".join(adapter(code)),
+        "OPTIONS": "--select IDX-HASH-1/e* --examples 1",
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
+    assert set(reusable()["env"]) == {*environment, "ROCKETSPEC"} - {"PATH", "GITHUB_STEP_SUMMARY"}
+    codes = [
+        subprocess.run(
+            ["sh", "-e", "-c", text], cwd=tmp_path, env=os.environ | environment, check=False
+        ).returncode
+        for text in steps.values()
+    ]
+    assert codes == [0, returncode, 0]
+    assert (tmp_path / "built").exists()
+    assert (tmp_path / "conform-out" / "badge.svg").exists()
+    assert summary.read_text("utf-8") == (tmp_path / "conform-out" / "report.md").read_text("utf-8")

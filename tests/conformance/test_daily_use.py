@@ -127,6 +127,33 @@ def test_case_show_of_a_property_shows_one_of_its_lists() -> None:
     assert rocketspec("case", "show", "IDX-PUT-5/nothing").returncode == 2
 
 
+def test_the_case_file_of_the_documentation_runs(python_adapter: list[str], tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "case-files.md").read_text(encoding="utf-8")
+    text = page.partition("```json\n")[2].partition("```")[0]
+    path = tmp_path / "case.json"
+    path.write_text(text, encoding="utf-8")
+    assert problems("case", json.loads(text)) == []
+    run = rocketspec("replay", str(path), "--", *python_adapter)
+    assert (run.returncode, run.stdout) == (0, "pass IDX-SEL-1/newest-first\n")
+    disputed = json.loads(text) | {
+        "expected": {"results": [{}, {"put": True}, {"put": True}, {"offsets": ["100", "200"]}]}
+    }
+    path.write_text(json.dumps(disputed), encoding="utf-8")
+    assert rocketspec("replay", str(path), "--", *python_adapter).returncode == 7
+
+
+@pytest.mark.parametrize("clause", ["FOO-1", "STORE-14"])
+def test_a_case_of_a_clause_that_has_none_fails_and_names_a_clause(
+    clause: str, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    path = tmp_path / "case.json"
+    case = {"rocketspec_case": 1, "id": f"{clause}/x", "ops": [{"op": "key.hash", "key": "a"}]}
+    path.write_text(json.dumps(case), encoding="utf-8")
+    run = rocketspec("replay", str(path), "--", *adapter(WRONG))
+    assert run.returncode == 1, run.stderr
+    assert run.stdout.startswith(f"diverged {clause}/x\n")
+
+
 # --- JSON and badges ----------------------------------------------------------------------------------------
 
 

@@ -157,6 +157,8 @@ SHAPES: Mapping[str, Any] = {
     "2,000,000 results": document(ops=[{**SELECT, "max_num": 2_000_000}]),
     "clauses a text": document(clauses="IDX-HASH-1"),
     "clauses of numbers": document(clauses=[1]),
+    "clauses of another form": document(clauses=["../x"]),
+    "no clause, and none in the id": document(id="x", clauses=[]),
     "no id": document(id=None),
     "an id that moves the cursor": document(id="\x1b[2J"),
     "an id of 10 MB": document(id="x" * 10_000_000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -21,6 +22,7 @@ __all__ = ["case_from_json"]
 
 _EXPECTED: Final = "a case of protocol 1"
 _LONGEST_ID: Final = 200
+_CLAUSE: Final = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[1-9][0-9]*")
 _MOST_FILES: Final = 1_000
 
 
@@ -45,9 +47,10 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
     with _named(file):
         ops = _operations(document.get("ops"))
         expected = document.get("expected")
+        name = _text("id", document.get("id"))
         return Case(
-            id=_text("id", document.get("id")),
-            clauses=tuple(_text("clauses", clause) for clause in _list("clauses", document.get("clauses"))),
+            id=name,
+            clauses=_clauses(document.get("clauses"), name),
             ops=ops,
             files=_files(document.get("files"), allowance),
             expected=None if expected is None else _observation(expected, ops, allowance),
@@ -85,6 +88,18 @@ def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_ID:
         raise ValueError(f"{name} {value!r:.80}: not a text of 1 to {_LONGEST_ID} printable characters")
     return value
+
+
+def _clauses(value: object, name: str) -> tuple[str, ...]:
+    """The clauses of a case; without any, the one that its id begins with."""
+    given = [] if value is None else _list("clauses", value)
+    found = tuple(_text("clauses", clause) for clause in given) or (name.partition("/")[0],)
+    for clause in found:
+        if not _CLAUSE.fullmatch(clause):
+            raise ValueError(
+                f"clause {clause!r:.80}: not an id such as IDX-PUT-5; the id of a case begins with one"
+            )
+    return found
 
 
 def _operations(value: object) -> tuple[Op, ...]:
