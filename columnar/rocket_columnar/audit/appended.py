@@ -6,19 +6,33 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC
 
+from rocket_columnar.audit.matching import LOST, OUTSIDE
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rocket_columnar.audit.plan import Plan
 
 
-__all__ = ["appended_meanwhile"]
+__all__ = ["without_appended"]
 
 _HEAD: Final = struct.Struct(">ii20xq")
 
 
-def appended_meanwhile(plan: Plan, phy_offset: int) -> bool:
-    """Whether a record has come to lie at an offset behind the end that was read."""
+def without_appended(plan: Plan, flags: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The flags of units or entries that are to be judged: not OUTSIDE, nor LOST where the record was appended meanwhile."""
+    flags = np.where(flags == OUTSIDE, 0, flags).astype(np.uint8)
+    beyond = np.flatnonzero((flags & LOST != 0) & (offsets >= plan.end))
+    if beyond.size and _appended_meanwhile(plan, int(offsets[beyond[0]])):
+        flags[beyond] &= ~np.uint8(LOST)
+    return flags
+
+
+def _appended_meanwhile(plan: Plan, phy_offset: int) -> bool:
+    """Whether a record is by now at an offset after the end that was read."""
     if phy_offset < plan.end or not plan.logs:
         return False
     size = max(plan.log_sizes)

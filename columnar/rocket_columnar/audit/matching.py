@@ -1,14 +1,16 @@
-"""The loops that hold units and entries against records: plain Python for small stores, compiled for large ones."""
+"""The loops that compare units and entries with records: plain Python for small stores, compiled for large ones."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 __all__ = [
     "DOUBLE",
@@ -20,6 +22,12 @@ __all__ = [
     "TAGS",
     "TIME",
     "WRONG",
+    "EntryColumns",
+    "EntryPieces",
+    "EntryRecords",
+    "UnitColumns",
+    "UnitPieces",
+    "UnitRecords",
     "advance",
     "call",
     "find",
@@ -41,6 +49,85 @@ DOUBLE: Final = 4
 TIME: Final = 8
 """Flags of entries: no key of the record has the hash; indexed before; the time diff is not the record's."""
 
+
+class UnitPieces(NamedTuple):
+    """Parts of consume-queue files, one after the other.
+
+    Attributes:
+        bounds: of each piece its first row; last, the number of rows.
+        topics: of each piece the number of its queue's topic, -1 for one without records.
+        queues: of each piece its queue's number.
+        firsts: of each piece the logical offset of its first unit.
+    """
+
+    bounds: NDArray[np.int64]
+    topics: NDArray[np.int64]
+    queues: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+
+class UnitColumns(NamedTuple):
+    """The fields of units, and of each unit the place of its record among those of the range, -1 for none."""
+
+    phy_offset: NDArray[np.int64]
+    size: NDArray[np.int32]
+    tags_code: NDArray[np.int64]
+    record: NDArray[np.int64]
+
+
+class UnitRecords(NamedTuple):
+    """What the units of records should contain; columns of `log.Requests`."""
+
+    phy_offset: NDArray[np.int64]
+    topic: NDArray[np.int32]
+    queue_id: NDArray[np.int32]
+    size: NDArray[np.int32]
+    queue_offset: NDArray[np.int64]
+    tags_code: NDArray[np.int64]
+
+
+class EntryPieces(NamedTuple):
+    """Parts of index files, one after the other.
+
+    Attributes:
+        bounds: of each piece its first row; last, the number of rows.
+        firsts: of each piece the number of its first entry.
+        begins: of each piece the begin timestamp in its file's header, ms.
+    """
+
+    bounds: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    begins: NDArray[np.int64]
+
+
+class EntryColumns(NamedTuple):
+    """The fields of entries, and of each entry the place of its record among those of the range, -1 for none."""
+
+    key_hash: NDArray[np.int32]
+    phy_offset: NDArray[np.int64]
+    time_diff: NDArray[np.int32]
+    prev_entry: NDArray[np.int32]
+    record: NDArray[np.int64]
+
+
+class EntryRecords(NamedTuple):
+    """What the entries of records should contain.
+
+    Attributes:
+        phy_offset: of each record.
+        store_timestamp: of each record, ms.
+        key_count: of each record the number of its keys.
+        key_start: of each record its first key, and last the number of keys; empty for a loop that counts along.
+        key_hash: of each key.
+    """
+
+    phy_offset: NDArray[np.int64]
+    store_timestamp: NDArray[np.int64]
+    key_count: NDArray[np.int32]
+    key_start: NDArray[np.int64]
+    key_hash: NDArray[np.int32]
+
+
 _PRE_BLANK: Final = 0x7FFFFFFF
 _INT_MAX: Final = 0x7FFFFFFF
 
@@ -53,15 +140,22 @@ def _compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def call(kernel: Callable[..., Any], *values: Any, compiled: bool) -> Any:
-    """Calls a kernel of this module; arrays may be changed by it."""
+    """Calls a kernel of this module; it may change arrays of flags."""
     if compiled:
         return _compiled(kernel)(*values)
-    lists = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
+    lists = [_plain(value) for value in values]
     result = kernel(*lists)
     for value, changed in zip(values, lists, strict=True):
         if isinstance(value, np.ndarray) and value.dtype == np.uint8:  # flags; nothing else is written to
             value[:] = changed
     return result
+
+
+def _plain(value: Any) -> Any:
+    """Arrays, and those in named tuples, as lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return type(value)(*map(_plain, value)) if hasattr(value, "_fields") else value
 
 
 def find(offsets: Any, low: int, cells: Any, known: Any, places: Any) -> None:
@@ -81,29 +175,30 @@ def find(offsets: Any, low: int, cells: Any, known: Any, places: Any) -> None:
 
 
 def match_units(
-    bounds: Any,
-    topics: Any,
-    queues: Any,
-    firsts: Any,
-    offsets: Any,
-    sizes: Any,
-    tags: Any,
-    places: Any,
-    low: int,
-    last: int,
-    of_topic: Any,
-    of_queue: Any,
-    of_size: Any,
-    of_offset: Any,
-    of_tags: Any,
+    pieces: UnitPieces,
+    units: UnitColumns,
+    records: UnitRecords,
+    span: tuple[int, int],
     flags: Any,
     queued: Any,
 ) -> int:
-    """Fills `flags` of each unit; marks in `queued` the records that a unit of their own queue points to.
+    """Compares units with their records.
 
-    Pieces of queues lie between the `bounds`; `topics`, `queues` and `firsts` (logical offset) are those of each.
-    `places` tells the record that each unit points to, whose columns are `of_*`. Returns how many have flags.
+    Args:
+        pieces: where the units are from.
+        units: the units.
+        records: of the range.
+        span: the range's first and last physical offset.
+        flags: gets the flags of each unit.
+        queued: gets 1 for each record to which a unit of its own queue points.
+
+    Returns:
+        The number of units that have flags other than OUTSIDE.
     """
+    bounds, topics, queues, firsts = pieces
+    offsets, sizes, tags, places = units
+    _, of_topic, of_queue, of_size, of_offset, of_tags = records
+    low, last = span
     flagged = 0
     for piece in range(len(topics)):
         topic, queue, logical = topics[piece], queues[piece], firsts[piece] - bounds[piece]
@@ -139,28 +234,30 @@ def match_units(
 
 
 def match_entries(  # noqa: C901, PLR0912 - one entry, test after test
-    bounds: Any,
-    firsts: Any,
-    begins: Any,
-    offsets: Any,
-    hashes: Any,
-    diffs: Any,
-    previous: Any,
-    places: Any,
-    low: int,
-    last: int,
-    of_time: Any,
-    key_start: Any,
-    key_hash: Any,
+    pieces: EntryPieces,
+    entries: EntryColumns,
+    records: EntryRecords,
+    span: tuple[int, int],
     flags: Any,
     seen: Any,
 ) -> int:
-    """Fills `flags` of each entry; marks in `seen` the keys that have one.
+    """Compares entries with the keys of their records.
 
-    Pieces of index files lie between the `bounds`; `firsts` is the number of the first entry of each, `begins` the
-    header's begin timestamp. `places` tells the record that each entry points to, of which `of_time` is the store
-    timestamp, and whose keys lie from `key_start` on. Returns how many have flags.
+    Args:
+        pieces: where the entries are from.
+        entries: the entries.
+        records: of the range.
+        span: the range's first and last physical offset.
+        flags: gets the flags of each entry.
+        seen: gets 1 for each key that has an entry.
+
+    Returns:
+        The number of entries that have flags other than OUTSIDE.
     """
+    bounds, firsts, begins = pieces
+    hashes, offsets, diffs, previous, places = entries
+    _, of_time, _, key_start, key_hash = records
+    low, last = span
     flagged = 0
     for piece in range(len(firsts)):
         begin, number = begins[piece], firsts[piece] - bounds[piece]

@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
 
-from rocket_columnar.audit.appended import appended_meanwhile
+from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.fault_runs import MOST, Marks
 from rocket_columnar.audit.file_survey import ENTRIES, UNITS
 from rocket_columnar.audit.matching import (
     DOUBLE,
     LOST,
-    OUTSIDE,
     TIME,
     WRONG,
+    EntryColumns,
+    EntryPieces,
+    EntryRecords,
+    UnitColumns,
+    UnitPieces,
+    UnitRecords,
     call,
     match_entries,
     match_units,
@@ -167,47 +172,27 @@ def _check_units(
         file.base_offset // QUEUE_UNIT.size + first
         for file, first in zip(pieces.files, pieces.firsts, strict=True)
     ]
-    where = (
+    where = UnitPieces(
         pieces.bounds,
         np.array(topics, np.int64),
         np.array([file.queue_id or 0 for file in pieces.files], np.int64),
         np.array(firsts, np.int64),
     )
-    records = (
-        every.topic,
-        every.queue_id,
-        every.size,
-        every.queue_offset,
-        every.tags_code,
-    )
-    raw = pieces.raw
+    records = UnitRecords(*(getattr(every, name) for name in UnitRecords._fields))
+    raw, span = pieces.raw, (range_.begin, range_.last)
     if plan.large:
         from rocket_columnar.kernels import units_are_sound
 
-        known: tuple[Any, ...] = range_.begin, range_.last, every.phy_offset, *records, queued
-        if units_are_sound(raw.view(np.uint8), *where, *known):
+        if units_are_sound(raw.view(np.uint8), where, records, span, queued):
             return queued
         queued[:] = 0
-    offsets, sizes = raw["phy_offset"].astype(np.int64), raw["size"].astype(np.int32)
-    tags = raw["tags_code"].astype(np.int64)
-    places = frames.find(offsets)
-    flags = np.zeros(offsets.size, np.uint8)
-    flagged = call(
-        match_units,
-        *where,
-        offsets,
-        sizes,
-        tags,
-        places,
-        range_.begin,
-        range_.last,
-        *records,
-        flags,
-        queued,
-        compiled=plan.large,
+    offsets = raw["phy_offset"].astype(np.int64)
+    units = UnitColumns(
+        offsets, raw["size"].astype(np.int32), raw["tags_code"].astype(np.int64), frames.find(offsets)
     )
-    if flagged:
-        Judge(plan, pieces, offsets, sizes, tags, places, frames, copies, range_, result.marks).judge(flags)
+    flags = np.zeros(offsets.size, np.uint8)
+    if call(match_units, where, units, records, span, flags, queued, compiled=plan.large):
+        Judge(plan, pieces, units, frames, copies, range_, result.marks).judge(flags)
     return queued
 
 
@@ -223,70 +208,42 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
         return seen
     raw = pieces.raw
     begins = [indexes.files[owner].header.begin_timestamp for owner in pieces.owners]
-    where = pieces.bounds, np.array(pieces.firsts, np.int64), np.array(begins, np.int64)
+    where = EntryPieces(pieces.bounds, np.array(pieces.firsts, np.int64), np.array(begins, np.int64))
+    nothing = np.empty(0, np.int64)
+    records = EntryRecords(every.phy_offset, every.store_timestamp, every.key_count, nothing, every.key_hash)
+    span = range_.begin, range_.last
     if plan.large and range_.number:  # of the first range, negative offsets are judged too
         from rocket_columnar.kernels import entries_are_sound
 
-        if entries_are_sound(
-            raw.view(np.uint8),
-            *where,
-            range_.begin,
-            range_.last,
-            every.phy_offset,
-            every.store_timestamp,
-            every.key_count,
-            every.key_hash,
-            seen,
-        ):
+        if entries_are_sound(raw.view(np.uint8), where, records, span, seen):
             return seen
         seen[:] = 0
-    names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
-    columns = [raw[name].astype(ENTRY_DTYPE[name].newbyteorder("=")) for name in names]
-    hashes, offsets, diffs, previous = columns
-    places = frames.find(offsets)
+    columns = {
+        name: raw[name].astype(ENTRY_DTYPE[name].newbyteorder("=")) for name in ENTRY_DTYPE.names or ()
+    }
+    entries = EntryColumns(**columns, record=frames.find(columns["phy_offset"]))
+    records = records._replace(key_start=frames.key_start())
+    offsets = entries.phy_offset
     flags = np.zeros(offsets.size, np.uint8)
-    flagged = call(
-        match_entries,
-        *where,
-        offsets,
-        hashes,
-        diffs,
-        previous,
-        places,
-        range_.begin,
-        range_.last,
-        every.store_timestamp,
-        frames.key_start(),
-        every.key_hash,
-        flags,
-        seen,
-        compiled=plan.large,
-    )
+    flagged = call(match_entries, where, entries, records, span, flags, seen, compiled=plan.large)
     if range_.number == 0 and offsets.size and offsets.min() < 0:
         flags[offsets < 0] = LOST
         flagged += 1
     if flagged:
-        _mark_entries(plan, pieces, flags, columns, places, every, begins, result.marks)
+        flags = without_appended(plan, flags, offsets)
+        _mark_entries(pieces, where, flags, entries, records, result.marks)
     return seen
 
 
 def _mark_entries(
-    plan: Plan,
     pieces: Pieces,
+    where: EntryPieces,
     flags: NDArray[np.uint8],
-    columns: list[NDArray[Any]],
-    places: NDArray[np.int64],
-    every: Requests,
-    begins: list[int],
+    entries: EntryColumns,
+    records: EntryRecords,
     marks: Marks,
 ) -> None:
-    hashes, offsets, diffs, _ = columns
-    flags = np.where(flags == OUTSIDE, 0, flags).astype(np.uint8)
-    lost = flags & LOST != 0
-    if lost.any():
-        beyond = np.flatnonzero(lost & (offsets >= plan.end))
-        if beyond.size and appended_meanwhile(plan, int(offsets[beyond[0]])):
-            lost[beyond] = False
+    hashes, offsets, diffs, _, places = entries
     for piece, file in enumerate(pieces.files):
         part = slice(int(pieces.bounds[piece]), int(pieces.bounds[piece + 1]))
         if not flags[part].any():
@@ -306,15 +263,16 @@ def _mark_entries(
                 what, name, at + number, lambda place: tuple(int(column[at[place]]) for column in values)
             )
 
-        add("entry.lost", lost, offsets)
+        add("entry.lost", flags & LOST != 0, offsets)
         add("entry.wrong", (flags & WRONG != 0) & ~(flags & DOUBLE != 0), hashes, offsets)
         add("entry.double", flags & DOUBLE != 0, offsets)
         timed = flags & TIME != 0
         if timed[part].any():
             seconds = np.zeros(offsets.size, np.int64)
-            if begins[piece] > 0:
+            begin = int(where.begins[piece])
+            if begin > 0:
                 seconds[timed] = np.clip(
-                    (every.store_timestamp[places[timed]] - begins[piece]) // 1000, 0, 0x7FFFFFFF
+                    (records.store_timestamp[places[timed]] - begin) // 1000, 0, 0x7FFFFFFF
                 )
             add("entry.time", timed, diffs, seconds)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit.appended import appended_meanwhile
-from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, OUTSIDE, SIZE, TAGS
+from rocket_columnar.audit.appended import without_appended
+from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, SIZE, TAGS
 from rocket_columnar.audit.missing import files_now
 from rocket_columnar.decode import LAST_ADDRESS, ExtUnits
 from rocket_columnar.formats import Record, parse_properties, parse_record, tags_code
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocket_columnar.audit.fault_runs import Marks
+    from rocket_columnar.audit.matching import UnitColumns
     from rocket_columnar.audit.multi_dispatch_check import RangeCopies
     from rocket_columnar.audit.plan import Plan, Range
     from rocket_columnar.audit.range_records import Frames
@@ -144,10 +145,7 @@ class Judge:
 
     plan: Plan
     pieces: Pieces
-    offsets: NDArray[np.int64]
-    sizes: NDArray[np.int32]
-    tags: NDArray[np.int64]
-    places: NDArray[np.int64]
+    units: UnitColumns
     frames: Frames
     copies: RangeCopies
     range: Range
@@ -155,42 +153,35 @@ class Judge:
 
     def judge(self, flags: NDArray[np.uint8]) -> None:
         """Marks them, piece by piece."""
-        flags = np.where(flags == OUTSIDE, 0, flags).astype(np.uint8)
-        lost = flags & LOST != 0
-        if lost.any():
-            beyond = np.flatnonzero(lost & (self.offsets >= self.plan.end))
-            if beyond.size and appended_meanwhile(self.plan, int(self.offsets[beyond[0]])):
-                lost[beyond] = False
+        flags = without_appended(self.plan, flags, self.units.phy_offset)
         for piece in np.unique(
             np.searchsorted(self.pieces.bounds, np.flatnonzero(flags), side="right") - 1
         ).tolist():
             begin, end = self.pieces.bounds[piece : piece + 2].tolist()
             rows = np.arange(begin, end)[flags[begin:end] != 0]
-            self._piece(piece, rows, flags[rows], lost[rows])
+            self._piece(piece, rows, flags[rows])
 
-    def _piece(
-        self, piece: int, rows: NDArray[np.int64], flags: NDArray[np.uint8], lost: NDArray[np.bool_]
-    ) -> None:
+    def _piece(self, piece: int, rows: NDArray[np.int64], flags: NDArray[np.uint8]) -> None:
         file = self.pieces.files[piece]
         number = self.pieces.firsts[piece] - int(self.pieces.bounds[piece])
 
         def mark(what: str, chosen: NDArray[np.bool_]) -> None:
             some = rows[chosen]
-            values = (self.offsets, self.sizes, self.tags)
+            values = (self.units.phy_offset, self.units.size, self.units.tags_code)
             self.marks.add(
                 what, file.name, some + number, lambda at: tuple(int(column[some[at]]) for column in values)
             )
 
-        mark("unit.lost", lost)
+        mark("unit.lost", flags & LOST != 0)
         strange, moved = flags & NOT_OWN != 0, flags & MOVED != 0
         base = file.base_offset // QUEUE_UNIT.size + number
         queue = file.topic or "", file.queue_id or 0
         for at in np.flatnonzero(strange).tolist():
             row = int(rows[at])
-            logical = self.copies.logical(int(self.places[row]), queue)
+            logical = self.copies.logical(int(self.units.record[row]), queue)
             strange[at] = logical is None
             if logical is not None:
-                self.copies.seen.setdefault(queue, set()).add(int(self.places[row]))
+                self.copies.seen.setdefault(queue, set()).add(int(self.units.record[row]))
                 moved[at] = self._is_moved(piece, row, logical, base + row)
         mark("unit.strange", strange)
         mark("unit.size", (flags & SIZE != 0) & ~strange)
@@ -203,23 +194,23 @@ class Judge:
         """Whether no put leaves a copy's unit here: one below its place, or one that its neighbours' records pass."""
         if logical == position or 0 != logical < position:
             return logical != position
-        file, offset = self.pieces.files[piece], int(self.offsets[row])
+        file, offset = self.pieces.files[piece], int(self.units.phy_offset[row])
         begin, end = self.pieces.bounds[piece : piece + 2].tolist()
         for other, step in ((row - 1, 1), (row + 1, -1)):
             if begin <= other < end and self._may_be_sound(file, other):
-                distance = (offset - int(self.offsets[other])) * step
+                distance = (offset - int(self.units.phy_offset[other])) * step
                 if distance < 0 or (distance == 0 and step > 0):
                     return True
         return False
 
     def _may_be_sound(self, file: StoreFile, row: int) -> bool:
         """Whether a unit points to a copy for its queue, or into another range."""
-        offset = int(self.offsets[row])
-        if self.sizes[row] <= 0 or not self.plan.begin <= offset < self.plan.end:
+        offset = int(self.units.phy_offset[row])
+        if self.units.size[row] <= 0 or not self.plan.begin <= offset < self.plan.end:
             return False
         queue = file.topic or "", file.queue_id or 0
         elsewhere = not self.range.begin <= offset < self.range.end
-        return elsewhere or self.copies.logical(int(self.places[row]), queue) is not None
+        return elsewhere or self.copies.logical(int(self.units.record[row]), queue) is not None
 
     def _have_tag(
         self, places: NDArray[np.int64], tags: NDArray[np.int64], chosen: NDArray[np.bool_]
@@ -242,8 +233,8 @@ class Judge:
             return
 
     def _tags(self, file: StoreFile, rows: NDArray[np.int64], tagged: NDArray[np.bool_], mark: Any) -> None:
-        tags = self.tags[rows]
-        found_places = np.maximum(self.places[rows], 0)
+        tags = self.units.tags_code[rows]
+        found_places = np.maximum(self.units.record[rows], 0)
         expected = self.frames.all.tags_code[found_places]
         addresses = tagged & (tags <= LAST_ADDRESS)
         known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
