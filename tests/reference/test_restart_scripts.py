@@ -21,7 +21,7 @@ from rocket_reference import (
 from rocket_reference.query_message import query_message
 
 if TYPE_CHECKING:
-    from rocket_reference import MappedFile
+    from rocket_reference import ConsumeQueue, MappedFile
 
 Step = dict[str, Any]
 REAL = Path(__file__).parents[1] / "spec" / "real"
@@ -198,6 +198,31 @@ class Life:
 
     def do_hold_index(self, _step: Step) -> bool:
         return self.here().index.files[0].mapped.hold()
+
+    def do_hold_log(self, _step: Step) -> bool:
+        return self.here().log.files.mapped_files[0].hold()
+
+    def do_destroy_log(self, step: Step) -> bool:
+        return self.here().log.files.mapped_files[0].destroy(step["interval"])
+
+    def queue(self) -> ConsumeQueue:
+        return self.here().queues.find("T", 0)
+
+    def do_hold_queue(self, _step: Step) -> bool:
+        return self.queue().files.mapped_files[0].hold()
+
+    def do_destroy_queue(self, step: Step) -> bool:
+        return self.queue().files.mapped_files[0].destroy(step["interval"])
+
+    def do_release_queue(self, _step: Step) -> None:
+        self.queue().files.mapped_files[0].release()
+
+    def do_expire_queue(self, step: Step) -> int:
+        return self.queue().delete_expired(step["offset"])
+
+    def do_get_unit(self, step: Step) -> int | None:
+        unit = self.queue().get(step["at"])
+        return None if unit is None else unit.phy_offset
 
     def do_delete_index(self, step: Step) -> None:
         self.here().index.delete_expired(step["offset"])

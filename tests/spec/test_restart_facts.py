@@ -610,6 +610,29 @@ def test_held_index_file(stores: dict[str, list[State]]) -> None:
     assert [len(files) for files in names] == [2, 1]
 
 
+def test_held_log_file(stores: dict[str, list[State]]) -> None:
+    """STORE-21: the log begins after its first file as soon as that cannot be deleted, which is still there."""
+    _, _, found, _, destroyed, hidden, dispatched = stores["held log file"]
+    assert found["result"]["phy_offsets"] == [111]
+    assert destroyed["result"] is False
+    assert log(found)[0] == 0
+    assert log(destroyed)[0] == log(dispatched)[0] == 400
+    assert hidden["result"]["phy_offsets"] == []
+    assert hidden["result"]["last_update_phy_offset"] == ALL[7]  # the index still has the hit
+    assert "commitlog/" + 20 * "0" in dispatched["files"]
+
+
+def test_held_queue_file(stores: dict[str, list[State]]) -> None:
+    """STORE-21, CQ-DEL-1: no unit of the file is read; expiry deletes it once it is released, whatever its last unit."""
+    _, unit, _, destroyed, hidden, other, held, _, released = stores["held queue file"]
+    assert [state["result"] for state in (unit, destroyed, hidden, other)] == [ALL[1], False, None, ALL[5]]
+    assert [state["result"] for state in (held, released)] == [0, 1]
+    first = f"consumequeue/T/0/{0:020}"
+    assert first in held["files"]
+    assert first not in released["files"]
+    assert queue(released) == [5, 8, END]
+
+
 def test_ext_files_before_the_minimum(stores: dict[str, list[State]]) -> None:
     """CQ-MIN-3: units 0 to 4 lead to ext files 0, 70, ..., 280 of 70 bytes; the log begins at unit 3."""
 

@@ -161,6 +161,26 @@ public final class RestartFacts {
                 return store.cleanUnusedTopic(new HashSet<>(step.getJSONArray("topics").toJavaList(String.class)));
             case "hold_index":
                 return ((MappedFile) field(IndexFile.class, "mappedFile").get(indexFiles().get(0))).hold();
+            case "hold_log":
+                return store.getCommitLog().mappedFileQueue.getFirstMappedFile().hold();
+            case "destroy_log":
+                return store.getCommitLog().mappedFileQueue.getFirstMappedFile().destroy(step.getLongValue("interval"));
+            case "hold_queue":
+                return queueFile().hold();
+            case "destroy_queue":
+                return queueFile().destroy(step.getLongValue("interval"));
+            case "release_queue":
+                queueFile().release();
+                return null;
+            case "expire_queue":
+                return store.findConsumeQueue("T", 0).deleteExpiredFile(step.getLongValue("offset"));
+            case "get_unit":
+                SelectMappedBufferResult found = store.findConsumeQueue("T", 0).getIndexBuffer(step.getLongValue("at"));
+                Long offset = found == null ? null : (Long) found.getByteBuffer().getLong();
+                if (found != null) {
+                    found.release();
+                }
+                return offset;
             case "delete_index":
                 ((IndexService) field(DefaultMessageStore.class, "indexService").get(store))
                     .deleteExpiredFile(step.getLongValue("offset"));
@@ -209,6 +229,10 @@ public final class RestartFacts {
         }
         return Arrays.asList(result.getPutMessageStatus().name(), message.getQueueOffset(),
             message.getProperty("INNER_MULTI_QUEUE_OFFSET"));
+    }
+
+    private MappedFile queueFile() throws Exception {
+        return ((MappedFileQueue) field(ConsumeQueue.class, "mappedFileQueue").get(store.findConsumeQueue("T", 0))).getFirstMappedFile();
     }
 
     private static Thread daemon(java.util.concurrent.Callable<Object> action) {

@@ -500,7 +500,17 @@ def _whole_queues() -> dict[str, Script]:
 
 
 def _held_files() -> dict[str, Script]:
+    both = log_of(8) | queue(*(unit(n) for n in range(8)))
     return {
+        "held log file": script(
+            both, LOAD, reput(0), query("k1"), {"do": "hold_log"}, {"do": "destroy_log", "interval": 60_000}, query("k1"),
+            reput(0),
+        ),
+        "held queue file": script(
+            both, LOAD, {"do": "get_unit", "at": 1}, {"do": "hold_queue"}, {"do": "destroy_queue", "interval": 60_000},
+            {"do": "get_unit", "at": 1}, {"do": "get_unit", "at": 5}, {"do": "expire_queue", "offset": 0},
+            {"do": "release_queue"}, {"do": "expire_queue", "offset": 0},
+        ),
         "held index file": script(
             log_of(8), LOAD, reput(0), {"do": "hold_index"}, query("k1"), {"do": "delete_index", "offset": 900},
             query("k1"), {"do": "delete_index", "offset": 900}, {"do": "sleep", "millis": 3100},
