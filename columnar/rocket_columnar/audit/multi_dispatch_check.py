@@ -10,7 +10,7 @@ Source: `ConsumeQueue.putMessagePositionInfo` 478-530 and `multiDispatchLmqQueue
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
@@ -18,7 +18,7 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 from rocket_columnar.audit.fault_runs import MOST
 from rocket_columnar.audit.missing import files_by_queue, files_now
 from rocket_columnar.audit.range_result import AFTER, UnitRun
-from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.formats import LONG_MAX, UNIT_DTYPE
 from rocket_columnar.log import batch_copies, goes_to, has_light_queues
 from rocket_columnar.store import is_safe, read_at
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["RangeCopies", "check_copies", "read_copies"]
 
 Queue = tuple[str, int]
-_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def _put_again(
     before = np.searchsorted(known, offsets)
     there = np.append(known, -1)[before] == offsets
     ends = np.append(units.begin, np.maximum.accumulate(units.position[order] + 1))[before]
-    nexts = np.append(units.position[order], _MAX)[before]
+    nexts = np.append(units.position[order], LONG_MAX)[before]
     end = 0
     for number in np.flatnonzero(~there).tolist():
         logical = copies.of_place[int(places[number])][queue]

@@ -11,6 +11,7 @@ from rocket_spec.errors import MalformedError, UsageError
 
 from rocket_columnar.audit.file_check import stray
 from rocket_columnar.findings import Finding, finding
+from rocket_columnar.formats import LONG_MAX
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import Tail, log_tail
 from rocket_columnar.store import find_files, is_large, usual_size
@@ -30,7 +31,6 @@ LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
 _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _RANGE: Final = 32 << 20
-_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Range:
     @property
     def last(self) -> int:
         """Physical offset of its last byte; of the last range the greatest one there is."""
-        return self.end if self.end == _MAX else self.end - 1
+        return self.end if self.end == LONG_MAX else self.end - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,14 +247,14 @@ def _ranges(tail: Tail, size: int) -> list[Range]:
         base = file.base_offset
         if base > position:
             cut.append((position, base, None, True))
-        following = tail.files[number + 1].base_offset if number + 1 < len(tail.files) else _MAX
+        following = tail.files[number + 1].base_offset if number + 1 < len(tail.files) else LONG_MAX
         end = min(base + length, following)
         steps = range(base, base + max(min(filled, end - base), 1), size)
         cut += [(begin, min(begin + size, end), number, begin == base) for begin in steps[:-1]]
         if end > base:
             cut.append((steps[-1], end, number, steps[-1] == base))
         position = end
-    cut.append((position, _MAX, None, True))
+    cut.append((position, LONG_MAX, None, True))
     return [Range(number, *one) for number, one in enumerate(cut)]
 
 

@@ -34,7 +34,7 @@ from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies
 from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.range_result import Blocks, RangeResult
 from rocket_columnar.audit.unit_check import Judge, Pieces, ReadAhead
-from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
+from rocket_columnar.formats import ENTRY_DTYPE, LONG_MIN, UNIT_DTYPE
 from rocket_columnar.log import LogStretch, Requests, TopicNames
 from rocket_columnar.store import is_safe
 
@@ -202,7 +202,7 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
     seen = np.zeros(every.key_hash.size, np.uint8)
     met = indexes.meeting(range_.begin, range_.last)
     if range_.number == 0:
-        met = indexes.meeting(-(1 << 63), range_.last)  # negative offsets are nobody's
+        met = indexes.meeting(LONG_MIN, range_.last)  # negative offsets are nobody's
     pieces = Pieces.read(plan, indexes, met, ENTRIES, INDEX_ENTRY.size, ENTRY_DTYPE)
     if not pieces.files:
         return seen

@@ -9,6 +9,7 @@ import numpy as np
 from rocket_spec.errors import InvalidError
 
 from rocket_columnar.findings import Finding, finding, runs
+from rocket_columnar.formats import LONG_MAX, LONG_MIN
 from rocket_columnar.index import EntryWindows, IndexFile, entry_position
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["check_selects"]
 
 _ALL: Final = 0x7FFFFFFF
-_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 _AT_ONCE: Final = 1 << 20  # entries, whatever the size of the file
 _LOOKS: Final = 3
 _MOST: Final = 10_000  # entries that are asked for again one by one
@@ -78,7 +78,7 @@ def _lost(
 ) -> NDArray[np.int64]:
     """Numbers of the entries that a query of their hash does not come to."""
     asked, ranks = np.unique(hashes, return_inverse=True)
-    hits = index.select_many(asked, _ALL, _LONG_MIN, _LONG_MAX)
+    hits = index.select_many(asked, _ALL, LONG_MIN, LONG_MAX)
     found = np.repeat(np.arange(asked.size), np.diff(hits.bounds)), hits.phy_offsets
     lost = np.flatnonzero(~_are_among((ranks, offsets), found))
     if not lost.size:
@@ -92,7 +92,7 @@ def _still_lost(index: IndexFile, hashes: NDArray[np.int32], offsets: NDArray[np
     for _ in range(_LOOKS):
         for place in np.flatnonzero(lost)[:_MOST].tolist():
             index.load()
-            hits = index.select_many(hashes[place : place + 1], _ALL, _LONG_MIN, _LONG_MAX)
+            hits = index.select_many(hashes[place : place + 1], _ALL, LONG_MIN, LONG_MAX)
             lost[place] = int(offsets[place]) not in hits.phy_offsets
     return lost
 
@@ -105,7 +105,7 @@ def _are_among(
     if not offsets.size:
         return np.zeros(0, np.bool_)
     low, high = int(offsets.min()), int(offsets.max())
-    if (high - low + 1) * (int(ranks.max()) + 1) > _LONG_MAX:  # so far apart that they go by rank, too
+    if (high - low + 1) * (int(ranks.max()) + 1) > LONG_MAX:  # so far apart that they go by rank, too
         known = np.unique(offsets)
         places = np.searchsorted(known, hits)
         there = known[places % known.size] == hits

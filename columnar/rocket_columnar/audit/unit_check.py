@@ -13,7 +13,7 @@ from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, SIZE, TAGS
 from rocket_columnar.audit.missing import files_now
 from rocket_columnar.decode import LAST_ADDRESS, ExtUnits
-from rocket_columnar.formats import Record, parse_properties, parse_record, tags_code
+from rocket_columnar.formats import SCHEDULE_TOPIC, Record, parse_properties, parse_record, tags_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judge", "Pieces", "ReadAhead"]
 
-_SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
+_SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _INT: Final = 1 << 31
 
 

@@ -14,7 +14,14 @@ import numpy as np
 from rocket_columnar.decode.large_log_batch import TEXTS, Rows
 from rocket_columnar.decode.large_log_late_columns import PARTS, Parts
 from rocket_columnar.decode.large_log_window import Window
-from rocket_columnar.formats import DELAY_SECONDS, parse_properties, tags_code
+from rocket_columnar.formats import (
+    DELAY_SECONDS,
+    LONG_MAX,
+    LONG_MIN,
+    SCHEDULE_TOPIC,
+    parse_properties,
+    tags_code,
+)
 from rocket_columnar.kernels import (
     FULL,
     LEFT,
@@ -45,9 +52,7 @@ _LARGE_PIECE: Final = 4 << 20  # where each piece is a batch, or goes from threa
 _ROWS: Final = 1 << 15
 _FIRST_ROWS: Final = 1 << 13
 _BYTES: Final = 32 << 20  # of the log that a batch is made of, even where it has few rows
-_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 class _Known:
@@ -69,7 +74,7 @@ class _Known:
         self._distinct.add(raw)
         self._numbers.append(self._topics.number(raw))
         wanted = self._where is None or self._where.topic(raw)
-        self._kinds.append(WANTED * wanted | SCHEDULED * (raw == _SCHEDULE))
+        self._kinds.append(WANTED * wanted | SCHEDULED * (raw == SCHEDULE_TOPIC))
         self._pack()
 
     def _pack(self) -> None:
@@ -80,8 +85,8 @@ class _Known:
 def _limits(where: Where | None) -> Limits:
     times = where.times if where is not None else None
     offsets = where.offsets if where is not None else None
-    values = (*(times or (_LEAST, _MOST)), *(offsets or (_LEAST, _MOST)))
-    return Limits(*(min(max(value, _LEAST), _MOST) for value in values))
+    values = (*(times or (LONG_MIN, LONG_MAX)), *(offsets or (LONG_MIN, LONG_MAX)))
+    return Limits(*(min(max(value, LONG_MIN), LONG_MAX) for value in values))
 
 
 class LogScan:

@@ -10,7 +10,7 @@ from rocket_spec.errors import MalformedError
 from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE, EXT_UNIT, PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar import arrow
-from rocket_columnar.formats import UNIT_DTYPE, to_i64
+from rocket_columnar.formats import LONG_MIN, UNIT_DTYPE, to_i64
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,6 @@ __all__ = ["checkpoint_columns", "ext_columns", "queue_columns"]
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
 _CHUNK: Final = 1 << 16  # units read at once where the end is looked for
 _WINDOW: Final = 1 << 20
-_LONG_MIN: Final = -(1 << 63)
 
 
 def _units(reader: Reader, *, every: bool) -> int:
@@ -124,7 +123,7 @@ def ext_columns(
             raise wrong
         _, tags_code, store_timestamp, _ = _EXT.unpack_from(window, at)
         if where is None or where.times is None or where.times[0] <= store_timestamp <= where.times[1]:
-            address = to_i64(base_offset + position + _LONG_MIN)
+            address = to_i64(base_offset + position + LONG_MIN)
             rows.append((address, size, tags_code, store_timestamp, window[at + _EXT.size : at + size]))
         position += size
         if len(rows) >= batch_rows:

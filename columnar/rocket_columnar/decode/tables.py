@@ -17,6 +17,7 @@ from rocket_columnar.decode.filters import Skip
 from rocket_columnar.decode.index_rows import entry_columns, header_columns
 from rocket_columnar.decode.log_rows import LogState, log_columns
 from rocket_columnar.decode.queue_rows import checkpoint_columns, ext_columns, queue_columns
+from rocket_columnar.formats import LONG_MAX, LONG_MIN
 from rocket_columnar.index import resolve_each
 from rocket_columnar.log import Gap
 from rocket_columnar.store import is_gone, while_there
@@ -45,7 +46,7 @@ TABLE_KINDS: Final[dict[str, Kind]] = {
 
 _JOINED: Final = frozenset({"index_headers", "consume_queue", "checkpoint"})  # many small files, short rows
 _BATCH_ROWS: Final = 1 << 17
-_WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
+_WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)
 
 
 def _raise(gap: Gap) -> NoReturn:

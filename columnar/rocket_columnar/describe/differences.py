@@ -12,6 +12,7 @@ from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, RECORD
 
 from rocket_columnar.decode import decode
+from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import GeometryGuess, resolve
 from rocket_columnar.store import find_files, open_reader
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Difference", "diff"]
 
-_LONG_MIN: Final = -(1 << 63)
 _CHUNK: Final = 1 << 18
 _BYTES: Final = 1 << 22
 _TABLES: Final = {
@@ -307,7 +307,7 @@ def _start(part: str, number: int | None, base: int, geometry: Geometry | None) 
         return None if geometry is None else geometry.entries_offset + INDEX_ENTRY.size * number
     if part == "record":
         return number - base
-    start = number - _LONG_MIN - base if number < _LONG_MIN >> 1 else number * QUEUE_UNIT.size - base
+    start = number - LONG_MIN - base if number < LONG_MIN >> 1 else number * QUEUE_UNIT.size - base
     return start if start >= 0 else None
 
 
@@ -333,7 +333,7 @@ def _varying(rows: pa.RecordBatch, number: int, field: str, start: int) -> int |
 def _offset(part: str, number: int | None, field: str, base: int, geometry: Geometry | None) -> int | None:
     """Byte of a field in its file, where it has a fixed place."""
     layout = _LAYOUTS[part]
-    if part == "unit" and number is not None and number < _LONG_MIN >> 1:
+    if part == "unit" and number is not None and number < LONG_MIN >> 1:
         layout = EXT_UNIT  # an ext unit, whose number is its address
     start = _start(part, number, base, geometry)
     field = "total_size" if (part, field) == ("record", "size") else field

@@ -25,6 +25,7 @@ from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT
 
 from rocket_columnar.arrow import values
 from rocket_columnar.decode import decode
+from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import resolve_each
 from rocket_columnar.store import find_files, is_gone, open_reader, while_there
 
@@ -164,7 +165,7 @@ def _ext(file: StoreFile) -> str:
     with open_reader(file.path) as reader:
         for _, batch in decode([file], tables=["consume_queue_ext"], columns=["address", "size"]):
             address, size = (values(batch.column(name)).astype(np.int64) for name in ("address", "size"))
-            starts = address - (-(1 << 63)) - file.base_offset if address.size else address
+            starts = address - LONG_MIN - file.base_offset if address.size else address
             for start, length in zip(starts.tolist(), size.tolist(), strict=True):
                 _add(reader, total, start, start + length)
     return total.hexdigest()

@@ -1,7 +1,16 @@
 """Records, key hashes, message ids, times, and the Java arithmetic and text that they need."""
 
 from rocket_columnar.formats.dtypes import ENTRY_DTYPE, UNIT_DTYPE
-from rocket_columnar.formats.java import decode_utf8, parse_int, parse_long, string_hash, to_i32, to_i64
+from rocket_columnar.formats.java import (
+    LONG_MAX,
+    LONG_MIN,
+    decode_utf8,
+    parse_int,
+    parse_long,
+    string_hash,
+    to_i32,
+    to_i64,
+)
 from rocket_columnar.formats.key_hashes import COMPILED_FROM, hash_key, hash_keys, index_key
 from rocket_columnar.formats.message_ids import (
     OffsetId,
@@ -13,6 +22,7 @@ from rocket_columnar.formats.message_ids import (
 from rocket_columnar.formats.records import (
     DELAY_SECONDS,
     HEAD_SIZE,
+    SCHEDULE_TOPIC,
     Bad,
     Buffer,
     FixedFields,
@@ -33,6 +43,9 @@ __all__ = [
     "DELAY_SECONDS",
     "ENTRY_DTYPE",
     "HEAD_SIZE",
+    "LONG_MAX",
+    "LONG_MIN",
+    "SCHEDULE_TOPIC",
     "UNIT_DTYPE",
     "Bad",
     "Buffer",

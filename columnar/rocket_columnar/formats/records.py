@@ -18,6 +18,7 @@ from rocket_columnar.formats.java import decode_utf8, parse_int, string_hash, to
 __all__ = [
     "DELAY_SECONDS",
     "HEAD_SIZE",
+    "SCHEDULE_TOPIC",
     "Bad",
     "Buffer",
     "FixedFields",
@@ -45,7 +46,8 @@ HEAD_SIZE: Final = max(layout.size for layout in _FIXED.values())
 """Bytes that hold all fields before a record's body, whatever its hosts."""
 
 Buffer = bytes | mmap
-_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
+SCHEDULE_TOPIC: Final = b"SCHEDULE_TOPIC_XXXX"
+"""The topic of delayed messages, whose tags codes are delivery times (`TopicValidator.RMQ_SYS_SCHEDULE_TOPIC`)."""
 DELAY_SECONDS: Final = (
     1,
     5,
@@ -181,7 +183,7 @@ def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> 
     The delivery time in ms for a scheduled message; else the hash of TAGS, 0 without; None where Java throws,
     since a delay level is no number.
     """
-    if topic == _SCHEDULE and b"DELAY" in pairs:
+    if topic == SCHEDULE_TOPIC and b"DELAY" in pairs:
         level = parse_int(pairs[b"DELAY"].decode())
         if level is None:
             return None

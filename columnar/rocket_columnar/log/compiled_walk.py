@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rocket_columnar import kernels
-from rocket_columnar.formats import DELAY_SECONDS, clean_utf8, hash_keys, parse_properties, tags_code
+from rocket_columnar.formats import (
+    DELAY_SECONDS,
+    SCHEDULE_TOPIC,
+    clean_utf8,
+    hash_keys,
+    parse_properties,
+    tags_code,
+)
 from rocket_columnar.kernels import (
     LEFT,
     READ,
@@ -35,7 +42,6 @@ _ROWS: Final = 1 << 19
 _FEW_ROWS: Final = 1 << 12
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
-_SCHEDULE: Final = b"SCHEDULE_TOPIC_XXXX"
 
 
 class _Topics:
@@ -63,7 +69,7 @@ class _Topics:
         self._distinct.add(raw)
         self._numbers[number] = self._names.number(name)
         self._codes[number] = topic_code(name)
-        self._scheduled[number] = raw == _SCHEDULE
+        self._scheduled[number] = raw == SCHEDULE_TOPIC
         self.known = self._packed()
 
     def _packed(self) -> DispatchTopics:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from rocket_columnar.formats import hash_key, index_key
+from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
 from rocket_columnar.query.chain_walk import settled, walk
 from rocket_columnar.query.explain_records import find_key
 from rocket_columnar.query.log_records import keys_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_all", "find_by_offset_id", "find_by_unique_key", "scan", "topics_of"]
 
-_LONG: Final = (-(1 << 63), (1 << 63) - 1)
+_LONG: Final = (LONG_MIN, LONG_MAX)
 
 
 def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:

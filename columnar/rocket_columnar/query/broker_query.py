@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import InvalidError, UsageError
 
-from rocket_columnar.formats import hash_key, index_key
+from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
 from rocket_columnar.query.beyond_broker import find_all
 from rocket_columnar.query.chain_walk import Step, settled, walk
 from rocket_columnar.query.log_records import Row, keys_of
@@ -32,7 +32,6 @@ MAX_BATCH: Final = 64
 """Hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)."""
 
 _ROUNDS: Final = 3
-_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ class OpenStore(OpenFiles):
 
     def query_all(self, topic: str, key: str, *, begin: int | None = None, end: int | None = None) -> Answer:
         """Every message with a topic and key, whatever a broker's limits; see `rocket_columnar.query.find_all`."""
-        window = (_LONG_MIN if begin is None else begin, _LONG_MAX if end is None else end)
+        window = (LONG_MIN if begin is None else begin, LONG_MAX if end is None else end)
         return self.answer_of(find_all(self, topic, key, window=window))
 
     def answer_of(self, rows: Sequence[Row]) -> Answer:

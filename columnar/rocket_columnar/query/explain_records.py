@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from rocket_columnar.decode import decode
+from rocket_columnar.formats import SCHEDULE_TOPIC
 from rocket_columnar.query.log_records import keys_of
 from rocket_columnar.store import is_gone, open_reader
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Found", "check_record", "find_key"]
 
 _COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag", "properties")
-_WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", "SCHEDULE_TOPIC_XXXX": "delayed"}
+_WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", SCHEDULE_TOPIC.decode(): "delayed"}
 _CHUNK: Final = 4 << 20
 
 

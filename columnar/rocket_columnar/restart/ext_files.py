@@ -12,7 +12,7 @@ import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.decode import LAST_ADDRESS
-from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.formats import LONG_MIN, UNIT_DTYPE
 from rocket_columnar.restart.recovery import Deletion
 from rocket_columnar.store import read_at, size_of, usual_size
 
@@ -29,7 +29,6 @@ __all__ = ["deleted_exts", "ext_refusal"]
 
 _FILES: Final = 3  # `recover` begins at the third file from the end
 _WINDOW: Final = 1 << 20
-_LONG_MIN: Final = -(1 << 63)
 
 _Exts = dict[tuple[str | None, int | None], list["StoreFile"]]
 
@@ -111,7 +110,7 @@ def _last_address(files: Sequence[StoreFile]) -> int | None:
         tags = raw["tags_code"].astype(np.int64)[: int(bad[0]) if bad.size else None]
         tags = tags[tags <= LAST_ADDRESS]
         if tags.size:
-            found = int(tags[-1]) - _LONG_MIN
+            found = int(tags[-1]) - LONG_MIN
         if bad.size:
             break
     return found
@@ -138,7 +137,7 @@ def _first_address(queue: QueueStart, begin: int) -> int | None:
     raw = _units(file)[: max(queue.end - file.base_offset, 0) // QUEUE_UNIT.size]
     live = np.flatnonzero(raw["phy_offset"].astype(np.int64) >= begin)
     tags = int(raw["tags_code"][live[0]]) if live.size else 0
-    return tags - _LONG_MIN if tags <= LAST_ADDRESS else None
+    return tags - LONG_MIN if tags <= LAST_ADDRESS else None
 
 
 def _units(file: StoreFile) -> NDArray[np.void]:
