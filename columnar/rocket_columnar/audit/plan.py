@@ -151,8 +151,7 @@ def make_plan(
     store = Path(store)
     _check_store(store)
     folders = tuple(map(Path, commitlog))
-    logs = [file for file in find_files(store, commitlog=folders) if file.kind == "log"]
-    tail = log_tail(logs)
+    tail = log_tail(_listed(store, "log", folders))
     strays: list[Finding | None] = []
     listed = find_files(
         store, commitlog=folders, on_skip=lambda name, reason: strays.append(stray(name, reason))
@@ -161,6 +160,14 @@ def make_plan(
     live = (store / "abort").exists()
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
     return replace(plan, store=store, commitlog=folders, findings=(*filter(None, strays), *plan.findings))
+
+
+def _listed(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFile]:
+    """The files of one kind, perhaps none."""
+    try:
+        return find_files(store, kinds=(kind,), commitlog=commitlog)
+    except UsageError:  # no such files
+        return []
 
 
 def _check_store(store: Path) -> None:
@@ -221,7 +228,7 @@ def relisted(plan: Plan) -> Plan:
     """The plan with the index files that are there now: a broker may have rolled since."""
     if plan.store is None:
         return plan
-    indexes = read_headers(file for file in find_files(plan.store) if file.kind == "index")
+    indexes = read_headers(_listed(plan.store, "index", plan.commitlog))
     whole = frozenset(file.name for file in _usual(indexes))
     return replace(plan, indexes=tuple(indexes), sound_indexes=whole)
 

@@ -1,8 +1,8 @@
 """What a start of a 4.9.3 broker would delete, and what would be lost."""
 
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys
-from rocket_columnar.restart.prediction import Restart, restart
+from rocket_columnar.restart.prediction import Restart, restart, restarts
 from rocket_columnar.restart.queues import LostUnits
 from rocket_columnar.restart.recovery import Deletion
 
-__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "restart"]
+__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "restart", "restarts"]

@@ -12,14 +12,13 @@ import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.decode import LAST_ADDRESS
-from rocket_columnar.formats import LONG_MIN, UNIT_DTYPE
+from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.restart.recovery import Deletion
+from rocket_columnar.restart.unit_reader import each_units
 from rocket_columnar.store import read_at, size_of, usual_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from rocket_columnar.audit import Plan
     from rocket_columnar.restart.queues import QueueStart
@@ -29,6 +28,7 @@ __all__ = ["deleted_exts", "ext_refusal"]
 
 _FILES: Final = 3  # `recover` begins at the third file from the end
 _WINDOW: Final = 1 << 20
+_FIRST_WINDOW: Final = 1 << 12
 
 _Exts = dict[tuple[str | None, int | None], list["StoreFile"]]
 
@@ -53,14 +53,17 @@ def ext_refusal(plan: Plan) -> str | None:
 
 def _walked(file: StoreFile, size: int) -> int | None:
     """Where the walk over a file's units ends, None where it throws."""
-    position, begin, window = 0, 0, b""
-    while position + 2 <= size:
-        if position + 2 > begin + len(window):
-            begin, window = position, read_at(file, position, _WINDOW)
-        length = int.from_bytes(window[position - begin : position - begin + 2], signed=True)
-        if length < 1:
-            return position
-        position += length
+    position, begin, window, step = 0, 0, b"", _FIRST_WINDOW
+    with file.open() as reader:
+        while position + 2 <= size:
+            if position + 2 > begin + len(window):
+                begin = position
+                window = reader.read(position, min(step, size - position)).tobytes()
+                step = min(4 * step, _WINDOW)
+            length = int.from_bytes(window[position - begin : position - begin + 2], signed=True)
+            if length < 1:
+                return position
+            position += length
     return None
 
 
@@ -69,15 +72,16 @@ def deleted_exts(plan: Plan, queues: Sequence[QueueStart]) -> list[Deletion]:
     exts: _Exts = {}
     for file in sorted(plan.exts, key=lambda one: one.base_offset):
         exts.setdefault((file.topic, file.queue_id), []).append(file)
+    units: _Exts = {}
+    for file in plan.queues:
+        units.setdefault((file.topic, file.queue_id), []).append(file)
     found = []
     for queue in queues:
         own = exts.get((queue.topic, queue.queue_id), [])
         if own and not plan.logs:
             found += [Deletion("delete", file.name, None, "there is no commit log") for file in own]
         elif own:
-            files = [
-                file for file in plan.queues if (file.topic, file.queue_id) == (queue.topic, queue.queue_id)
-            ]
+            files = units.get((queue.topic, queue.queue_id), [])
             found += _deleted(own, files, queue, plan.begin)
     return found
 
@@ -105,14 +109,16 @@ def _last_address(files: Sequence[StoreFile]) -> int | None:
     """Byte in the ext queue to which the last unit that `recover` walks over points."""
     found = None
     for file in files[-_FILES:]:
-        raw = _units(file)
-        bad = np.flatnonzero((raw["phy_offset"].astype(np.int64) < 0) | (raw["size"].astype(np.int32) <= 0))
-        tags = raw["tags_code"].astype(np.int64)[: int(bad[0]) if bad.size else None]
-        tags = tags[tags <= LAST_ADDRESS]
-        if tags.size:
-            found = int(tags[-1]) - LONG_MIN
-        if bad.size:
-            break
+        for _, units in each_units(file, holes=True):
+            bad = np.flatnonzero(
+                (units["phy_offset"].astype(np.int64) < 0) | (units["size"].astype(np.int32) <= 0)
+            )
+            tags = units["tags_code"].astype(np.int64)[: int(bad[0]) if bad.size else None]
+            tags = tags[tags <= LAST_ADDRESS]
+            if tags.size:
+                found = int(tags[-1]) - LONG_MIN
+            if bad.size:
+                return found
     return found
 
 
@@ -134,12 +140,13 @@ def _first_address(queue: QueueStart, begin: int) -> int | None:
     if not queue.files:
         return None
     file = queue.files[0]
-    raw = _units(file)[: max(queue.end - file.base_offset, 0) // QUEUE_UNIT.size]
-    live = np.flatnonzero(raw["phy_offset"].astype(np.int64) >= begin)
-    tags = int(raw["tags_code"][live[0]]) if live.size else 0
-    return tags - LONG_MIN if tags <= LAST_ADDRESS else None
-
-
-def _units(file: StoreFile) -> NDArray[np.void]:
-    size = (size_of(file) or 0) // QUEUE_UNIT.size * QUEUE_UNIT.size
-    return np.frombuffer(read_at(file, 0, size), UNIT_DTYPE)
+    count = max(queue.end - file.base_offset, 0) // QUEUE_UNIT.size
+    for first, units in each_units(file, holes=True):
+        own = units[: max(count - first, 0)]
+        live = np.flatnonzero(own["phy_offset"].astype(np.int64) >= begin)
+        if live.size:
+            tags = int(own["tags_code"][live[0]])
+            return tags - LONG_MIN if tags <= LAST_ADDRESS else None
+        if first + units.size >= count:
+            break
+    return None

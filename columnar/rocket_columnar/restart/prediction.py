@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from rocket_columnar.audit import make_plan
 from rocket_columnar.restart.dledger import entry_log
@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
     from rocket_spec.layout import Geometry
 
-__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "restart"]
+    from rocket_columnar.audit import Plan
+
+__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "restart", "restarts"]
+
+_REFUSED: Final = ("log.gap", "queue.size")  # findings on files that are none of a store's
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,28 @@ def restart(
         OSError: the store cannot be read.
     """
     plan = make_plan(store, geometry=geometry, commitlog=commitlog)
+    return _predicted(plan, index_safe=index_safe)
+
+
+def restarts(
+    store: Path | str, *, geometry: Geometry | None = None, commitlog: Sequence[Path | str] = ()
+) -> tuple[Restart, Restart]:
+    """What `restart` predicts without messageIndexSafe and with it; arguments and errors as there."""
+    plan = make_plan(store, geometry=geometry, commitlog=commitlog)
+    usual = _predicted(plan, index_safe=False)
+    times = times_of(plan.checkpoints)
+    start = recovery_start(plan.logs, times, clean=not plan.live, index_safe=True)
+    return usual, usual if start == usual.walk_from else _predicted(plan, index_safe=True)
+
+
+def _predicted(plan: Plan, *, index_safe: bool) -> Restart:
+    """The start on the files of a plan; a file among them that none of a broker's is ends it (`MappedFileQueue.doLoad`)."""
+    stray = [found for found in plan.findings if found.code in _REFUSED]
+    found = _loaded(plan, index_safe=index_safe)
+    return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}") if stray else found
+
+
+def _loaded(plan: Plan, *, index_safe: bool) -> Restart:
     clean = not plan.live
     times = times_of(plan.checkpoints)
     framed = [file for file in plan.logs if file.framed]

@@ -6,18 +6,17 @@ Read beside `ConsumeQueue.recover` 98-161, `truncateDirtyLogicFiles` 229-303 and
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.store import read_at, size_of
+from rocket_columnar.restart.unit_reader import each_units
+from rocket_columnar.store import read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator, Sequence
 
     from rocket_columnar.store import StoreFile
 
@@ -73,36 +72,40 @@ class QueueStart:
     endless: bool = False
 
     def lost(self, dispatch_from: int, log_end: int) -> list[LostUnits]:
-        """Units behind the end that no dispatch puts in again, with their record in the log or without."""
-        found = []
-        for file, reason in [*((file, self._reason()) for file in self.files), *self.deleted]:
-            offset, valid = _units(file)
-            start = max(self.end - file.base_offset, 0) // _SIZE if file in self.files else 0
-            gone = np.flatnonzero(valid & ((offset < dispatch_from) | (offset >= log_end)))
-            gone = gone[gone >= start]
-            for part in np.split(gone, np.flatnonzero(np.diff(gone) != 1) + 1):
-                if part.size:
-                    first = file.base_offset // _SIZE + int(part[0])
-                    phy_offset = int(offset[part[0]])
-                    found.append(
-                        LostUnits(self.topic, self.queue_id, first, int(part.size), phy_offset, reason)
-                    )
+        """Units after the end that no dispatch puts in again, whether the log has their records or not."""
+        reason = self.cuts[-1][1] if self.cuts else "after the queue's end"
+        found: list[LostUnits] = []
+        for file in self.files:
+            start = max(self.end - file.base_offset, 0) // _SIZE
+            found += self._lost_of(file, start, reason, dispatch_from, log_end)
+        for file, why in self.deleted:
+            found += self._lost_of(file, 0, why, dispatch_from, log_end)
         return sorted(found, key=lambda one: one.first)
 
-    def _reason(self) -> str:
-        return self.cuts[-1][1] if self.cuts else "behind the queue's end"
+    def _lost_of(
+        self, file: StoreFile, start: int, reason: str, dispatch_from: int, log_end: int
+    ) -> Iterator[LostUnits]:
+        """Those of one file, from unit `start` on, as runs of neighbours."""
+        first, count, phy_offset = 0, 0, 0
+        base = file.base_offset // _SIZE
+        for number, offset in self._gone(file, start, dispatch_from, log_end):
+            if count and number == first + count:
+                count += 1
+                continue
+            if count:
+                yield LostUnits(self.topic, self.queue_id, base + first, count, phy_offset, reason)
+            first, count, phy_offset = number, 1, offset
+        if count:
+            yield LostUnits(self.topic, self.queue_id, base + first, count, phy_offset, reason)
 
-
-def _units(file: StoreFile) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Offsets of the units of a file, and which of them 4.9.3 takes for units, pre-blanks aside."""
-    raw = np.frombuffer(_bytes(file), UNIT_DTYPE)
-    offset, size = raw["phy_offset"].astype(np.int64), raw["size"].astype(np.int32)
-    return offset, (offset >= 0) & (size > 0) & ~((offset == 0) & (size == PRE_BLANK_SIZE))
-
-
-def _bytes(file: StoreFile) -> bytes:
-    size = size_of(file) or 0
-    return read_at(file, 0, size // _SIZE * _SIZE)
+    @staticmethod
+    def _gone(file: StoreFile, start: int, dispatch_from: int, log_end: int) -> Iterator[tuple[int, int]]:
+        """Number and physical offset of the units of a file that are not dispatched again, pre-blank units left out."""
+        for first, units in each_units(file, start):
+            offset, size = units["phy_offset"].astype(np.int64), units["size"].astype(np.int32)
+            gone = (offset >= 0) & (size > 0) & ~((offset == 0) & (size == PRE_BLANK_SIZE))
+            chosen = np.flatnonzero(gone & ((offset < dispatch_from) | (offset >= log_end)))
+            yield from zip((chosen + first).tolist(), offset[chosen].tolist(), strict=True)
 
 
 def queue_starts(files: Sequence[StoreFile], log_end: int, *, has_log: bool) -> list[QueueStart]:
@@ -131,30 +134,71 @@ def queue_starts(files: Sequence[StoreFile], log_end: int, *, has_log: bool) -> 
 
 
 def _recover(queue: QueueStart) -> None:
-    """Walks the last three files to the first unit that is none; what lies behind is cut off."""
+    """Walks the last three files to the first unit that 4.9.3 does not take; what comes after it is cut off."""
     queue.files.sort(key=lambda file: file.base_offset)
     for file in queue.files[-_FILES:]:
-        raw = np.frombuffer(_bytes(file), UNIT_DTYPE)
-        offset, size = raw["phy_offset"].astype(np.int64), raw["size"].astype(np.int64)
-        bad = np.flatnonzero((offset < 0) | (size <= 0))
-        count = int(bad[0]) if bad.size else raw.size
-        if count:
-            queue.max_phy_offset = int(offset[count - 1] + size[count - 1])
-        queue.end = file.base_offset + count * _SIZE
-        if bad.size:
+        taken = _taken(file)
+        if taken.number:
+            queue.max_phy_offset = taken.record_end
+        queue.end = file.base_offset + taken.number * _SIZE
+        if not taken.whole:
             break
-    reason = f"the unit at logical offset {queue.end // _SIZE:,} is none that 4.9.3 takes"
-    _cut(queue, queue.end, reason)
+    _cut(queue, queue.end, f"the unit at logical offset {queue.end // _SIZE:,} is none that 4.9.3 takes")
+
+
+class _Taken(NamedTuple):
+    """The units of a file up to the first that a walk stops at.
+
+    Attributes:
+        number: of the units.
+        record_end: physical offset of the end of the last one's record, bytes; 0 without units.
+        whole: whether they are all units of the file.
+    """
+
+    number: int
+    record_end: int
+    whole: bool
+
+
+def _taken(file: StoreFile, *, below: int | None = None) -> _Taken:
+    """The units before the first that is none.
+
+    Args:
+        file: of a queue.
+        below: also stops at a unit of a record at or after this physical offset; then the first unit is taken, whatever
+            it is (`ConsumeQueue.truncateDirtyLogicFiles` 229-303).
+    """
+    record_end, count = 0, 0
+    for first, units in each_units(file, holes=True):
+        offset, size = units["phy_offset"].astype(np.int64), units["size"].astype(np.int64)
+        bad = (offset < 0) | (size <= 0)
+        if below is not None:
+            bad |= offset >= below
+            bad[: 1 - min(first, 1)] = False
+        stops = np.flatnonzero(bad)
+        taken = int(stops[0]) if stops.size else units.size
+        count = first + taken
+        if taken:
+            record_end = int(offset[taken - 1] + size[taken - 1])
+        if stops.size:
+            return _Taken(count, record_end, whole=False)
+    return _Taken(count, record_end, whole=True)
 
 
 def _cut(queue: QueueStart, end: int, reason: str) -> None:
-    """`MappedFileQueue.truncateDirtyFiles`: files that begin behind the end are deleted."""
-    behind = [file for file in queue.files if file.base_offset > end]
-    queue.deleted += [(file, reason) for file in behind]
+    """`MappedFileQueue.truncateDirtyFiles`: files that begin after the end are deleted."""
+    after = [file for file in queue.files if file.base_offset > end]
+    queue.deleted += [(file, reason) for file in after]
     queue.files = [file for file in queue.files if file.base_offset <= end]
     last = queue.files[-1] if queue.files else None
-    if behind or (last is not None and any(_bytes(last)[end - last.base_offset :])):
+    if after or (last is not None and _holds_bytes(last, end - last.base_offset)):
         queue.cuts.append((end, reason))
+
+
+def _holds_bytes(file: StoreFile, begin: int) -> bool:
+    """Whether there is anything but zeros in the units from a byte of the file on."""
+    with file.open() as reader:
+        return reader.first_nonzero(begin, reader.size // _SIZE * _SIZE) is not None
 
 
 def _truncate(queue: QueueStart, log_end: int) -> None:
@@ -164,18 +208,15 @@ def _truncate(queue: QueueStart, log_end: int) -> None:
     before = queue.end
     while queue.files:
         file = queue.files[-1]
-        raw = np.frombuffer(_bytes(file), UNIT_DTYPE)
-        offset, size = raw["phy_offset"].astype(np.int64), raw["size"].astype(np.int64)
-        if offset[0] >= log_end:
+        ((offset, _, _),) = np.frombuffer(read_at(file, 0, _SIZE), UNIT_DTYPE).tolist()
+        if offset >= log_end:
             queue.deleted.append((queue.files.pop(), reason))
             queue.end = file.base_offset
             continue
-        stops = np.flatnonzero((offset < 0) | (size <= 0) | (offset >= log_end))
-        stops = stops[stops > 0]  # the first unit is kept, whatever it is
-        count = int(stops[0]) if stops.size else raw.size
-        queue.endless = raw.size == 1
-        queue.end = file.base_offset + count * _SIZE
-        queue.max_phy_offset = int(offset[count - 1] + size[count - 1])
+        taken = _taken(file, below=log_end)
+        queue.endless = taken.number == 1 and taken.whole
+        queue.end = file.base_offset + taken.number * _SIZE
+        queue.max_phy_offset = taken.record_end
         break
     if queue.end < before:
         queue.cuts.append((queue.end, reason))

@@ -15,8 +15,8 @@ import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
 
 from rocket_columnar.audit import read_checkpoint
-from rocket_columnar.formats import Record, parse_record
-from rocket_columnar.log import LogStretch, TopicNames
+from rocket_columnar.formats import Record
+from rocket_columnar.log import NARROW, LogStretch, TopicNames, Walk
 from rocket_columnar.store import read_at, size_of, usual_size
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.audit import Plan
     from rocket_columnar.index import IndexHeader
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Reader, StoreFile
 
 __all__ = [
     "Deletion",
@@ -38,6 +37,7 @@ __all__ = [
     "walked_end",
 ]
 
+_LONG: Final = 1 << 19  # bytes of a stretch from which on compiled loops pay again
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
 _BORN_V6: Final = 16
@@ -150,40 +150,51 @@ def too_long_record(plan: Plan, end: int) -> str | None:
 
 def _walked(plan: Plan, file: StoreFile) -> int:
     """How far the walk comes in one file."""
-    position = 0
+    position, compiled = 0, plan.large
     with file.open() as reader:
         while position < reader.size:
-            gaps: list[Gap] = []
-            stretch = LogStretch(reader, file.base_offset, TopicNames(), check_crc=True, compiled=plan.large)
-            for batch in stretch.run(position, reader.size, exact=True, on_gap=gaps.append):
-                places = batch.phy_offset - file.base_offset
-                ends = places + batch.size
-                sound = batch.crc_ok & (places == np.append(position, ends[:-1]))
-                count = int(np.argmin(sound)) if not sound.all() else places.size
-                position = int(ends[count - 1]) if count else position
-                if count < places.size:
-                    break
-            size = _misplaced(file, position, reader.size)
+            size = _misplaced(reader, file.base_offset, position)
             if not size:
-                return position
+                stretch = LogStretch(
+                    reader, file.base_offset, TopicNames(), check_crc=True, compiled=compiled
+                )
+                size = _sound(stretch, file.base_offset, position, reader.size)
+                compiled = plan.large and size >= _LONG
+            if not size:
+                break
             position += size
     return position
 
 
-def _misplaced(file: StoreFile, at: int, size: int) -> int:
-    """Length of a record that is sound but for its own offset; 0 where none lies there."""
-    head = read_at(file, at, RECORD_FIXED_V4)
-    if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
+def _sound(stretch: LogStretch, base_offset: int, position: int, size: int) -> int:
+    """Bytes of the records from `position` on that follow one another and have their checksums."""
+    end = position
+    for batch in stretch.run(position, size, exact=True, on_gap=lambda _: None):
+        places = batch.phy_offset - base_offset
+        ends = places + batch.size
+        sound = batch.crc_ok & (places == np.append(end, ends[:-1]))
+        count = int(np.argmin(sound)) if not sound.all() else places.size
+        end = int(ends[count - 1]) if count else end
+        if count < places.size:
+            break
+    return end - position
+
+
+def _misplaced(reader: Reader, base_offset: int, at: int) -> int:
+    """Length of a record that is sound but for its own offset; 0 if there is none."""
+    if at + RECORD_FIXED_V4 > reader.size:
         return 0
-    length = int.from_bytes(head[:4], signed=True)
-    if not RECORD_FIXED_V4 <= length <= size - at:
+    head = reader.read(at, RECORD_FIXED_V4).tobytes()
+    recorded = int.from_bytes(head[28:36], signed=True)
+    if int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC or recorded == base_offset + at:
         return 0
-    window = read_at(file, at, length)
-    record = parse_record(window, 0)
-    if not isinstance(record, Record) or record.fixed.phy_offset == file.base_offset + at:
+    walk = Walk(reader, recorded - at, window=NARROW)  # as if it were at the offset that it gives
+    record = walk.record(at)
+    if not isinstance(record, Record):
         return 0
-    body = window[record.body : record.topic - 1]
-    return length if not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc else 0
+    body = walk.window[record.body : record.topic - 1]
+    sound = not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc
+    return record.fixed.total_size if sound else 0
 
 
 def _rolls(file: StoreFile, at: int) -> bool:

@@ -258,6 +258,8 @@ def _entries(directory: Path, *, must_exist: bool = False) -> list[os.DirEntry[s
 
 def _irregular(entry: os.DirEntry[str]) -> str | None:
     """Why a directory's entry cannot be read as a file; "" where nothing lies there any more, None where it can."""
+    if entry.is_file(follow_symlinks=False):  # which takes no system call
+        return None
     try:
         mode = entry.stat().st_mode
     except FileNotFoundError:
@@ -301,16 +303,18 @@ class _Finder:
     ) -> Iterator[StoreFile]:
         """The files of one folder whose names are numbers; 4.9.3 skips or refuses any other (IDX-FILE-4)."""
         found: list[tuple[int, StoreFile]] = []
+        folder = self.name(directory)
         for entry in _entries(directory, must_exist=directory == self.path):
-            path = directory / entry.name
+            name = shown_name(entry.name)
+            name = name if folder == "." else f"{folder}/{name}"
             number = parse_long(entry.name)
             reason = NO_NUMBER if number is None else _irregular(entry)
             if number is None or reason is not None:
                 if reason:
-                    self.skipped.append((self.name(path), reason))
+                    self.skipped.append((name, reason))
                 continue
             base = 0 if kind == "index" else number
-            found.append((base, StoreFile(kind, path, self.name(path), topic, queue_id, base)))
+            found.append((base, StoreFile(kind, directory / entry.name, name, topic, queue_id, base)))
         # Index files stay in name order, in which 4.9.3 loads them.
         yield from (file for _, file in sorted(found, key=lambda pair: pair[0]))
 

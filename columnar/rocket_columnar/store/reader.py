@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PAUSES", "Reader", "Source", "open_reader", "require_regular"]
+__all__ = ["PAUSES", "Reader", "Source", "open_reader", "require_regular", "settled"]
 
 _CHUNK: Final = 1 << 20
 _PAGE: Final = 1 << 12
 _MOMENT: Final = 0.005  # s
+_NEW: Final = 0.2  # s after its making for which an empty file may be one that a broker is making
 PAUSES: Final = (_MOMENT, 0.02, 0.1)
 """s, after which the end of a log is looked at again: a broker may be just writing a record there."""
 _PREADV: Final = getattr(os, "preadv", None)  # not on Windows
@@ -40,6 +41,19 @@ def require_regular(path: os.PathLike[str] | str, mode: int) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+
+
+def settled(look: Callable[[], os.stat_result]) -> os.stat_result:
+    """The status of a file, looked at again while it is empty and new.
+
+    A broker makes a file first, and then gives it its length. The age of the file bounds the wait: of many empty files
+    only those that were made at this moment take time, and that together no more than one.
+    """
+    status = look()
+    while not status.st_size and 0 <= time.time() - status.st_ctime < _NEW:
+        time.sleep(_MOMENT)
+        status = look()
+    return status
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +172,7 @@ class _FileReader(Reader):
     """Reads a file that is open."""
 
     def __init__(self, name: str, descriptor: int) -> None:
-        status = os.fstat(descriptor)
-        if not status.st_size:  # a broker may just have made it, and not yet given it its length
-            time.sleep(_MOMENT)
-            status = os.fstat(descriptor)
+        status = settled(lambda: os.fstat(descriptor))
         super().__init__(
             name, status.st_size, min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))
         )

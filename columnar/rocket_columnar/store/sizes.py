@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
+
+from rocket_columnar.store.reader import settled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["is_large", "size_of", "usual_size"]
 
-_LOOKS, _MOMENT, _NEW = 10, 0.02, 1.0
-"""How often an empty file is looked at again, after how many seconds, and how many seconds after its making."""
-
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
     """The length that most files have; of several equally frequent ones a whole number of units, then the larger."""
@@ -25,21 +23,13 @@ def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
 
 
 def size_of(file: StoreFile) -> int | None:
-    """Length of a file in bytes; None where it is gone meanwhile.
-
-    A new, empty file is looked at again a moment later: a broker makes a file first, and then gives it its length.
-    """
+    """Length of a file in bytes; None if it is gone meanwhile."""
     if file.source is not None:
         return file.source.size
     try:
-        for _ in range(_LOOKS):
-            stat = file.path.stat()
-            if stat.st_size or time.time() - stat.st_mtime > _NEW:
-                return stat.st_size
-            time.sleep(_MOMENT)
+        return settled(file.path.stat).st_size
     except FileNotFoundError:
         return None
-    return 0
 
 
 _LARGE: Final = 16 << 20
@@ -51,10 +41,17 @@ def is_large(files: Sequence[StoreFile]) -> bool:
     held = 0
     for file in files:
         try:
-            with file.open() as reader:
-                held += reader.allocated
+            held += _allocated(file)
         except FileNotFoundError:
             continue
         if held >= _LARGE:
             return True
     return False
+
+
+def _allocated(file: StoreFile) -> int:
+    """Bytes of a file that the disk holds at most, holes left out."""
+    if file.source is not None:
+        return file.source.size
+    status = file.path.stat()
+    return min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["print_findings", "register"]
 
-_REFUSED: Final = ("log.gap", "queue.size")  # of what lies among a store's files and is none
 _STYLES: Final = {"error": "red", "warning": "yellow", "note": "blue"}
 
 
@@ -110,25 +109,14 @@ def audit(
 
 
 def _restart(store: Path, geometry: Geometry | None, commitlog: Sequence[str], *, as_json: bool) -> None:
-    from dataclasses import replace
-    from functools import partial
-
-    from rocket_columnar.audit import plan_audit
-    from rocket_columnar.restart import restart as engine
+    from rocket_columnar.restart import restarts
     from rocket_columnar.store import while_listed
 
     from rocketspec._terminal import progress
     from rocketspec.verbs.audit.restart_view import show
 
     with progress("reading"):
-        usual, safe = (
-            while_listed(partial(engine, store, index_safe=value, geometry=geometry, commitlog=commitlog))
-            for value in (False, True)
-        )
-        plan = while_listed(lambda: plan_audit(store, "quick", geometry=geometry, commitlog=commitlog))
-        for found in plan.findings:
-            if found.code in _REFUSED:
-                usual = replace(usual, refused=f"{found.file}: {found.message}")
+        usual, safe = while_listed(lambda: restarts(store, geometry=geometry, commitlog=commitlog))
     show(usual, safe, as_json=as_json)
     if usual.deletions or usual.lost_units or len(usual.lost) or usual.refused:
         raise typer.Exit(FINDINGS)
