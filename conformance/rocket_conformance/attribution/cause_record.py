@@ -20,7 +20,7 @@ def record_of(cause: Cause) -> dict[str, Any]:
     `cases` has the most telling case first; the first `own` of them are named after the clause, the others are carried:
     they fail only through it. `only` is the number of cases that differ nowhere but at `place`.
     """
-    pattern = pattern_of(cause.failures)
+    pattern = pattern_of(cause.failures, cause.clause)
     own = sum(failure.clauses[0] == cause.clause for failure in cause.failures)
     shown = [
         difference_of(failure.id, item.to_json(cause.clause))

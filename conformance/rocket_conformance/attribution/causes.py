@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_conformance.attribution.simulation import EXACT, SAME_DIFFERENCE, can_be_run
-from rocket_conformance.misreadings import MUTANTS, Mutant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rocket_conformance.attribution.evidence import Evidence, Failure
-    from rocket_conformance.attribution.symptom import Symptom
+    from rocket_conformance.misreadings import Mutant
     from rocket_conformance.verdicts import Verdict
 
 __all__ = ["Cause", "find_causes"]
@@ -61,10 +60,7 @@ class Cause:
 
 
 def find_causes(evidence: Evidence) -> tuple[Cause, ...]:
-    """The causes: crashes, hangs and errors, then differences, what explains most first.
-
-    Each failure belongs to exactly one.
-    """
+    """The causes, what explains most first; each failure belongs to exactly one."""
     causes: list[Cause] = []
     rest = [failure for failure in evidence.failures if failure.judgement.found]
     while rest:
@@ -72,21 +68,26 @@ def find_causes(evidence: Evidence) -> tuple[Cause, ...]:
         causes.append(cause)
         explained = {failure.id for failure in cause.failures}
         rest = [failure for failure in rest if failure.id not in explained]
-    causes.sort(key=lambda cause: -len(cause.failures))
-    return (*_without_answer(evidence), *causes)
+    return tuple(sorted([*_without_answer(evidence), *causes], key=lambda cause: -len(cause.failures)))
 
 
 def _without_answer(evidence: Evidence) -> list[Cause]:
-    """Crashes, hangs and errors, by verdict and operation; the clause is the one whose own cases fail most."""
-    groups: dict[Symptom, list[Failure]] = {}
+    """Crashes, hangs and errors; the clause is the one whose own cases fail most.
+
+    Errors are grouped by operation, crashes and hangs by its family: the operation of those is looked for by running shorter
+    lists, not always to the end. Those without an operation join the first group of their verdict.
+    """
+    groups: dict[tuple[str, str], list[Failure]] = {}
     for failure in sorted(evidence.failures, key=lambda item: not item.symptom.place):
-        if not failure.judgement.found:
-            symptom = failure.symptom
-            if not symptom.place:  # the operation was not looked for
-                symptom = next((known for known in groups if known.change == symptom.change), symptom)
-            groups.setdefault(symptom, []).append(failure)
+        if failure.judgement.found:
+            continue
+        verdict, operation = failure.judgement.verdict, failure.symptom.place
+        key: tuple[str, str] = verdict, operation if verdict == "errored" else operation.partition(".")[0]
+        if not operation:
+            key = next((known for known in groups if known[0] == verdict), key)
+        groups.setdefault(key, []).append(failure)
     causes: list[Cause] = []
-    for group in sorted(groups.values(), key=len, reverse=True):
+    for group in groups.values():
         clause = next(iter(_shares_failing(group, evidence.passed)), group[0].clauses[0])
         verdict = group[0].judgement.verdict
         causes.append(Cause(clause, None, False, (), verdict, _sorted(group, clause)))
@@ -158,7 +159,7 @@ class _Search:
 
     def _suspect(self, clause: str, share: float, sample: Sequence[Failure]) -> _Suspect:
         best, most = None, 0.0
-        for mutant in MUTANTS:
+        for mutant in self._evidence.misreadings:
             if mutant.clause == clause and sample:
                 agreed = sum(self._agreement(mutant, failure) for failure in sample)
                 score = agreed / (len(sample) + self._refuted(mutant))

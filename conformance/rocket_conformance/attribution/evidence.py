@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.attribution.symptom import Symptom, places_of, symptom_of
+from rocket_conformance.misreadings import MUTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rocket_conformance.attribution.simulation import Simulation
     from rocket_conformance.cases import Case, Observation
     from rocket_conformance.judge import Judgement
+    from rocket_conformance.misreadings import Mutant
 
 __all__ = ["Evidence", "Failure"]
 
@@ -72,9 +74,11 @@ class Evidence:
         passed: by clause, the ids of its own directed cases that passed.
         passed_case: gives one of those by its id, and what the reference does with it.
         simulation: runs misreadings.
+        misreadings: those that are tried.
     """
 
     failures: Sequence[Failure]
     passed: Mapping[str, Sequence[str]]
     passed_case: Callable[[str], tuple[Case, Observation]]
     simulation: Simulation
+    misreadings: Sequence[Mutant] = MUTANTS

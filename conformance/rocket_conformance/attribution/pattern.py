@@ -25,6 +25,8 @@ _WORDS: Final = {
     "less": "the actual value is less than expected",
     "more": "the actual value is more than expected",
     "zero": "actual = 0",
+    "true": "true where false is expected",
+    "false": "false where true is expected",
     "missing": "nothing where a value is expected",
     "unexpected": "a value where none is expected",
     "ends early": "the list ends early",
@@ -59,9 +61,14 @@ class Pattern:
     only: int
 
 
-def pattern_of(failures: Sequence[Failure]) -> Pattern:
-    """The pattern of some failures, at least one."""
-    symptoms = Counter(failure.symptom.place for failure in failures)
+def pattern_of(failures: Sequence[Failure], clause: str) -> Pattern:
+    """The pattern of failures, at least one, that a clause explains: where its own cases differ first."""
+    own = [failure for failure in failures if failure.clauses[0] == clause]
+    symptoms = Counter(failure.symptom.place for failure in own or failures)
+    if set(symptoms) == {""}:
+        symptoms = Counter(failure.symptom.place for failure in failures)
+    if len(symptoms) > 1:
+        del symptoms[""]
     place = max(symptoms, key=lambda name: symptoms[name])
     shown = [(failure, difference) for failure in failures for difference in _first(failure, place)]
     only = sum(failure.places == {place} for failure in failures)

@@ -69,6 +69,8 @@ def _change(difference: Difference) -> str:
         return "unexpected" if want is None else "missing"
     if isinstance(want, list) and isinstance(got, list):
         return _change_of_list(want, got)
+    if isinstance(want, bool) and isinstance(got, bool):
+        return "true" if got else "false"
     expected, actual = number_of(want), number_of(got)
     if expected is None or actual is None:
         return "other value"

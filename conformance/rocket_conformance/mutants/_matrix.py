@@ -15,6 +15,7 @@ from rocket_conformance.cases import directed_cases
 from rocket_conformance.misreadings import MUTANTS, Mutant
 from rocket_conformance.mutants._catalogue import CATALOGUE
 from rocket_conformance.mutants._equivalent import EQUIVALENT
+from rocket_conformance.mutants._first_causes import first_causes
 from rocket_conformance.mutants._hunting import Outcome, hunt, properties
 from rocket_conformance.protocol import OPERATIONS
 
@@ -52,10 +53,14 @@ class Row:
     Attributes:
         suite: what a default run of the suite makes of it.
         property: the first property that notices it without any directed case, if one does.
+        cause: the clause of the first cause that a report names.
+        cause_without: the same, with this misreading left out of the catalogue that causes are looked for in.
     """
 
     suite: Outcome
     property: str | None
+    cause: str | None = None
+    cause_without: str | None = None
 
 
 def row_of(mutant: Mutant | Impostor | Misbehaving) -> Row:
@@ -63,7 +68,8 @@ def row_of(mutant: Mutant | Impostor | Misbehaving) -> Row:
     suite = hunt(mutant)
     if not isinstance(mutant, Mutant):
         return Row(suite, None)
-    return Row(suite, hunt(mutant, examples=_LISTS, among=_near(mutant.clause)).killed_by)
+    alone = hunt(mutant, examples=_LISTS, among=_near(mutant.clause)).killed_by
+    return Row(suite, alone, *first_causes(mutant))
 
 
 def _near(clause: str) -> Sequence[Planned]:
@@ -96,6 +102,9 @@ def render(rows: Sequence[Row], digest: str) -> str:
     """The document."""
     killed = sum(row.suite.killed for row in rows)
     alone = sum(row.property is not None for row in rows)
+    named, unseen = (
+        sum(getattr(row, field) == row.suite.clause for row in rows) for field in ("cause", "cause_without")
+    )
     lines = [
         "# Wrong implementations, and what notices them",
         "",
@@ -106,12 +115,14 @@ def render(rows: Sequence[Row], digest: str) -> str:
         "A mutant is the reference with one clause misread. *Noticed by* is the first case of a default run that it fails,",
         "the directed cases of its clause first. *Properties alone* is the first property that notices it in",
         f"its first {_LISTS} lists of seed 0, without any directed case: one does for {alone} of {len(MUTANTS)}.",
+        f"*First cause* is the clause that a report names first: the mutant's own for {named} of {len(MUTANTS)}. With the mutant",
+        f"left out of the misreadings that causes are looked for in, it is the own clause for {unseen} of {len(MUTANTS)}.",
         "`rocketspec mutants` runs them, and `python -m rocket_conformance.mutants NAME` is each as an adapter.",
         "",
         f"Inputs: `{digest}`",
         "",
-        "| mutant | misreads | noticed by | properties alone |",
-        "|---|---|---|---|",
+        "| mutant | misreads | noticed by | properties alone | first cause |",
+        "|---|---|---|---|---|",
         *(_line(row) for row in rows if row.suite.clause != "none"),
         "",
         "Null implementations, and adapters that break the protocol:",
@@ -135,7 +146,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
 
 def _line(row: Row) -> str:
     suite = row.suite
-    return f"| {suite.name} | {suite.clause} | {suite.killed_by or '**survives**'} | {row.property or ''} |"
+    return f"| {suite.name} | {suite.clause} | {suite.killed_by or '**survives**'} | {row.property or ''} | {row.cause or ''} |"
 
 
 def read_digest(document: str) -> str | None:

@@ -107,7 +107,7 @@ def cause_lines(cause: Mapping[str, Any]) -> list[str]:
         lines.append(f"nearly as likely: {', '.join(cause['instead'])}")
     if cause["releases"]:
         lines.append(f"as RocketMQ {cause['releases']} does")
-    if cause["only"] and cause["place"] and len(cause["cases"]) > 1:
+    if 2 * cause["only"] > len(cause["cases"]) > 1 and cause["place"]:
         lines.append(f"{cause['only']} of {len(cause['cases'])} cases differ nowhere else")
     carried = carried_text(cause)
     return [*lines, carried] if carried else lines
