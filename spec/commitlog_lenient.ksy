@@ -26,18 +26,18 @@ seq:
     doc-ref: SPEC.md#log-rec-1 LOG-REC-1
 types:
   step:
-    doc: Bytes up to what may be a magic, and the record that it begins, if it does.
+    doc: Bytes up to the first byte of what may be a magic, and the record there, if there is one.
     doc-ref: SPEC.md#log-rec-1 LOG-REC-1
     seq:
       - id: before
         terminator: 0xda
         consume: false
         eos-error: false
-        doc: Bytes that belong to no record, and the length of the record that follows.
+        doc: Bytes before it; the last four are the length of the record, if it is one.
         doc-ref: SPEC.md#log-rec-3 LOG-REC-3
       - id: found
-        size: 'is_record ? len_total - 4 : (ofs_magic < _io.size ? 1 : 0)'
-        doc: A record from its magic on, or one byte that begins none.
+        size: 'ofs_magic < _io.size ? 1 : 0'
+        doc: The first byte of what may be a magic; the search goes on after it, since a length can be wrong.
         doc-ref: SPEC.md#log-rec-1 LOG-REC-1
     instances:
       ofs_magic:

@@ -6,7 +6,7 @@ meta:
     - database
     - index
   license: Apache-2.0
-  ks-version: '0.10'
+  ks-version: '0.11'
   endian: be
 doc: |
   One file of a consume queue, `store/consumequeue/TOPIC/QUEUE_ID/BYTE_OFFSET`: 20-byte units, one for each message of
@@ -73,7 +73,7 @@ types:
         doc: The lower 4 bytes of the tags code.
         doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
       ofs_ext_unit:
-        value: (tags_code_high + 2147483648) * 4294967296 + tags_code_low
+        value: ((tags_code_high.as<s8> + 2147483648) * 4294967296 + tags_code_low).as<s8>
         if: is_ext_address
         doc: |
           Byte offset of the ext unit, counted over all files of the ext queue. It comes from the two halves, so that it is

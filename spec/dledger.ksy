@@ -6,7 +6,7 @@ meta:
     - database
     - log
   license: Apache-2.0
-  ks-version: '0.10'
+  ks-version: '0.11'
   imports:
     - commitlog
   endian: be
@@ -112,7 +112,7 @@ types:
         doc: Whether this is the blank that ends a full file.
         doc-ref: SPEC.md#dlg-5 DLG-5
       phy_offset:
-        value: pos + 48
+        value: (pos + 48).as<s8>
         if: is_entry
         doc: Physical offset of the record, as consume queues and index files hold it.
         doc-ref: SPEC.md#dlg-4 DLG-4

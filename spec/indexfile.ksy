@@ -167,7 +167,7 @@ types:
         doc-ref: SPEC.md#idx-put-6 IDX-PUT-6
     instances:
       store_timestamp:
-        value: _parent.header.begin_timestamp + time_diff * 1000
+        value: (_parent.header.begin_timestamp + time_diff.as<s8> * 1000).as<s8>
         doc: |
           The time at which a query places the entry, in ms since 1970: exact to the second, and too late by the gap
           between two files for entry 1 of a rolled one (IDX-PUT-8).

@@ -14,10 +14,10 @@ from typing import Final
 from rocket_spec.data import find_data
 from rocket_spec.errors import UsageError
 
-__all__ = ["READERS", "main", "make_readers"]
+__all__ = ["READERS", "compiler", "main", "make_readers"]
 
 READERS: Final = Path(__file__).parent / "kaitai" / "_generated"
-_TOOL_FILES: Final = ("package.json", "package-lock.json", ".npmrc", "compile.mjs")
+_TOOL_FILES: Final = ("package.json", "package-lock.json", ".npmrc", "compile.mjs", "targets.mjs")
 _INIT: Final = '"""Readers and stubs that `python -m rocket_spec.make_readers` made; do not edit."""\n'
 
 
@@ -42,11 +42,11 @@ def _compiler(source: Path) -> Path:
     return folder
 
 
-def make_readers(target: Path) -> None:
-    """Writes the readers and their type stubs into the folder `target`, which is emptied first.
+def compiler() -> tuple[Path, Path]:
+    """The folder of the .ksy files, and that of the compiler with its scripts, which is installed if need be.
 
     Raises:
-        UsageError: without Node.js, npm or a checkout, or when the compiler refuses a file.
+        UsageError: without Node.js, npm or a checkout.
     """
     for tool in ("node", "npm"):
         if shutil.which(tool) is None:
@@ -54,7 +54,16 @@ def make_readers(target: Path) -> None:
     ksy = find_data("spec/indexfile.ksy").parent
     if not (ksy / "kaitai").is_dir():
         raise UsageError(f"{ksy} is no checkout: the compiler's lock file is missing")
-    folder = _compiler(ksy / "kaitai")
+    return ksy, _compiler(ksy / "kaitai")
+
+
+def make_readers(target: Path) -> None:
+    """Writes the readers and their type stubs into the folder `target`, which is emptied first.
+
+    Raises:
+        UsageError: without Node.js, npm or a checkout, or when the compiler refuses a file.
+    """
+    ksy, folder = compiler()
     if target.exists():
         shutil.rmtree(target)
     _run(["node", "compile.mjs", str(ksy), str(target)], folder)

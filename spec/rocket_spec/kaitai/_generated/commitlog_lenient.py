@@ -43,7 +43,7 @@ class CommitlogLenient(KaitaiStruct):
 
 
     class Step(KaitaiStruct):
-        """Bytes up to what may be a magic, and the record that it begins, if it does.
+        """Bytes up to the first byte of what may be a magic, and the record there, if there is one.
         
         .. seealso::
            SPEC.md#log-rec-1 LOG-REC-1
@@ -56,7 +56,7 @@ class CommitlogLenient(KaitaiStruct):
 
         def _read(self):
             self.before = self._io.read_bytes_term(218, False, False, False)
-            self.found = self._io.read_bytes((self.len_total - 4 if self.is_record else (1 if self.ofs_magic < self._io.size() else 0)))
+            self.found = self._io.read_bytes((1 if self.ofs_magic < self._io.size() else 0))
 
 
         def _fetch_instances(self):

@@ -126,7 +126,7 @@ class Consumequeue(KaitaiStruct):
 
             if self.is_ext_address:
                 pass
-                self._m_ofs_ext_unit = (self.tags_code_high + 2147483648) * 4294967296 + self.tags_code_low
+                self._m_ofs_ext_unit = ((self.tags_code_high + 2147483648) * 4294967296 + self.tags_code_low)
 
             return getattr(self, '_m_ofs_ext_unit', None)
 

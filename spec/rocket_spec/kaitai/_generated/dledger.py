@@ -180,6 +180,6 @@ class Dledger(KaitaiStruct):
 
             if self.is_entry:
                 pass
-                self._m_phy_offset = self.pos + 48
+                self._m_phy_offset = (self.pos + 48)
 
             return getattr(self, '_m_phy_offset', None)

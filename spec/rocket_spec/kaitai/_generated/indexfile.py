@@ -83,7 +83,7 @@ class Indexfile(KaitaiStruct):
             if hasattr(self, '_m_store_timestamp'):
                 return self._m_store_timestamp
 
-            self._m_store_timestamp = self._parent.header.begin_timestamp + self.time_diff * 1000
+            self._m_store_timestamp = (self._parent.header.begin_timestamp + self.time_diff * 1000)
             return getattr(self, '_m_store_timestamp', None)
 
 

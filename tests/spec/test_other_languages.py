@@ -1,0 +1,257 @@
+"""The .ksy files in other languages: every target compiles, and Java and JavaScript read what the real broker wrote."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import shutil
+import subprocess
+from base64 import b64decode
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import rocket_golden
+from rocket_spec.make_readers import compiler
+
+HERE: Final = Path(__file__).parent / "readers"
+BUILD: Final = Path(__file__).parents[2] / "build" / "schema-readers"
+STORES: Final = [*rocket_golden.stores(log=None), *rocket_golden.stores(unclean=True, log=None)]
+LANGUAGES: Final = ("java", "javascript")
+Line = dict[str, Any]
+Rows = dict[str, list[list[str]]]
+
+
+def compiled(target: Path, *languages: str) -> dict[str, list[str]]:
+    ksy, folder = compiler()
+    command = ["node", "targets.mjs", str(ksy), str(target), *languages]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    answer: dict[str, list[str]] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.mark.node
+def test_every_target_of_the_compiler_compiles_every_schema(node: str, tmp_path: Path) -> None:
+    assert node
+    answer = compiled(tmp_path)
+    assert {"cpp_stl", "csharp", "go", "java", "javascript", "nim", "python", "ruby", "rust"} <= set(
+        answer["languages"]
+    )
+    assert len(answer["languages"]) == 15
+    assert answer["failed"] == []
+
+
+@pytest.fixture(scope="module")
+def java_command(java: str, maven: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("java")
+    assert compiled(folder, "java")["failed"] == []
+    jars = BUILD / "jars"
+    if not list(jars.glob("kaitai-struct-runtime-*.jar")):
+        subprocess.run(
+            [maven, "-q", "-B", "-ntp", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
+             f"-DoutputDirectory={jars}"], check=True, capture_output=True,
+        )  # fmt: skip
+    path = os.pathsep.join([str(folder / "classes"), f"{jars}/*"])
+    sources = [*map(str, (folder / "java").glob("*.java")), str(HERE / "Dump.java")]
+    javac = shutil.which("javac")
+    assert javac is not None
+    subprocess.run(
+        [javac, "-nowarn", "-cp", path, "-d", str(folder / "classes"), *sources],
+        check=True,
+        capture_output=True,
+    )
+    return [java, "-cp", path, "Dump"]
+
+
+@pytest.fixture(scope="module")
+def javascript_command(node: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("javascript")
+    assert compiled(folder, "javascript")["failed"] == []
+    assert node
+    return ["node", str(HERE / "dump.cjs"), str(folder / "javascript")]
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def command(request: pytest.FixtureRequest) -> list[str]:
+    found: list[str] = request.getfixturevalue(f"{request.param}_command")
+    return found
+
+
+def dumped(command: list[str], files: list[tuple[str, Path]], geometry: tuple[int, int]) -> Rows:
+    """What a program of another language read, by file."""
+    asked = "".join(f"{kind}\t{path}\t{geometry[0]}\t{geometry[1]}\n" for kind, path in files)
+    modules = compiler()[1] / "node_modules"
+    done = subprocess.run(
+        command,
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NODE_PATH": str(modules)},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows: Rows = {}
+    name = ""
+    for line in done.stdout.splitlines():
+        fields = line.split("\t")
+        if fields[0] == "file":
+            name = fields[1]
+            rows[name] = []
+        else:
+            rows[name].append(fields)
+    return rows
+
+
+def host(text: str) -> list[Any]:
+    """Address and port of a host as Java writes it."""
+    address, _, port = text.rpartition(":")
+    return [ipaddress.ip_address(address.strip("[]")).packed.hex(), port]
+
+
+def properties(data: str) -> dict[str, str]:
+    pairs = (pair.split("\1", 1) for pair in bytes.fromhex(data).decode("utf-8").split("\2") if pair)
+    return {name: value for name, value in pairs if name and value}
+
+
+def record(line: Line) -> list[str]:
+    """A record as Java decoded it, in the form of a dump, all but its properties."""
+    fields = ("size", "phy_offset", "queue_id", "queue_offset", "sys_flag", "flag", "born_timestamp", "store_timestamp",
+              "reconsume_times", "prepared_transaction_offset", "body_crc")  # fmt: skip
+    values = [line[name] for name in fields]
+    body = b64decode(line["body"]).hex()
+    return [
+        *map(str, ["record", *values, *host(line["born_host"]), *host(line["store_host"])]),
+        body,
+        line["topic"].encode().hex(),
+    ]
+
+
+def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dict[str, list[dict[str, str]]]]:
+    """By file: its kind, what Java says of it in the form of a dump, and the properties of its records."""
+    kinds: dict[str, str] = {}
+    rows: dict[str, list[list[str]]] = defaultdict(list)
+    texts: dict[str, list[dict[str, str]]] = defaultdict(list)
+    begin: dict[str, int] = {}
+
+    def add(line: Line, kind: str, *fields: object) -> None:
+        kinds[line["file"]] = kind
+        rows[line["file"]].append([str(field) for field in fields])
+
+    for line in rocket_golden.truth(name):
+        match line["type"]:
+            case "index_header":
+                begin[line["file"]] = line["begin_timestamp"]
+                names = (
+                    "begin_timestamp",
+                    "end_timestamp",
+                    "begin_phy_offset",
+                    "end_phy_offset",
+                    "hash_slot_count",
+                    "index_count",
+                )
+                add(line, "index", "header", *(line[one] for one in names))
+            case "index_entry":
+                time = begin[line["file"]] + 1000 * line["time_diff"]
+                names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
+                add(line, "index", "index", *(line[one] for one in names), time)
+            case "queue_unit":
+                code = line["tags_code"]
+                ext = code <= -(1 << 31) - 1
+                place = ("", code + (1 << 63)) if ext else (code, "")
+                add(line, "queue", "unit", line["phy_offset"], line["size"], *place)
+            case "ext_unit":
+                bit_map = b64decode(line["bit_map"] or "").hex()
+                add(line, "ext", "ext", line["size"], line["tags_code"], line["store_timestamp"], bit_map)
+            case "log_entry":
+                names = (
+                    "pos",
+                    "size",
+                    "index",
+                    "term",
+                    "channel",
+                    "chain_crc",
+                    "body_crc",
+                    "body_size",
+                    "phy_offset",
+                )
+                add(line, "dledger", "entry", *(line[one] for one in names))
+            case "log_record":
+                kind = "dledger" if line["file"].startswith("dledger-") else "log"
+                add(line, kind, *record(line))
+                texts[line["file"]].append(line["properties"])
+            case "checkpoint":
+                names = ("physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp")
+                add(line, "checkpoint", "checkpoint", *(line[one] for one in names))
+            case _:
+                pass
+    return kinds, rows, texts
+
+
+@pytest.mark.node
+@pytest.mark.java
+@pytest.mark.parametrize("name", STORES)
+def test_it_reads_what_java_says_of_a_store(command: list[str], name: str, tmp_path: Path) -> None:
+    store = rocket_golden.open_store(name, tmp_path)
+    kinds, rows, texts = expected(name)
+    found = dumped(
+        command,
+        [(kind, store / file) for file, kind in kinds.items()],
+        rocket_golden.manifest().stores[name].geometry,
+    )
+    compared = 0
+    for file, wanted in rows.items():
+        seen = found[str(store / file)]
+        plain = [row[:-1] if row[0] == "record" else row for row in seen]
+        assert plain == wanted, file
+        assert [properties(row[-1]) for row in seen if row[0] == "record"] == texts.get(file, [])
+        compared += len(wanted)
+    assert compared > 200
+
+
+@pytest.mark.node
+@pytest.mark.java
+@pytest.mark.parametrize(
+    "name", [one for one in STORES if rocket_golden.manifest().stores[one].log in ("dledger", "upgraded")]
+)
+def test_it_reads_dledgers_own_index(command: list[str], name: str, tmp_path: Path) -> None:
+    store = rocket_golden.open_store(name, tmp_path)
+    lines = list(rocket_golden.truth(name))
+    (file,) = (line["file"] for line in lines if line["type"] == "entry_index_file")
+    entries = [line for line in lines if line["type"] == "log_entry"]
+    rows = dumped(command, [("dledger_index", store / file)], (1, 1))[str(store / file)]
+    wanted = [["where", *(str(entry[one]) for one in ("pos", "size", "index", "term"))] for entry in entries]
+    assert rows[-len(wanted) :] == wanted
+    assert len(rows) == entries[-1]["index"] + 1
+
+
+DAMAGED: Final = [
+    one for one in rocket_golden.damaged() if one.damage.startswith("log.") and one.offset is not None
+]
+
+
+@pytest.mark.node
+@pytest.mark.java
+@pytest.mark.parametrize("variant", DAMAGED, ids=lambda variant: variant.name)
+def test_the_lenient_schema_finds_every_whole_record(
+    command: list[str], variant: rocket_golden.Damaged, tmp_path: Path
+) -> None:
+    """All that Java read before the damage, but the record that is damaged."""
+    store = rocket_golden.open_damaged(variant.name, tmp_path)
+    base = int(Path(variant.file).name)
+    rows = dumped(command, [("lenient", store / variant.file)], (1, 1))[str(store / variant.file)]
+    genuine = [base + int(row[1]) for row in rows if row[2] == str(base + int(row[1]))]
+    lines = [
+        line
+        for line in rocket_golden.truth(variant.store)
+        if line["type"] == "log_record" and line["file"] == variant.file
+    ]
+    hit = base + (variant.offset or 0)
+    whole = [
+        line["phy_offset"]
+        for line in lines
+        if not line["phy_offset"] <= hit < line["phy_offset"] + line["size"]
+    ]
+    assert len(whole) == len(lines) - 1
+    assert set(whole) <= set(genuine) <= {line["phy_offset"] for line in lines}
