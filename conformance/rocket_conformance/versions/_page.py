@@ -29,12 +29,12 @@ this page alone. The command `rocketspec conform --rocketmq VERSION --report out
 with its input.
 
 A release *differs* in a clause when a case named after the clause does, and its first difference breaks that clause. Two
-fields lie in nearly every answer: hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of a queue (CQ-PUT-7 and
+fields are in nearly every answer: hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of a queue (CQ-PUT-7 and
 others). A case that differs in nothing else counts for the clauses that are about these fields, and for no other; it is
-*carried*, as is one whose first difference breaks a clause that none of its own cases shows broken. What a put or a
-recovery leaves behind differently can still make a clause differ in consequence.
+*carried*, as is one whose first difference breaks a clause that none of its own cases shows broken. Different results of a put
+or a recovery can still make a clause differ as a consequence.
 
-4.2.0 and 5.3.4 are not here: they ask for jars that Maven does not find. Releases side by side in one column do the same.
+4.2.0 and 5.3.4 are missing: they require jars that Maven does not find. Releases that share a column behave the same.
 """
 
 
@@ -97,8 +97,8 @@ def _differing(groups: Sequence[Group]) -> list[str]:
 def _matrix(groups: Sequence[Group]) -> Iterator[str]:
     yield "## Versions by clauses"
     yield ""
-    yield "`x` differs; empty: as the clause says, or its operation is not offered. A clause that is not in the table is met by"
-    yield "every release that offers its operations, or has no cases: `rocketspec spec list` tells its evidence."
+    yield "`x`: differs; empty: as the clause requires, or its operation is not offered. A clause that is not in the table is met by"
+    yield "every release that offers its operations, or has no cases: `rocketspec spec list` shows its evidence."
     yield ""
     yield f"| clause | since | {' | '.join(_name(group) for group in groups)} |"
     yield "|---|---|" + ":---:|" * len(groups)
