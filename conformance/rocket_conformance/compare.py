@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from rocket_spec.printable import printable
 
 from rocket_conformance.file_fields import locate
 
@@ -34,6 +37,7 @@ _RESULT_RANKS: Final = {
     **dict.fromkeys(("index.select", "index.time_matched", "service.query"), 6),
     **dict.fromkeys(("queue.get", "queue.last_offset"), 6),
 }
+_LONGEST_VALUE: Final = 1 << 14
 _LAST_RANK: Final = 7
 """Ranks of fields of files and of results; a result that is not named has 0, other header fields the last."""
 
@@ -62,8 +66,17 @@ class Difference:
     actual: Any
 
     def to_json(self, clause: str) -> dict[str, Any]:
-        """As replay files and reports hold it, with the clause that it breaks."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"clause": clause}
+        """As replay files and reports hold it, with the clause that it breaks; values of any length are cut."""
+        values = {name: _shortened(getattr(self, name)) for name in ("expected", "actual")}
+        return {name: getattr(self, name) for name in self.__slots__} | values | {"clause": clause}
+
+
+def _shortened(value: Any) -> Any:
+    """The value, or the beginning of its JSON if that is longer than any case needs."""
+    if not isinstance(value, (str, list, dict)):
+        return value
+    text = json.dumps(value)
+    return value if len(text) <= _LONGEST_VALUE else printable(text, limit=_LONGEST_VALUE)
 
 
 def same_results(expected: Sequence[Result], actual: Sequence[Result]) -> bool:

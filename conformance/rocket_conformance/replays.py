@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import MalformedError
@@ -20,6 +21,7 @@ __all__ = ["read_replay", "replay_name", "replay_of", "write_replay"]
 
 _LARGEST: Final = 64 << 20
 _EXPECTED: Final = "a case file"
+_LONGEST_RESULT: Final = 1 << 16
 
 
 def replay_name(case: str) -> str:
@@ -35,14 +37,25 @@ def replay_of(
     document["actual"] = (
         {"verdict": judgement.verdict, "detail": judgement.detail}
         if judgement.actual is None
-        else observation_to_json(judgement.actual)
+        else observation_to_json(_shortened(judgement.actual))
     )
     document["divergence"] = list(divergence)
     return document
 
 
+def _shortened(actual: Observation) -> Observation:
+    """What was observed, without results that no case has: they are megabytes of an adapter's choice."""
+    results = tuple(
+        result
+        if len(text := json.dumps(result)) <= _LONGEST_RESULT
+        else {"left_out": f"{len(text):,} characters"}
+        for result in actual.results
+    )
+    return replace(actual, results=results)
+
+
 def write_replay(path: Path, document: Mapping[str, Any]) -> None:
-    """Writes a replay file, and the folder it lies in."""
+    """Writes a replay file, and its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 

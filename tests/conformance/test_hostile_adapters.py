@@ -44,10 +44,14 @@ class Adapter(ReferenceAdapter):
 
 
 def run_on(
-    change: Callable[[dict[str, Any], Path], None], folder: Path, *, hello: Mapping[str, Any] | None = None
+    change: Callable[[dict[str, Any], Path], None],
+    folder: Path,
+    *,
+    hello: Mapping[str, Any] | None = None,
+    case: str = CASE,
 ) -> tuple[Report, CaseLine]:
     with open_handler(Adapter(change, hello)) as transport:
-        report = run(transport, Options(select=[CASE]), report=folder)
+        report = run(transport, Options(select=[case]), report=folder)
     write_renderings(report, folder)
     assert report.footer is not None
     assert read_report(folder / "report.jsonl").footer is not None
@@ -85,6 +89,43 @@ def test_an_error_of_15_mb_is_cut(tmp_path: Path) -> None:
     assert line.verdict == "errored"
     assert "15,728,640 characters" in line.detail
     assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 1 << 20
+
+
+def test_a_list_of_300_000_offsets_is_cut_in_what_is_written(tmp_path: Path) -> None:
+    def change(answer: dict[str, Any], _directory: Path) -> None:
+        for result in answer["results"]:
+            if "offsets" in result:
+                result["offsets"] = ["1"] * 300_000
+
+    _, line = run_on(change, tmp_path / "out", case="IDX-SEL-1/count-2")
+    assert line.verdict == "diverged"
+    assert "characters)" in line.divergence[0]["actual"]
+    document = json.loads((tmp_path / "out" / str(line.replay)).read_bytes())
+    assert problems("case", document) == []
+    assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 1 << 20
+
+
+def test_a_text_of_2_mb_in_a_result_is_refused() -> None:
+    request = {"topic": "x" * 2_000_000}
+    with pytest.raises(ProtocolError, match="2,000,000 characters"):
+        parse_answer({"results": [{"requests": [request]}]}, [{"op": "log.dispatch"}])
+
+
+def test_a_text_that_acts_in_a_result_is_shown_and_does_nothing(tmp_path: Path) -> None:
+    def change(answer: dict[str, Any], _directory: Path) -> None:
+        for result in answer["results"]:
+            for request in result.get("requests", ()):
+                request["keys"] = HOSTILE
+
+    with open_handler(Adapter(change)) as transport:
+        report = run(
+            transport, Options(select=["LOG-DSP-2/*"], examples=1, shrink_seconds=0), report=tmp_path
+        )
+    write_renderings(report, tmp_path)
+    assert report.exit_code == 1
+    for name in ("report.html", "report.md", "junit.xml"):
+        text = (tmp_path / name).read_text("utf-8")
+        assert not {"\x1b", "\0", "\x9b", "\u202e"} & set(text)
 
 
 def test_reasons_that_are_no_text() -> None:

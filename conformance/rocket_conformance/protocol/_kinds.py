@@ -16,6 +16,7 @@ __all__ = ["checked", "is_i32"]
 
 _I32_MIN: Final = -(1 << 31)
 _I32_MAX: Final = (1 << 31) - 1
+_LONGEST_TEXT: Final = 1 << 20
 
 
 def checked(kind: Kind, value: Any) -> Any:
@@ -66,6 +67,8 @@ def _check_bool(value: object) -> None:
 def _check_text(value: object) -> None:
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.80} is not a text")  # noqa: TRY004 - one error for one wrong value
+    if len(value) > _LONGEST_TEXT:
+        raise ValueError(f"a text of {len(value):,} characters; at most {_LONGEST_TEXT:,} are read")
 
 
 def _check_text_or_null(value: object) -> None:
@@ -90,8 +93,9 @@ def _check_i64_or_null(value: object) -> None:
 
 
 def _check_base64(value: object) -> None:
-    _check_text(value)
-    b64decode(cast("str", value), validate=True)
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r:.80} is not a text")  # noqa: TRY004 - one error for one wrong value
+    b64decode(value, validate=True)
 
 
 def _check_texts(value: object) -> None:
