@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from audit_figures import INDEPENDENT, SEEDS, STORES, Figures
-from rocket_columnar.audit import audit
+from rocket_columnar.audit import audit, find_causes
 from rocket_columnar.findings import CODES
 from rocket_columnar.restart import restart
 from rocket_golden import open_damaged, open_store
-from rocketspec.verbs.audit import print_findings, show_restart
+from rocketspec.verbs.audit import print_causes, show_restart
 
 __all__ = ["PAGE", "page"]
 
@@ -155,7 +155,8 @@ def page() -> str:
     with tempfile.TemporaryDirectory() as directory:
         damaged = io.StringIO()
         with redirect_stdout(damaged):
-            print_findings(audit(open_damaged(_DAMAGED, Path(directory) / "damaged")), as_json=False)
+            found = audit(open_damaged(_DAMAGED, Path(directory) / "damaged"))
+            print_causes(find_causes(found, has_index=True, has_queues=True), store="STORE", as_json=False)
         killed = open_store("killed", Path(directory))
         shown = io.StringIO()
         with redirect_stdout(shown):

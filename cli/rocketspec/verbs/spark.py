@@ -420,19 +420,18 @@ def _audit(
 
 def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counter[str]:
     """Prints findings as `audit` does; of several stores each with its name."""
-    from rocketspec.verbs.audit import print_findings
+    from rocket_columnar.audit import find_causes
+
+    from rocketspec.verbs.audit import print_causes
 
     counts: Counter[str] = Counter()
     for store, group in groupby(found, key=lambda pair: pair[0]):
         mine = [finding for _, finding in group]
-        if store and as_json:
-            for finding in mine:
-                write_json({"store": store, **asdict(finding)})
-            counts.update(finding.severity for finding in mine)
-            continue
-        if store:
+        if store and not as_json:
             typer.echo(f"{store}:")
-        counts += print_findings(mine, as_json=as_json)
+        causes = find_causes(mine, has_index=True, has_queues=True)
+        extra = {"store": store} if store else {}
+        counts += print_causes(causes, store=store or "STORE", as_json=as_json, **extra)
     return counts
 
 

@@ -1,5 +1,6 @@
 """What is wrong with a store. `audit` does it all; the other names are its parts, for threads and other machines."""
 
+from rocket_columnar.audit.causes import Cause, find_causes
 from rocket_columnar.audit.checkpoint_check import read_checkpoint
 from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_index
 from rocket_columnar.audit.parts import Surveys, check_range, findings, plan_audit, survey_file
@@ -17,6 +18,7 @@ __all__ = [
     "LEVELS",
     "ON_THE_WAY",
     "Blocks",
+    "Cause",
     "Finding",
     "Frames",
     "IndexSurvey",
@@ -32,6 +34,7 @@ __all__ = [
     "audit",
     "check_range",
     "entries_of",
+    "find_causes",
     "findings",
     "make_plan",
     "plan_audit",

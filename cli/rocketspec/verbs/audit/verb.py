@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rocket_spec.errors import UsageError
@@ -17,24 +15,18 @@ from rocketspec._options import (
     JsonLines,
     QuickLevel,
     StorePath,
-    counted,
     exit_codes,
     read_geometry,
-    write_json,
 )
-from rocketspec._terminal import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rocket_columnar.audit import Level
-    from rocket_columnar.findings import Finding
     from rocket_spec.layout import Geometry
 
-__all__ = ["print_findings", "register"]
-
-_STYLES: Final = {"error": "red", "warning": "yellow", "note": "blue"}
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -42,27 +34,6 @@ def register(app: typer.Typer) -> None:
     app.command(
         "audit", epilog=exit_codes("there are errors or warnings, or a start would delete or lose something")
     )(audit)
-
-
-def print_findings(findings: Iterable[Finding], *, as_json: bool) -> Counter[str]:
-    """Prints findings as they come, one JSON object or three short lines each; returns their number by severity."""
-    counts: Counter[str] = Counter()
-    for finding in findings:
-        counts[finding.severity] += 1
-        if as_json:
-            write_json(asdict(finding))
-            continue
-        place = one_line(finding.file)
-        place += "" if finding.offset is None else f" at byte {finding.offset:,}"
-        clause = f" ({finding.clause})" if finding.clause else ""
-        severity = typer.style(f"{finding.severity:7}", fg=_STYLES[finding.severity])
-        typer.echo(f"{severity} {finding.code}{clause}  {place}\n        {finding.message}")
-        typer.echo(f"        cure: {finding.cure}")
-    return counts
-
-
-def _summary(counts: Counter[str]) -> str:
-    return ", ".join(counted(counts[name], name) for name in _STYLES if counts[name]) or "no findings"
 
 
 def audit(
@@ -75,12 +46,16 @@ def audit(
     ] = False,
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
+    max_findings: Annotated[
+        int, typer.Option("--max-findings", metavar="N", min=1, help="Print at most N findings.")
+    ] = 50,
     as_json: JsonLines = False,
 ) -> None:
     """Cross-check index files, consume queues, commit log and checkpoint of a store.
 
-    A finding names the place, what was found and expected, what it means and the cure. The store of a running broker
-    can be audited: entries that are only late, torn at the end of a file or repeated after a recovery are notes.
+    Findings are printed by cause, the worst first: place, what was found and expected, what it means, the number of
+    findings that follow from it, and commands that cure it. The store of a running broker can be audited: entries that
+    are only late, torn at the end of a file or repeated after a recovery are notes.
 
     Example: `rocketspec audit ~/store --deep --json`
     """
@@ -90,9 +65,11 @@ def audit(
         raise UsageError("--restart cannot be combined with --quick or --deep")
 
     from rocket_columnar.audit import audit as engine
+    from rocket_columnar.audit import find_causes
     from rocket_columnar.store import while_listed
 
     from rocketspec._terminal import progress
+    from rocketspec.verbs.audit.findings_view import print_causes, summary
 
     given = read_geometry(geometry)
     if restart:
@@ -101,11 +78,21 @@ def audit(
     level: Level = "quick" if quick else "deep" if deep else "default"
     with progress("auditing"):
         findings = while_listed(lambda: list(engine(store, level, geometry=given, commitlog=commitlog or ())))
-    counts = print_findings(findings, as_json=as_json)
+    causes = find_causes(findings, has_index=_has(store, "index"), has_queues=_has(store, "queue"))
+    counts = print_causes(causes, store=str(store), as_json=as_json, most=max_findings)
     if not as_json:
-        typer.echo(f"{store}: {_summary(counts)}")
+        typer.echo(f"{store}: {summary(counts)}")
     if counts["error"] or counts["warning"]:
         raise typer.Exit(FINDINGS)
+
+
+def _has(store: Path, kind: str) -> bool:
+    from rocket_columnar.store import find_files
+
+    try:
+        return bool(find_files(store, kinds=(kind,)))
+    except UsageError:
+        return False
 
 
 def _restart(store: Path, geometry: Geometry | None, commitlog: Sequence[str], *, as_json: bool) -> None:
