@@ -22,6 +22,7 @@ __all__ = [
     "UNREADABLE",
     "USAGE",
     "AsJson",
+    "BrokerConfFile",
     "CommitLogPaths",
     "DeepLevel",
     "Force",
@@ -123,6 +124,14 @@ OnlyMissing = Annotated[
 ]
 
 
+BrokerConfFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--broker-conf",
+        metavar="FILE",
+        help="The broker's configuration file, for geometry, file sizes and switches.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace output that already exists.")]
 
 

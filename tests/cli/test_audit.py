@@ -42,7 +42,7 @@ def test_audit_of_a_damaged_store(store: Path) -> None:
     damage(index, 35)
     done = rocketspec("audit", store, "--json")
     assert (done.returncode, done.stderr) == (1, "")
-    abort, found = map(json.loads, done.stdout.splitlines())
+    found, abort = map(json.loads, done.stdout.splitlines())  # the worst first
     assert list(found) == list(abort) == FIELDS
     assert (abort["code"], abort["severity"], abort["file"], abort["offset"]) == (
         "store.abort",

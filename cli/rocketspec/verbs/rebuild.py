@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from rocketspec._options import (
     FINDINGS,
     AsJson,
+    BrokerConfFile,
     CommitLogPaths,
+    Force,
     OnlyMissing,
     QueueFileSize,
     RebuildGeometry,
@@ -20,7 +22,17 @@ from rocketspec._options import (
     write_json,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_columnar.rebuild import Rebuilt
+
+    from rocketspec._broker_conf import BrokerConf
+
 __all__ = ["register"]
+
+_UNIT: Final = 20  # bytes of a consume-queue unit
+_PARTS: Final = ("index", "consumequeue", "consumequeue_ext", "_manifest.json")
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +50,9 @@ def rebuild(
     commitlog: CommitLogPaths = None,
     geometry: RebuildGeometry = None,
     queue_file_size: QueueFileSize = None,
+    broker_conf: BrokerConfFile = None,
     only_missing: OnlyMissing = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Rebuild index files and consume queues from the commit log, in a new directory.
@@ -47,16 +61,28 @@ def rebuild(
     while the broker is stopped. Ext files cannot be rebuilt and are copied. _manifest.json, written last, lists every
     file. Missing log files, gaps in the log, and topics whose name cannot be a directory, are reported on stderr.
 
-    Example: `rocketspec rebuild ~/store -o ~/rebuilt`
+    Geometry and file size are those of the store's own files. If it has none, they are taken from --broker-conf, else
+    4.9.3's defaults are assumed, with a warning.
+
+    Example: `rocketspec rebuild ~/store -o ~/rebuilt --broker-conf /etc/rocketmq/broker.conf`
     """
+    from contextlib import nullcontext
     from dataclasses import asdict
 
     from rocket_columnar.rebuild import rebuild as engine
 
+    from rocketspec._broker_conf import read_broker_conf
+    from rocketspec._outputs import replaced
+    from rocketspec._store import has_files
     from rocketspec._terminal import note, progress, skipped
 
     given = read_geometry(geometry)
-    with progress("rebuilding"):
+    has_index, has_queues = has_files(store, "index"), has_files(store, "queue")
+    conf = None if broker_conf is None else read_broker_conf(broker_conf)
+    if conf is not None:
+        given = given or (None if has_index else conf.geometry)
+        queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)
+    with progress("rebuilding"), replaced(output, _PARTS) if force else nullcontext():
         done = engine(
             store,
             output,
@@ -65,6 +91,13 @@ def rebuild(
             only_missing=only_missing,
             commitlog=commitlog or (),
         )
+    for text in _warnings(
+        done,
+        conf,
+        geometry_assumed=given is None and not has_index,
+        size_assumed=queue_file_size is None and not has_queues,
+    ):
+        note(f"WARNING: {text}")
     for name, reason in done.skipped:
         skipped(name, reason)
     if as_json:
@@ -82,3 +115,35 @@ def rebuild(
         )
     if done.findings:
         raise typer.Exit(FINDINGS)
+
+
+def _warnings(
+    done: Rebuilt, conf: BrokerConf | None, *, geometry_assumed: bool, size_assumed: bool
+) -> Iterator[str]:
+    """What was assumed, and how the files differ from the broker's configuration."""
+    slots, entries = done.geometry
+    if geometry_assumed:
+        yield (
+            f"GEOMETRY ASSUMED: {slots:,} slots and {entries:,} entries, because the store has no index file. If the "
+            "broker has another maxHashSlotNum or maxIndexNum, it finds no key in these files: give --broker-conf FILE "
+            "or --geometry"
+        )
+    if size_assumed:
+        yield (
+            f"FILE SIZE ASSUMED: {done.queue_file_size:,} bytes, because the store has no consume queue. If the broker "
+            "has another mappedFileSizeConsumeQueue, it refuses to start: give --broker-conf FILE or --queue-file-size"
+        )
+    if conf is None:
+        return
+    if conf.geometry != done.geometry:
+        wanted = conf.geometry
+        yield (
+            f"GEOMETRY DIFFERS: {conf.path} sets {wanted.hash_slot_num:,} slots and {wanted.index_num:,} entries, but "
+            f"these files have {slots:,} and {entries:,}: the broker finds no key in them"
+        )
+    size = -(-conf.queue_file_size // _UNIT) * _UNIT
+    if size != done.queue_file_size:
+        yield (
+            f"FILE SIZE DIFFERS: {conf.path} sets consume-queue files of {size:,} bytes, but these have "
+            f"{done.queue_file_size:,}: the broker refuses to start"
+        )

@@ -68,6 +68,7 @@ def audit(
     from rocket_columnar.audit import find_causes
     from rocket_columnar.store import while_listed
 
+    from rocketspec._store import has_files
     from rocketspec._terminal import progress
     from rocketspec.verbs.audit.findings_view import print_causes, summary
 
@@ -78,21 +79,12 @@ def audit(
     level: Level = "quick" if quick else "deep" if deep else "default"
     with progress("auditing"):
         findings = while_listed(lambda: list(engine(store, level, geometry=given, commitlog=commitlog or ())))
-    causes = find_causes(findings, has_index=_has(store, "index"), has_queues=_has(store, "queue"))
+    causes = find_causes(findings, has_index=has_files(store, "index"), has_queues=has_files(store, "queue"))
     counts = print_causes(causes, store=str(store), as_json=as_json, most=max_findings)
     if not as_json:
         typer.echo(f"{store}: {summary(counts)}")
     if counts["error"] or counts["warning"]:
         raise typer.Exit(FINDINGS)
-
-
-def _has(store: Path, kind: str) -> bool:
-    from rocket_columnar.store import find_files
-
-    try:
-        return bool(find_files(store, kinds=(kind,)))
-    except UsageError:
-        return False
 
 
 def _restart(store: Path, geometry: Geometry | None, commitlog: Sequence[str], *, as_json: bool) -> None:

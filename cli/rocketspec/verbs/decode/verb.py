@@ -22,6 +22,7 @@ from rocketspec._options import (
     read_geometry,
     read_time,
 )
+from rocketspec._store import topics_of
 from rocketspec._terminal import binary_stdout, note, progress, skipped
 from rocketspec.verbs.decode.report import Report
 
@@ -274,13 +275,7 @@ def _print(rows: Iterable[tuple[str, pa.RecordBatch]], fmt: str, *, name_tables:
 
 def _topics(path: Path) -> str:
     """The topics that a store has queues of, for a message."""
-    from rocket_columnar.store import find_files
-
-    try:
-        files = find_files(path, kinds=("queue",))
-    except (UsageError, OSError):
-        return ""
-    names = sorted({file.topic for file in files if file.topic is not None})
+    names = topics_of(path)
     shown = ", ".join(names[:_TOPICS]) + (
         f" and {len(names) - _TOPICS:,} more" if len(names) > _TOPICS else ""
     )

@@ -1,0 +1,100 @@
+"""The configuration file of a 4.9.3 broker, as far as it decides what the store's files look like."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
+
+__all__ = ["BrokerConf", "read_broker_conf"]
+
+_QUEUE_FILE_SIZE: Final = 6_000_000
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConf:
+    """What the file sets, and 4.9.3's default for what it does not set.
+
+    Attributes:
+        path: the file.
+        geometry: `maxHashSlotNum` and `maxIndexNum`.
+        queue_file_size: `mappedFileSizeConsumeQueue`, bytes.
+        store: `storePathRootDir`, or None if the file does not set it.
+        commit_log: `storePathCommitLog`, or None if the file does not set it.
+        index_safe: `messageIndexSafe`.
+        index_enabled: `messageIndexEnable`.
+        dledger: `enableDLegerCommitLog`.
+        light_queues: `enableLmq` and `enableMultiDispatch`, both.
+
+    Source: `MessageStoreConfig` 30-164 (4.9.3).
+    """
+
+    path: Path
+    geometry: Geometry
+    queue_file_size: int
+    store: str | None
+    commit_log: str | None
+    index_safe: bool
+    index_enabled: bool
+    dledger: bool
+    light_queues: bool
+
+
+def read_broker_conf(path: Path) -> BrokerConf:
+    """Reads a broker's configuration.
+
+    Raises:
+        UsageError: a number that the broker would not take.
+        OSError: the file cannot be read.
+    """
+    values = _properties(path.read_text("utf-8", "replace"))
+
+    def number(name: str, default: int) -> int:
+        text = values.get(name, str(default))
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not 0 < int(text) < 1 << 31:
+            raise UsageError(f"{path}: found {name}={text}, expected a positive number of 32 bits")
+        return int(text)
+
+    def switch(name: str, *, default: bool = False) -> bool:
+        return values.get(name, str(default)).lower() == "true"
+
+    return BrokerConf(
+        path=path,
+        geometry=Geometry(
+            number("maxHashSlotNum", DEFAULT_GEOMETRY.hash_slot_num),
+            number("maxIndexNum", DEFAULT_GEOMETRY.index_num),
+        ),
+        queue_file_size=number("mappedFileSizeConsumeQueue", _QUEUE_FILE_SIZE),
+        store=values.get("storePathRootDir"),
+        commit_log=values.get("storePathCommitLog"),
+        index_safe=switch("messageIndexSafe"),
+        index_enabled=switch("messageIndexEnable", default=True),
+        dledger=switch("enableDLegerCommitLog"),
+        light_queues=switch("enableLmq") and switch("enableMultiDispatch"),
+    )
+
+
+def _properties(text: str) -> dict[str, str]:
+    """The pairs of a Java properties file."""
+    pairs: dict[str, str] = {}
+    for line in re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n[ \t\f]*", r"\1", text).splitlines():
+        stripped = line.lstrip(" \t\f")
+        if not stripped or stripped[0] in "#!":
+            continue
+        found = re.fullmatch(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)", stripped, re.DOTALL)
+        if found is not None:
+            pairs[_plain(found[1])] = _plain(found[2]).strip()
+    return pairs
+
+
+def _plain(text: str) -> str:
+    def character(found: re.Match[str]) -> str:
+        escape = found[1]
+        return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPES.get(escape, escape)
+
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", character, text)

@@ -1,0 +1,155 @@
+"""Each cure that `audit` prints is run as printed, in the state that prints it; afterwards the store is clean."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import rocket_golden
+from verb_run import Run, runner
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="cures are commands of a shell")
+
+ORDERS = f"consumequeue/Orders/0/{0:020}"
+INDEX = "index/20261121132606390"
+CONFIGURATION = "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\n"
+"""That of the broker which wrote the golden store `mixed` (golden/rocket_golden/manifest.json)."""
+
+
+def cut(name: str, size: int) -> Callable[[Path], None]:
+    def work(store: Path) -> None:
+        path = store / name
+        path.write_bytes(path.read_bytes()[:size])
+
+    return work
+
+
+def gone(*names: str) -> Callable[[Path], None]:
+    def work(store: Path) -> None:
+        for name in names:
+            path = store / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    return work
+
+
+def emptied(name: str) -> Callable[[Path], None]:
+    def work(store: Path) -> None:
+        shutil.rmtree(store / name)
+        (store / name).mkdir()
+
+    return work
+
+
+def flipped(name: str, offset: int) -> Callable[[Path], None]:
+    def work(store: Path) -> None:
+        data = bytearray((store / name).read_bytes())
+        data[offset] ^= 0x55
+        (store / name).write_bytes(data)
+
+    return work
+
+
+def stray(store: Path) -> None:
+    (store / "commitlog" / ".DS_Store").touch()
+
+
+STATES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "log gone": (gone("commitlog"), "the commit log is gone"),
+    "log folder empty": (emptied("commitlog"), "the commit log is gone"),
+    "log file missing": (gone(f"commitlog/{32768:020}"), "part of the commit log is missing"),
+    "log file cut": (cut(f"commitlog/{32768:020}", 10_000), "part of the commit log is missing"),
+    "log record overwritten": (flipped(f"commitlog/{65536:020}", 4), "part of the commit log is missing"),
+    "last log file gone": (gone(f"commitlog/{98304:020}"), "the end of the commit log is missing"),
+    "stray file": (stray, "files that a broker does not expect"),
+    "index gone": (gone("index"), "there are no index files"),
+    "index folder empty": (emptied("index"), "there are no index files"),
+    "index file gone": (gone(INDEX), "index.missing_key"),
+    "index file cut": (cut(INDEX, 1_000), "index.size"),
+    "index slot overwritten": (flipped(INDEX, 40 + 4 * 11), "index."),
+    "queues gone": (gone("consumequeue"), "there are no consume queues"),
+    "queue folder empty": (emptied("consumequeue"), "there are no consume queues"),
+    "queue file cut": (cut(ORDERS, 200), "queue.size"),
+    "queue unit overwritten": (flipped(ORDERS, 47), "queue."),
+    "topic gone": (gone("consumequeue/Orders"), "queue.missing_unit"),
+    "index and queue file": (
+        lambda store: (cut(ORDERS, 200)(store), cut(INDEX, 1_000)(store))[0],
+        "queue.size",
+    ),
+    "index and queues gone": (gone("index", "consumequeue"), "there are no index files"),
+}
+"""What happens to the store, and part of what is printed about it."""
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    return runner("audit", capfd, monkeypatch)
+
+
+def commands(printed: str) -> list[str]:
+    """The indented lines below each cure."""
+    return [line.strip() for line in printed.splitlines() if line.startswith(" " * 10)]
+
+
+@pytest.mark.parametrize(("damage", "part"), STATES.values(), ids=STATES)
+def test_a_cure_works_in_the_state_that_prints_it(
+    run: Run, tmp_path: Path, damage: Callable[[Path], None], part: str
+) -> None:
+    store = rocket_golden.open_store("mixed", tmp_path)
+    shutil.copytree(store, tmp_path / "replica")
+    (tmp_path / "broker.conf").write_text(CONFIGURATION)
+    damage(store)
+    code, out, _ = run(store)
+    assert code == 1
+    assert part in out
+    printed = commands(out)
+    assert printed
+    script = "\n".join(
+        command.replace("REPLICA", "replica").replace("BROKER.CONF", "broker.conf") for command in printed
+    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"set -e\n{script}"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    code, out, err = run(store)
+    assert (code, err) == (0, ""), out
+
+
+def test_the_loss_of_the_logs_end_is_cured_by_a_replica_too(run: Run, tmp_path: Path) -> None:
+    store = rocket_golden.open_store("mixed", tmp_path)
+    last = store / "commitlog" / f"{98304:020}"
+    kept = last.read_bytes()
+    last.unlink()
+    assert "copy the last files of commitlog/ from a replica" in run(store).out
+    last.write_bytes(kept)
+    assert run(store).code == 0
+
+
+def test_a_store_without_its_log_has_one_cause(run: Run, tmp_path: Path) -> None:
+    store = rocket_golden.open_store("mixed", tmp_path)
+    shutil.rmtree(store / "commitlog")
+    out = run(store).out
+    assert out.count("cure:") == 1
+    assert "rocketspec rebuild" not in out
+    assert "38 findings follow from it: 32 queue.dangling, 6 index.entry_dangling" in out
+
+
+def test_max_findings_limits_what_is_printed(run: Run, tmp_path: Path) -> None:
+    store = rocket_golden.open_store("mixed", tmp_path)
+    shutil.rmtree(store / "consumequeue" / "Orders")
+    shutil.rmtree(store / "consumequeue" / "AaTopic")
+    out = run(store, "--max-findings", 2).out
+    assert out.count("queue.missing_unit (") == 2
+    assert "and 4 more findings; --max-findings N shows more, --json shows all" in out
+    assert len(run(store, "--json").out.splitlines()) == 6
