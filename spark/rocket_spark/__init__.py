@@ -11,6 +11,7 @@ from rocket_spark.decode import (
     plan_decode,
     run_decode,
 )
+from rocket_spark.kafka_rows import kafka_rows
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
@@ -29,6 +30,7 @@ __all__ = [
     "audit_stores",
     "cross_check_stores",
     "decode_stores",
+    "kafka_rows",
     "open_session",
     "plan_decode",
     "plan_rebuilds",

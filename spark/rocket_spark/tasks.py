@@ -19,6 +19,8 @@ from uuid import uuid4
 
 from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
 
+from rocket_spark.failure_causes import cause_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -48,9 +50,6 @@ _POLL_SECONDS: Final = 0.2
 _GROUP: Final = "spark.jobGroup.id"
 
 _FORMAT_ERRORS: Final = {error.__name__: error for error in (FormatError, InvalidError, MalformedError)}
-
-_LAST_WORDS: Final = re.compile(r"^\s*(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
-
 
 _settled = 0
 """Modules of a worker when it was last settled."""
@@ -237,10 +236,7 @@ def one_line_errors() -> Iterator[None]:
     try:
         yield
     except (Py4JError, PySparkException) as error:
-        said = _LAST_WORDS.findall(str(error).partition("Driver stacktrace")[0])
-        first = str(error).strip().partition("\n")[0]
-        told = f"{first} ({': '.join(said[-1])})" if said and said[-1][1] not in first else first
-        raise JobError(f"the Spark job failed: {told}") from error
+        raise JobError(f"the Spark job failed: {cause_of(str(error))}") from error
 
 
 def _attempts(spark: SparkSession) -> int:

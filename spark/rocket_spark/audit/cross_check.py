@@ -134,17 +134,24 @@ _VIEWS: Final = {
         SELECT DISTINCT store, topic, queue_id, logical FROM {judged}
         WHERE NOT (valid AND blank) AND NOT (valid AND hit AND NOT own AND copied)
           AND (NOT valid OR hit OR phy_offset >= begin)""",
-    # Copies beside the units of their queues, in the order of the log: where a put finds the queue's end.
+    "copies": """
+        SELECT r.store, c.topic, c.queue_id, c.logical, r.phy_offset
+        FROM {records} r LATERAL VIEW explode(copies) AS c WHERE r.queued""",
+    # Copies beside the units of their queues, in the order of the log: where a put finds the queue's end. A frame that
+    # reaches to the end of a window takes quadratic time: `next` looks back in descending order. Most queues have no
+    # copies, and stay out of it.
     "puts": """
         SELECT *,
           max(CASE WHEN is_unit THEN logical + 1 END) OVER (PARTITION BY store, topic, queue_id
             ORDER BY phy_offset, logical ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS end,
-          first_value(CASE WHEN is_unit THEN logical END) IGNORE NULLS OVER (PARTITION BY store, topic, queue_id
-            ORDER BY phy_offset, logical ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS next,
+          last_value(CASE WHEN is_unit THEN logical END) IGNORE NULLS OVER (PARTITION BY store, topic, queue_id
+            ORDER BY phy_offset DESC, logical DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS next,
           max(is_unit) OVER (PARTITION BY store, topic, queue_id, phy_offset) AS there
-        FROM (SELECT store, c.topic, c.queue_id, c.logical, phy_offset, false AS is_unit
-            FROM {records} LATERAL VIEW explode(copies) AS c WHERE queued
-          UNION ALL SELECT store, topic, queue_id, logical, phy_offset, true FROM {judged} WHERE sound)""",
+        FROM (SELECT *, false AS is_unit FROM {copies}
+          UNION ALL SELECT j.store, j.topic, j.queue_id, j.logical, j.phy_offset, true FROM {judged} j
+            LEFT SEMI JOIN (SELECT DISTINCT store, topic, queue_id FROM {copies}) c
+              ON j.store = c.store AND j.topic = c.topic AND j.queue_id = c.queue_id
+            WHERE j.sound)""",
     # Where a queue began, for all that is known: what came before has expired with its file.
     "begun": """
         SELECT store, topic, queue_id, min(logical) AS first FROM {judged}

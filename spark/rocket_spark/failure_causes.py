@@ -1,0 +1,84 @@
+"""Why a Spark job failed, in one line that names the cause and the setting that helps."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["cause_of"]
+
+_CAUSES: Final = (
+    (
+        r"PYTHON_VERSION_MISMATCH|Python in worker has different version[^\d]*([\d.]+)[^\d]*([\d.]+)",
+        "the workers run another Python than the driver: set PYSPARK_PYTHON to the same version everywhere",
+    ),
+    (
+        r'Cannot run program "([^"]+)"',
+        "a worker has no Python at {0}: set PYSPARK_PYTHON to one that every worker has",
+    ),
+    (
+        r"ModuleNotFoundError: No module named '([^']+)'",
+        "a worker lacks the Python module {0}: install it there, or ship an environment (docs/spark-clusters.md)",
+    ),
+    (
+        r"InvalidClassException[^\n]*",
+        "driver and cluster run different versions of Spark: use the cluster's version of PySpark",
+    ),
+    (
+        r"spark\.driver\.maxResultSize",
+        "the results of the tasks exceed spark.driver.maxResultSize: raise it",
+    ),
+    (
+        r"Python worker exited unexpectedly|PYTHON_WORKER_EXITED|Python worker failed to connect back",
+        (
+            "a Python worker died, most often killed for its memory: "
+            "raise spark.executor.memoryOverhead, or lower spark.executor.cores"
+        ),
+    ),
+    (
+        (
+            r"(?:Container|Executor)[^\n]*(?:exit code|exit status|exited with code|Exit status)[^\n]*?137|exceeding (?:physical )?memory limits"
+            r"|OOMKilled"
+        ),
+        "an executor was killed for its memory: raise spark.executor.memoryOverhead",
+    ),
+    (
+        r"ExecutorLostFailure[^\n]*",
+        "an executor was lost more often than spark.task.maxFailures allows: look at the log of that worker",
+    ),
+    (
+        r"OutOfMemoryError(?:: ([\w ]+))?",
+        "the JVM ran out of memory: raise spark.driver.memory with a local master, else spark.executor.memory",
+    ),
+    (
+        r"No space left on device",
+        "a worker's disk is full: point spark.local.dir and TMPDIR to one with space",
+    ),
+)
+"""Patterns in the text of Spark's errors, the most telling first, and what to say of them."""
+
+_RAISED: Final = re.compile(
+    r"^\s*(?:Caused by: |: )?(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE
+)
+
+_OF_PY4J: Final = re.compile(r"^An error occurred while calling ")
+
+
+def cause_of(text: str) -> str:
+    """The cause of a failed job, one line.
+
+    Args:
+        text: of the error, with the stack traces in it.
+    """
+    for pattern, words in _CAUSES:
+        found = re.search(pattern, text)
+        if found is not None:
+            return words.format(*found.groups(""))
+    before = text.partition("Driver stacktrace")[0]
+    raised = [f"{kind}: {told.strip()}" for kind, told in _RAISED.findall(before)]
+    first = text.strip().partition("\n")[0]
+    if _OF_PY4J.match(first):
+        return raised[-1] if raised else "Spark gave no reason; look at the log of its driver"
+    if raised and raised[-1].partition(": ")[2] not in first:
+        return f"{first} ({raised[-1]})"
+    return first

@@ -1,0 +1,41 @@
+"""Records in the columns of Spark's Kafka source, so that queries written for it read a store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["kafka_rows"]
+
+_COLUMNS: Final = (
+    "encode(keys, 'UTF-8') AS key",
+    "body AS value",
+    "topic",
+    "queue_id AS partition",
+    "queue_offset AS offset",
+    # The range of timestamp_millis: beyond it, microseconds do not fit into a long.
+    (
+        "CASE WHEN store_timestamp BETWEEN -9223372036854775 AND 9223372036854775 "
+        "THEN timestamp_millis(store_timestamp) END AS timestamp"
+    ),
+    "1 AS timestampType",
+    (
+        "transform(map_entries(properties), entry -> "
+        "named_struct('key', entry.key, 'value', encode(entry.value, 'UTF-8'))) AS headers"
+    ),
+)
+
+
+def kafka_rows(records: DataFrame) -> DataFrame:
+    """Records of a commit log as rows of Spark's Kafka source.
+
+    `key` is the text of the keys, `value` the body as stored (compressed if bit 0 of `sys_flag` is set), `partition` the
+    queue, `offset` the place in the queue, `timestamp` the store time (`timestampType` 1, LogAppendTime; null out of range),
+    `headers` the properties.
+
+    Args:
+        records: rows of `rocketmq-commitlog`, or of decoded Parquet with times as int64.
+    """
+    return records.selectExpr(*_COLUMNS)

@@ -1,0 +1,54 @@
+"""`kafka_rows`: the columns of Spark's Kafka source."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+from store_bytes import put, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path) -> None:
+    from rocket_spark import kafka_rows
+
+    log = record(
+        0,
+        body=b"one",
+        queue_id=3,
+        queue_offset=7,
+        properties=b"KEYS\1k1 k2\2TAGS\1A\2",
+        store_timestamp=86_400_000,
+    )
+    log += record(len(log), topic=b"U", body=b"", store_timestamp=(1 << 63) - 1)
+    put(tmp_path, f"commitlog/{0:020}", log)
+    frame = kafka_rows(spark.read.format("rocketmq-commitlog").load(str(tmp_path)))
+    assert frame.dtypes == [
+        ("key", "binary"),
+        ("value", "binary"),
+        ("topic", "string"),
+        ("partition", "int"),
+        ("offset", "bigint"),
+        ("timestamp", "timestamp"),
+        ("timestampType", "int"),
+        ("headers", "array<struct<key:string,value:binary>>"),
+    ]
+    first, second = frame.toArrow().to_pylist()
+    assert first == {
+        "key": b"k1 k2",
+        "value": b"one",
+        "topic": "T",
+        "partition": 3,
+        "offset": 7,
+        "timestamp": datetime(1970, 1, 2, tzinfo=UTC),
+        "timestampType": 1,
+        "headers": [{"key": "KEYS", "value": b"k1 k2"}, {"key": "TAGS", "value": b"A"}],
+    }
+    assert (second["key"], second["value"], second["topic"], second["timestamp"]) == (None, b"", "U", None)
