@@ -253,5 +253,5 @@ def test_the_lenient_schema_finds_every_whole_record(
         for line in lines
         if not line["phy_offset"] <= hit < line["phy_offset"] + line["size"]
     ]
-    assert len(whole) == len(lines) - 1
+    assert len(whole) >= len(lines) - 1
     assert set(whole) <= set(genuine) <= {line["phy_offset"] for line in lines}

@@ -108,7 +108,8 @@ class StoreFile:
     @property
     def framed(self) -> bool:
         """Whether it is a file of DLedger mode, with a header before each record (DLG-2)."""
-        return self.name.startswith(_MEMBER)
+        folder = self.path.parent
+        return self.kind == "log" and folder.name == _MEMBER_LOG and folder.parent.name.startswith(_MEMBER)
 
     def open(self) -> AbstractContextManager[Reader]:
         """Opens the file to read parts of it; OSError where it cannot be."""

@@ -17,6 +17,7 @@ import rocket_golden
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from generator.damage.damaging import Variant, load
+from generator.damage.of_dledger import DLEDGER
 from generator.damage.of_index import INDEX
 from generator.damage.of_log import LOG
 from generator.damage.of_queue import QUEUE
@@ -32,9 +33,9 @@ SEED: Final = 4930200
 def variants() -> dict[str, Variant]:
     """All variants by name."""
     found: dict[str, Variant] = {}
-    for store_name in STORES:
+    for store_name, damages in {**dict.fromkeys(STORES, (*INDEX, *QUEUE, *LOG)), "dledger": DLEDGER}.items():
         store = load(store_name)
-        for name, code, damage in (*INDEX, *QUEUE, *LOG):
+        for name, code, damage in damages:
             store.draw.seed(f"{SEED} {store_name} {name}")
             found[f"{store_name}-{name}"] = {"store": store_name, "damage": code, **damage(store)}
     return dict(sorted(found.items()))

@@ -147,9 +147,21 @@ def _below(storage: Storage, top: FileInfo, kind: str | None) -> Iterator[FileIn
     yield from children
     in_store = any(child.name in _PLACES for child in children)
     for child in children:
+        if child.is_directory and child.name.startswith("dledger-"):
+            if kind in (None, "log"):
+                yield from _member_log(storage, child)
+            continue
         wanted = kind in (None, _PLACES[child.name]) if child.name in _PLACES else not in_store
         if child.is_directory and wanted:
             yield from storage.walk(child.uri)
+
+
+def _member_log(storage: Storage, member: FileInfo) -> Iterator[FileInfo]:
+    """The commit log of a member of a DLedger group (DLG-1); the rest of its directory is DLedger's own."""
+    for part in storage.list(member.uri):
+        if part.is_directory and part.name == "data":
+            yield part
+            yield from storage.walk(part.uri)
 
 
 class _Skeleton:
