@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,6 +57,21 @@ def test_a_whole_store(far: Far, uploaded: str, store: Path) -> None:
     files = find_files(uploaded, options=far.options)
     assert facts(files) == facts(find_local(store))
     assert rows(files) == rows(find_local(store))
+
+
+def test_a_store_of_dledger_mode(far: Far, tmp_path: Path) -> None:
+    """The log of the member is found, DLedger's own index of 160 MiB is left out."""
+    store = open_store("dledger", tmp_path)
+    shutil.rmtree(store / "dledger-n0/index")
+    (store / "dledger-n0/index").mkdir()
+    (store / "dledger-n0/index/00000000000000000000").write_bytes(bytes(32))
+    uri = far.upload(store, "dledger/store")
+    files = find_files(uri, options=far.options)
+    assert [(file.kind, file.name) for file in files] == [
+        (file.kind, file.name) for file in find_local(store)
+    ]
+    assert all(file.framed for file in files if file.kind == "log")
+    assert len(find_files(uri, "log", options=far.options)) == 8
 
 
 def test_files_can_be_sent_to_a_task(far: Far, uploaded: str, store: Path) -> None:

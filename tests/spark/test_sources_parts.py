@@ -77,7 +77,7 @@ def split(rows: Iterable[Row]) -> tuple[list[Row], list[str]]:
     return good, told
 
 
-@pytest.mark.parametrize("name", stores())
+@pytest.mark.parametrize("name", [*stores(), *stores(log="dledger"), *stores(log="upgraded")])
 def test_every_golden_store_row_for_row(name: str, tmp_path: Path) -> None:
     store = open_store(name, tmp_path)
     for table in tables_of(store):

@@ -134,6 +134,7 @@ def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dic
     rows: dict[str, list[list[str]]] = defaultdict(list)
     texts: dict[str, list[dict[str, str]]] = defaultdict(list)
     begin: dict[str, int] = {}
+    names: tuple[str, ...]
 
     def add(line: Line, kind: str, *fields: object) -> None:
         kinds[line["file"]] = kind
