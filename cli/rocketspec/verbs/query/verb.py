@@ -98,13 +98,14 @@ def query(
 
     from rocketspec.verbs.query.ask import Asked, answer, explained
     from rocketspec.verbs.query.view import as_json as to_json
-    from rocketspec.verbs.query.view import show
+    from rocketspec.verbs.query.view import nothing_found, show
 
     asked = Asked(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
 
     from rocket_columnar.query import OpenStore
 
+    from rocketspec._store import has_files, topics_of
     from rocketspec._terminal import note, progress, skipped
 
     with OpenStore(store, read_geometry(geometry), commitlog=commitlog or ()) as opened:
@@ -119,4 +120,6 @@ def query(
     else:
         show(found, walk, asked)
     if not found.messages:
+        if walk is None:
+            note(nothing_found(found, asked, topics=topics_of(store), has_index=has_files(store, "index")))
         raise typer.Exit(FINDINGS)

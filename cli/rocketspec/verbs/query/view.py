@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from rocketspec.verbs.query.ask import Asked
 
-__all__ = ["as_json", "show"]
+__all__ = ["as_json", "nothing_found", "show"]
 
+_TOPICS: Final = 20  # that a message names
 _STEPS: Final = 12  # entries of a chain that are shown
 _COMPRESSED: Final = 1
 _WITH_IDS: Final = 3  # messages at most whose ids are shown too
@@ -77,13 +78,24 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
             for line in _id_lines(answer.messages):
                 console.print(escape(line), soft_wrap=True)
         console.print(escape(_summary(answer, asked)), soft_wrap=True)
-    elif explanation is None:
-        console.print(escape(_nothing(answer, asked)), soft_wrap=True)
     if explanation is not None:
         _show_walk(console, explanation)
 
 
-def _nothing(answer: Answer, asked: Asked) -> str:
+def nothing_found(answer: Answer, asked: Asked, *, topics: Sequence[str], has_index: bool) -> str:
+    """Why there is no message, in one line, and what to try next.
+
+    Args:
+        answer: what was found: no message.
+        asked: what was asked.
+        topics: those that the store has consume queues of.
+        has_index: whether it has any index file.
+    """
+    if asked.topic is not None and topics and asked.topic not in topics:
+        shown = ", ".join(topics[:_TOPICS]) + (", ..." if len(topics) > _TOPICS else "")
+        return f"nothing found: the store has no queue of topic {asked.topic}; it has {shown}"
+    if not has_index and asked.offset_id is None and not asked.scan:
+        return "nothing found: the store has no index files; --scan searches the commit log instead"
     if asked.offset_id is not None:
         parts = parse_offset_id(asked.offset_id)
         return f"nothing found: no record at physical offset {parts.phy_offset:,} (the ID is of broker {parts.store_host})"
