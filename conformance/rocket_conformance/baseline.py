@@ -86,7 +86,7 @@ def baseline_text(cases: Iterable[CaseLine], known: Baseline) -> str:
 
 
 def _reason(case: CaseLine) -> str:
-    """What the report says first of a failure."""
+    """What the report states first about a failure."""
     text = (
         f"{case.divergence[0]['clause']}: {case.divergence[0]['field']}" if case.divergence else case.detail
     )

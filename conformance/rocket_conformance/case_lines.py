@@ -198,7 +198,7 @@ class Concluder:
     def _shortest_start(self, failing: Failing, until: float) -> Failing:
         """The shortest beginning of a list that ends alike, by halving."""
         ops = failing[0].ops
-        low = 0  # a list of so many operations does not
+        low = 0  # a list of this length does not fail
         while low + 1 < len(failing[0].ops) and time.monotonic() < until:
             middle = (low + len(failing[0].ops)) // 2
             tried = self._quickly(replace(failing[0], ops=ops[:middle]))

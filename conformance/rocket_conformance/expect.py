@@ -66,7 +66,7 @@ def collect_files(
 ) -> dict[str, FileImage]:
     """Images of the files that are compared, of those that are there.
 
-    They are the placed files, those that accepted opens name, what lies in the folders of queues and service
+    They are the placed files, those that accepted opens name, what is in the folders of queues and service
     under a name of theirs, the checkpoint, and what the adapter lists. A file that the clock named is
     `index/new-N`, N its place in the order of names.
 
@@ -110,7 +110,7 @@ def _most(expected: FileImage | None) -> int:
 
 
 def _in_folders(case: Case, directory: Path) -> Iterator[str]:
-    """What lies in the folders that the case's operations write to, under the names that 4.9.3 gives."""
+    """What is in the folders that the case's operations write to, under the names that 4.9.3 gives."""
     folders: dict[str, re.Pattern[str]] = {}
     for op in case.ops:
         if op["op"] == "queue.open":

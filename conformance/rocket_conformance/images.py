@@ -210,7 +210,7 @@ def open_inside(directory: Path, path: str) -> BinaryIO | None:
 
 
 def read_image(file: BinaryIO, *, most: int | None = None) -> FileImage:
-    """The image of an open file; holes are skipped if the system can tell them.
+    """The image of an open file; holes are skipped if the system reports them.
 
     Args:
         file: opened for reading.

@@ -11,9 +11,9 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 
-from rocket_conformance._variants import variant_of
 from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.fitting import fit_drawn, limit_broken
+from rocket_conformance.geometry_variants import variant_of
 from rocket_conformance.properties import PROPERTIES, Property, examples
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _levels() -> dict[str, str]:
 
 
 def level_of(clause: str) -> str:
-    """MUST or OBSERVED, as SPEC.md says; MUST for a clause that it does not hold."""
+    """MUST or OBSERVED, as SPEC.md says; MUST for a clause that is not in it."""
     return _levels().get(clause, "MUST")
 
 

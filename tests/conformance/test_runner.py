@@ -9,9 +9,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from rocket_conformance._variants import variant_of
 from rocket_conformance.baseline import Baseline, read_baseline
 from rocket_conformance.cases import directed_cases
+from rocket_conformance.geometry_variants import variant_of
 from rocket_conformance.plan import plan
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import ReferenceAdapter

@@ -46,8 +46,8 @@ class Case:
         id: `CLAUSE/slug`, never reused.
         clauses: the clauses that it is evidence of, the one it is named after first.
         ops: its operations.
-        files: files that lie in its directory beforehand.
-        expected: what the real jar gave; None where the reference alone says it.
+        files: files that are in its directory beforehand.
+        expected: what the real jar gave; None if only the reference decides.
         producer: where `expected` comes from.
         features: what an adapter must have declared.
         seed: of the generator that made it; None for a case written by hand.

@@ -55,7 +55,7 @@ def _simple(*names: str) -> list[Op]:
 
 
 def _nearly_full(missing: int) -> FileImage:
-    """A default file that lacks so many entries to be full; its newest entry is of our key."""
+    """A default file with room for `missing` more entries; its newest entry is of our key."""
     count = DEFAULT_GEOMETRY.index_num - missing
     pieces = {
         0: pack(">qqqqii", _NOON, _NOON, 0, 0, 1, count),

@@ -143,7 +143,7 @@ def _files(value: object, allowance: Allowance) -> dict[str, FileImage]:
     for path, entry in files.items():
         check_path(path)
         if any(f"{parent}/" == path[: len(parent) + 1] for parent in files):
-            raise ValueError(f"file {path!r:.80}: lies in another file")
+            raise ValueError(f"file {path!r:.80}: is inside another file")
         packed = _object(f"file {path!r:.80}", entry).get("zstd_base64")
         if not isinstance(packed, str):
             raise ValueError(f"file {path!r:.80} without zstd_base64")  # noqa: TRY004 - one error for one wrong value

@@ -58,7 +58,7 @@ class ProtocolError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What an adapter says of itself.
+    """What an adapter declares about itself.
 
     Attributes:
         name: name of the implementation under test.
@@ -85,7 +85,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to a case: one result per operation, and the files that it says it wrote."""
+    """An answer to a case: one result per operation, and the files that it lists."""
 
     results: tuple[Result, ...]
     files: tuple[tuple[str, str], ...]

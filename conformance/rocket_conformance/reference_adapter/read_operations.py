@@ -1,4 +1,4 @@
-"""What the reference reads in files that lie there: the operations of decoders and viewers."""
+"""What the reference reads in existing files: the operations of decoders and viewers."""
 
 from __future__ import annotations
 

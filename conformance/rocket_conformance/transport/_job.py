@@ -65,7 +65,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No answer, or one that is no answer.
+    """No answer, or one that breaks the protocol.
 
     Attributes:
         verdict: of the case.

@@ -1,4 +1,4 @@
-"""What is wrong with a line of an adapter, and the place in PROTOCOL.md that says how it should be."""
+"""What is wrong with a line of an adapter, and the place in PROTOCOL.md that it breaks."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _PLACES: Final = (
     ("line", "rule 1"),
     ("result", "Operations"),
 )
-"""What an error of the protocol's readers speaks of, and where PROTOCOL.md says how it should be."""
+"""Words in the errors of the protocol's readers, and the places in PROTOCOL.md that they concern."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What is wrong with a line: the place in PROTOCOL.md that says so (`rule 2`, `Operations`), and how."""
+    """What is wrong with a line: the place in PROTOCOL.md that it breaks (`rule 2`, `Operations`), and how."""
 
     place: str
     text: str

@@ -1,4 +1,4 @@
-"""Talks to an adapter line by line and says which rule of PROTOCOL.md a line of it breaks.
+"""The exchanges of a check: hello, small cases, bye.
 
 The suite's own transport ends a process that breaks the protocol, and blames the case. Here every line is
 looked at for all that is wrong with it, so that whoever writes an adapter sees what to change.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_spec.temporary_folders import remove_tree
 
-from rocket_conformance._line_faults import (
+from rocket_conformance.adapter_check.line_faults import (
     Broken,
     about_answer,
     about_end,
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from rocket_conformance.protocol import Hello, Op
     from rocket_conformance.verdicts import Verdict
 
-__all__ = ["Broken", "Exchange", "Summary", "check_adapter", "summary"]
+__all__ = ["Exchange", "Summary", "check_adapter", "summary"]
 
 HELLO_SECONDS: Final = 60.0
 _END_SECONDS: Final = 5.0
 _UNASKED_SECONDS: Final = 0.02
 _MOST_DEATHS: Final = 5
 _DEFAULT_SIZE: Final = 1 << 26
-"""Files over so many bytes are left to the suite itself."""
+"""Larger files, in bytes, are left to the suite itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def summary(exchanges: Sequence[Exchange]) -> Summary:
 
 
 def check_adapter(command: Sequence[str], *, case_timeout: float = 10.0) -> Generator[Exchange]:
-    """Says hello, sends a small case for each declared operation, says bye; then ends stdin without a bye.
+    """Sends hello, a small case for each declared operation, and bye; then closes stdin without a bye.
 
     A process that dies is started again, five times.
 
@@ -225,7 +225,7 @@ class _Check:
         return Exchange("bye", text_of(sent), f"it {fate}", about_end(fate))
 
     def _end_of_stdin(self) -> Exchange:
-        """A suite that is interrupted says no bye."""
+        """A suite that is interrupted sends no bye."""
         exchange, _ = self._hello()
         if self._process is None:
             return replace(exchange, about="end of stdin")
@@ -251,7 +251,7 @@ class _Check:
         return sent
 
     def _judged(self, tried: _Tried, sent: bytes, line: bytes) -> Exchange:
-        """An answer to a case: its form first; only when that is right, what it says."""
+        """An answer to a case: its form first, and its content only if that is right."""
         job, case, expected = tried
         broken = about_answer(line, job)
         if broken:
