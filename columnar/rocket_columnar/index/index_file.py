@@ -198,6 +198,7 @@ class IndexFile(MappedIndex):
                 position = to_i32(position)
             if not 0 <= position <= last:
                 return
+            self._fetch(position, ENTRY_SIZE)
             hash_read, phy_offset, time_diff, previous = ENTRY.unpack_from(mapping, position)
             if time_diff < 0:
                 return
@@ -247,6 +248,7 @@ class IndexFile(MappedIndex):
         rooms = np.atleast_1d(np.asarray(max_num, np.int64))
         safe = abs(self._begin_timestamp) < 1 << 62  # no time of an entry wraps
         if len(hashes) >= WALK_BELOW and self._slots and self._size and safe:
+            self._fetch_all()
             chains = Chains(self._mapping, self._slots, self._entries, self.header())
             compiled = len(hashes) >= COMPILED_FROM
             hits = select_batch(chains, hashes, rooms, (begin, end), compiled=compiled, threads=threads)

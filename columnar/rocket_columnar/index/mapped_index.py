@@ -9,7 +9,7 @@ from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import to_i32
 from rocket_columnar.index.header import IndexHeader
-from rocket_columnar.index.mapping import Mapping, RejectedError, map_file, map_for_reading
+from rocket_columnar.index.mapping import FileImage, Mapping, RejectedError, map_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +67,7 @@ class MappedIndex:
         "_end_timestamp",
         "_entries",
         "_hash_slot_count",
+        "_image",
         "_index_count",
         "_mapping",
         "_size",
@@ -108,7 +109,8 @@ class MappedIndex:
         self._entries = to_i32(_HEADER_SIZE + _SLOT_SIZE * hash_slot_num)
         self._size = to_i32(self._entries + ENTRY_SIZE * index_num)
         self._take(IndexHeader())
-        self._mapping: Mapping = (map_for_reading if read_only else map_file)(path, self._size)
+        self._image = FileImage(path, self._size) if read_only else None
+        self._mapping: Mapping = map_file(path, self._size) if self._image is None else self._image.memory
         try:
             if end_phy_offset > 0:
                 self._begin_phy_offset = end_phy_offset
@@ -154,8 +156,19 @@ class MappedIndex:
 
     def close(self) -> None:
         """Releases the file. Nothing is flushed: 4.9.3 has no close."""
-        if not isinstance(self._mapping, bytearray):
+        if self._image is not None:
+            self._image.close()
+        elif not isinstance(self._mapping, bytearray):
             self._mapping.close()
+
+    def _fetch(self, position: int, length: int) -> None:
+        """Makes sure that bytes of a file that is only read are in the mapping."""
+        if self._image is not None:
+            self._image.fetch(position, length)
+
+    def _fetch_all(self) -> None:
+        if self._image is not None:
+            self._image.fetch_all()
 
     # header
 
@@ -187,6 +200,9 @@ class MappedIndex:
         Source: IDX-LOAD-1, IDX-LOAD-2; `IndexHeader.load` 41-53.
         """
         mapping = self._mapping
+        if self._image is not None:
+            self._image.forget()
+        self._fetch(0, _HEADER_SIZE)
         try:
             (self._begin_timestamp,) = LONG.unpack_from(mapping, BEGIN_TIMESTAMP)
             (self._end_timestamp,) = LONG.unpack_from(mapping, END_TIMESTAMP)
@@ -244,11 +260,13 @@ class MappedIndex:
         position = self.entry_position(number)
         if not 0 <= position <= self._size - ENTRY_SIZE:
             return None
+        self._fetch(position, ENTRY_SIZE)
         return Entry._make(ENTRY.unpack_from(self._mapping, position))
 
     def _read_int(self, position: int) -> tuple[int]:
         """The int at a position, as `unpack` gives it; struct counts a negative one from the end, Java throws."""
         if position < 0:
             raise struct.error
+        self._fetch(position, INT.size)
         value: tuple[int] = INT.unpack_from(self._mapping, position)
         return value

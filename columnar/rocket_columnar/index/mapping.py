@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import MalformedError
 
 from rocket_columnar.formats import parse_long
+from rocket_columnar.store import open_reader
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Mapping", "RejectedError", "map_file", "map_for_reading"]
+__all__ = ["FileImage", "Mapping", "RejectedError", "map_file"]
 
 Mapping = mmap.mmap | bytearray
+
+_PAGE: Final = 1 << 12
+_CHUNK: Final = 1 << 24
 
 
 class RejectedError(ValueError):
@@ -51,20 +57,67 @@ def map_file(path: Path, size: int) -> Mapping:
         os.close(handle)
 
 
-def map_for_reading(path: Path, size: int) -> Mapping:
-    """The first `size` bytes of a file, to read only; where the file ends early, zeros follow.
+class FileImage:
+    """The first bytes of a file in memory, read when they are asked for; where the file ends early, zeros follow.
 
-    That is what a broker sees after it has extended a short file, without touching it.
-
-    Raises:
-        OSError: when the file cannot be opened.
+    That is what a broker sees after it has extended a short file, without touching it. The file itself is not mapped: one
+    that is cut meanwhile would end the process with SIGBUS.
     """
-    with path.open("rb") as file:
-        length = os.fstat(file.fileno()).st_size
-        if size <= 0:
-            return bytearray()
-        if length >= size:
-            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-        memory = mmap.mmap(-1, size)
-        file.readinto(memoryview(memory)[:length])
-        return memory
+
+    def __init__(self, path: Path, size: int) -> None:
+        """Opens the file to read at most `size` bytes; OSError if it cannot be opened."""
+        self._path = path
+        self._file = path.open("rb", buffering=0)
+        self._length = min(os.fstat(self._file.fileno()).st_size, size)
+        self.memory: Mapping = _memory(size) if size > 0 else bytearray()
+        self._held = bytearray(-(-max(size, 0) // _PAGE))
+
+    def fetch(self, position: int, length: int) -> None:
+        """Makes sure that some bytes are in memory; MalformedError if the file has been cut."""
+        for page in range(
+            max(position, 0) // _PAGE, min((position + length - 1) // _PAGE + 1, len(self._held))
+        ):
+            if not self._held[page]:
+                self._read(page * _PAGE, min((page + 1) * _PAGE, self._length))
+                self._held[page] = 1
+
+    def fetch_all(self) -> None:
+        """Makes sure that all bytes are in memory; holes are not read."""
+        if not all(self._held):
+            with open_reader(self._path) as reader:
+                for begin, end in reader.extents():
+                    self._read(begin, min(end, self._length))
+                self._read(reader.size, self._length)
+            self._held = bytearray(b"\1" * len(self._held))
+
+    def _read(self, begin: int, end: int) -> None:
+        with memoryview(self.memory) as view:
+            while begin < end:
+                self._file.seek(begin)
+                count = self._file.readinto(view[begin : min(begin + _CHUNK, end)])
+                if not count:
+                    raise MalformedError(
+                        file=str(self._path),
+                        offset=begin,
+                        found="the end of the file",
+                        expected=f"{end - begin:,} more bytes, which it had when it was opened",
+                    )
+                begin += count
+
+    def forget(self) -> None:
+        """Reads everything again when it is asked for: a broker may have put into the file."""
+        self._held = bytearray(len(self._held))
+
+    def close(self) -> None:
+        """Closes the file and lets go of the memory."""
+        self._file.close()
+        if not isinstance(self.memory, bytearray):
+            self.memory.close()
+
+
+def _memory(size: int) -> mmap.mmap:
+    """Memory of zeros of which only what is written takes room."""
+    if not hasattr(mmap, "MAP_ANONYMOUS"):  # Windows
+        return mmap.mmap(-1, size)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    return mmap.mmap(-1, size, flags=flags)
