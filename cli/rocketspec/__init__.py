@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rocket_columnar.audit import audit
+    from rocket_columnar.describe import diff, digest
+    from rocket_columnar.describe import look_at as inspect
     from rocket_columnar.query import query
     from rocket_columnar.rebuild import rebuild
+    from rocket_columnar.restart import restart
     from rocket_columnar.store import find_files as open_store
     from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
 
-    from rocketspec._decode import decode
+    from rocketspec._decode import decode, read_table
     from rocketspec._implementation import conform
+    from rocketspec._search import explain, find
 
     __version__: str
 
@@ -28,9 +32,16 @@ __all__ = [
     "audit",
     "conform",
     "decode",
+    "diff",
+    "digest",
+    "explain",
+    "find",
+    "inspect",
     "open_store",
     "query",
+    "read_table",
     "rebuild",
+    "restart",
 ]
 
 

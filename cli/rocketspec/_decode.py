@@ -1,30 +1,31 @@
-"""The engine's `decode`, from a path."""
+"""The engine's `decode`, from a path, and a whole table at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import pyarrow as pa
+from rocket_columnar.arrow import SCHEMAS
+from rocket_columnar.decode import TABLE_KINDS, Where
 from rocket_columnar.decode import decode as decode_files
 from rocket_columnar.store import find_files
+from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import pyarrow as pa
-
-__all__ = ["decode"]
+__all__ = ["decode", "read_table"]
 
 
 def decode(
-    path: Path | str, *, kind: str | None = None, commitlog: Sequence[Path | str] = (), **options: Any
+    path: Path | str, *, kind: str | None = None, **options: Any
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows of everything at `path`, as (table, record batch), in bounded memory.
 
     Args:
         path: a file, a directory of a store, or a store.
         kind: "index", "queue", "ext", "log" or "checkpoint"; by default detected from path and content.
-        commitlog: directories of the store's commit log beside its own `commitlog`.
         options: those of `rocket_columnar.decode.decode`.
 
     Raises:
@@ -32,4 +33,60 @@ def decode(
         FormatError: bytes that cannot be decoded, with file and offset.
         OSError: a path that is missing or cannot be read.
     """
-    return decode_files(find_files(path, kind, commitlog=commitlog), **options)
+    return decode_files(find_files(path, kind), **options)
+
+
+def read_table(
+    table: str,
+    path: Path | str,
+    *,
+    topic: str | Sequence[str] | None = None,
+    begin: int | None = None,
+    end: int | None = None,
+    columns: Sequence[str] | None = None,
+    timestamps: Literal["raw", "utc"] = "raw",
+    **options: Any,
+) -> pa.Table:
+    """One table of a store, in memory: `.to_pandas()`, `polars.from_arrow(...)` and DuckDB take it as it is.
+
+    Args:
+        table: "index_headers", "index_entries", "consume_queue", "consume_queue_ext", "commit_log" or "checkpoint".
+        path: a file, a directory of a store, or a store.
+        topic: only rows of this topic, or these topics.
+        begin: earliest store timestamp, ms.
+        end: latest store timestamp, ms, inclusive.
+        columns: only these columns, in this order.
+        timestamps: "raw" for 64-bit milliseconds, "utc" for Arrow timestamps in UTC.
+        options: others of `rocket_columnar.decode.decode`, such as `geometry` and `limit`.
+
+    Raises:
+        UsageError: an unknown table or column, no such files, or a geometry that cannot be inferred.
+        FormatError: bytes that cannot be decoded, with file and offset.
+        OSError: a path that is missing or cannot be read.
+    """
+    if table not in TABLE_KINDS:
+        raise UsageError(f"unknown table {table!r}; expected one of {', '.join(TABLE_KINDS)}")
+    if timestamps not in ("raw", "utc"):
+        raise UsageError(f"timestamps={timestamps!r}: expected 'raw' or 'utc'")
+    topics = None if topic is None else {topic} if isinstance(topic, str) else set(topic)
+    times = (
+        None
+        if begin is None and end is None
+        else (-(1 << 63) if begin is None else begin, (1 << 63) - 1 if end is None else end)
+    )
+    where = None if topics is None and times is None else Where(times=times, topics=topics)
+    files = find_files(path, kinds=(TABLE_KINDS[table],))
+    batches = [
+        batch for _, batch in decode_files(files, tables=[table], columns=columns, where=where, **options)
+    ]
+    whole = pa.Table.from_batches(batches, batches[0].schema if batches else SCHEMAS[table])
+    return whole.unify_dictionaries() if timestamps == "raw" else _in_utc(whole.unify_dictionaries())
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """The same table with its times as Arrow timestamps."""
+    moment = pa.timestamp("ms", tz="UTC")
+    for place, field in enumerate(table.schema):
+        if field.name.endswith("_timestamp"):
+            table = table.set_column(place, pa.field(field.name, moment), table.column(place).cast(moment))
+    return table

@@ -17,9 +17,16 @@ _HOMES: Final = {
     "audit": ("rocket_columnar.audit", "audit"),
     "conform": ("rocketspec._implementation", "conform"),
     "decode": ("rocketspec._decode", "decode"),
+    "diff": ("rocket_columnar.describe", "diff"),
+    "digest": ("rocket_columnar.describe", "digest"),
+    "explain": ("rocketspec._search", "explain"),
+    "find": ("rocketspec._search", "find"),
+    "inspect": ("rocket_columnar.describe", "look_at"),
     "open_store": ("rocket_columnar.store", "find_files"),
     "query": ("rocket_columnar.query", "query"),
+    "read_table": ("rocketspec._decode", "read_table"),
     "rebuild": ("rocket_columnar.rebuild", "rebuild"),
+    "restart": ("rocket_columnar.restart", "restart"),
 }
 
 

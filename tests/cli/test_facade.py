@@ -68,3 +68,46 @@ def test_what_is_no_store(tmp_path: Path) -> None:
         list(rocketspec.audit(tmp_path))
     with pytest.raises(UsageError):
         rocketspec.rebuild(tmp_path, tmp_path / "out")
+
+
+def test_a_table_as_one_call(store: Path) -> None:
+    orders = rocketspec.read_table("commit_log", store, topic="Orders", columns=["topic", "store_timestamp"])
+    stored = [
+        line["store_timestamp"]
+        for line in rocket_golden.truth("mixed")
+        if line["type"] == "log_record" and line["topic"] == "Orders"
+    ]
+    assert orders.column("store_timestamp").to_pylist() == stored
+    assert set(orders.column("topic").to_pylist()) == {"Orders"}
+    utc = rocketspec.read_table("commit_log", store, topic=["Orders"], timestamps="utc")
+    (first,) = utc.slice(0, 1).column("store_timestamp").to_pylist()
+    assert first is not None
+    assert round(first.timestamp() * 1000) == stored[0]
+    assert rocketspec.read_table("commit_log", store, begin=stored[1], end=stored[1]).num_rows >= 1
+    assert rocketspec.read_table("checkpoint", store).num_rows == 1
+    with pytest.raises(UsageError, match="unknown table 'commitlog'"):
+        rocketspec.read_table("commitlog", store)
+
+
+def test_messages_by_any_key_or_id(store: Path) -> None:
+    every = rocketspec.find(store, topic="BBTopic", key="oneway-0")
+    assert len(every.messages) == 3
+    assert rocketspec.find(store, topic="BBTopic", key="oneway-0", scan=True).messages == every.messages
+    row = every.messages[0]
+    by_id = rocketspec.find(store, unique_key=row["uniq_key"])
+    assert row["phy_offset"] in {message["phy_offset"] for message in by_id.messages}
+    (only,) = rocketspec.find(store, offset_id="7F0000010000B3050000000000017D68").messages
+    assert only["phy_offset"] == 97_640
+    walk = rocketspec.explain(store, "BBTopic", "oneway-0", end=1)
+    assert walk.found == 0
+    assert walk.reasons
+    with pytest.raises(UsageError):
+        rocketspec.find(store, key="oneway-0")
+
+
+def test_descriptions_of_a_store(store: Path, tmp_path: Path) -> None:
+    assert rocketspec.inspect(store).clean
+    assert len(list(rocketspec.digest(store))) == len(rocketspec.open_store(store))
+    index = sorted((store / "index").iterdir())
+    assert list(rocketspec.diff(index[0], index[0])) == []
+    assert rocketspec.restart(store).clean

@@ -96,7 +96,7 @@ def query(
         for text, option in ((begin, "--begin"), (end, "--end"))
     )
 
-    from rocketspec.verbs.query.ask import Asked, answer, explained
+    from rocketspec._ask import Asked, answer, explained
     from rocketspec.verbs.query.view import as_json as to_json
     from rocketspec.verbs.query.view import nothing_found, show
 

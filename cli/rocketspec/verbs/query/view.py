@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
 
-    from rocketspec.verbs.query.ask import Asked
+    from rocketspec._ask import Asked
 
 __all__ = ["as_json", "nothing_found", "show"]
 
