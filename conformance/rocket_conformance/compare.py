@@ -1,4 +1,4 @@
-"""Holds what an implementation did against what is expected, field by field."""
+"""Compares what an implementation did with what is expected, field by field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Difference", "DifferenceKind", "differences", "same_results"]
 DifferenceKind = Literal["wrong value", "wrong bytes", "wrongly accepted", "wrongly rejected"]
 
 MOST_DIFFERENCES: Final = 20
-"""So many differences of a case are listed; a wrong hash would list every entry."""
+"""The most differences of a case that are listed; a wrong hash would list every entry."""
 
 _FIELD_RANKS: Final = {
     "size": 1,
@@ -64,6 +64,11 @@ class Difference:
     kind: DifferenceKind
     expected: Any
     actual: Any
+
+    @property
+    def position(self) -> tuple[int | None, str | None, str]:
+        """Operation, file and field: where it is, whatever the values."""
+        return self.op, self.file, self.field
 
     def to_json(self, clause: str) -> dict[str, Any]:
         """As replay files and reports hold it, with the clause that it breaks; values of any length are cut."""

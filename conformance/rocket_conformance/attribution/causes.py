@@ -9,10 +9,10 @@ one for a defect that is like none in the catalogue. What the best clause explai
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.attribution.simulation import EXACT, SAME_DIFFERENCE, can_be_run
+from rocket_conformance.attribution.simulation import EXACT, Agreement, can_be_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,13 +62,33 @@ class Cause:
 def find_causes(evidence: Evidence) -> tuple[Cause, ...]:
     """The causes, what explains most first; each failure belongs to exactly one."""
     causes: list[Cause] = []
+    agreements: dict[tuple[str, str], Agreement] = {}
     rest = [failure for failure in evidence.failures if failure.judgement.found]
     while rest:
-        cause = _Search(rest, evidence).best()
+        if not any(failure.directed for failure in rest):
+            causes, rest = _carried(causes, rest)
+            if not rest:
+                break
+        cause = _Search(rest, evidence, agreements).best()
         causes.append(cause)
         explained = {failure.id for failure in cause.failures}
         rest = [failure for failure in rest if failure.id not in explained]
     return tuple(sorted([*_without_answer(evidence), *causes], key=lambda cause: -len(cause.failures)))
+
+
+def _carried(causes: Sequence[Cause], rest: Sequence[Failure]) -> tuple[list[Cause], list[Failure]]:
+    """The causes with lists of properties that differ first where a cause's cases do, and what is left.
+
+    A list may meet several causes at once, so that no single misreading gives it.
+    """
+    taken: set[str] = set()
+    grown: list[Cause] = []
+    for cause in sorted(causes, key=lambda item: -len(item.failures)):
+        places = frozenset[str]().union(*(failure.places for failure in cause.failures))
+        more = [item for item in rest if item.id not in taken and item.symptom.place in places]
+        taken |= {item.id for item in more}
+        grown.append(replace(cause, failures=(*cause.failures, *more)))
+    return grown, [item for item in rest if item.id not in taken]
 
 
 def _without_answer(evidence: Evidence) -> list[Cause]:
@@ -121,12 +141,20 @@ class _Suspect:
 
 
 class _Search:
-    """One round: the clause that explains most of what is left."""
+    """One round: the clause that explains most of what is left.
 
-    def __init__(self, rest: Sequence[Failure], evidence: Evidence) -> None:
+    Args:
+        rest: what is left.
+        evidence: of the run.
+        agreements: by misreading and failure, how far they agree; kept from round to round.
+    """
+
+    def __init__(
+        self, rest: Sequence[Failure], evidence: Evidence, agreements: dict[tuple[str, str], Agreement]
+    ) -> None:
         self._rest = rest
         self._evidence = evidence
-        self._agreements: dict[tuple[str, str], float] = {}
+        self._agreements = agreements
 
     def best(self) -> Cause:
         """The cause of at least one of the failures."""
@@ -161,7 +189,7 @@ class _Search:
         best, most = None, 0.0
         for mutant in self._evidence.misreadings:
             if mutant.clause == clause and sample:
-                agreed = sum(self._agreement(mutant, failure) for failure in sample)
+                agreed = sum(self._agreement(mutant, failure).score for failure in sample)
                 score = agreed / (len(sample) + self._refuted(mutant))
                 if score > most:
                     best, most = mutant, score
@@ -175,7 +203,7 @@ class _Search:
             count += can_be_run(case, expected) and self._evidence.simulation.diverges(mutant, case, expected)
         return count
 
-    def _agreement(self, mutant: Mutant, failure: Failure) -> float:
+    def _agreement(self, mutant: Mutant, failure: Failure) -> Agreement:
         key = mutant.name, failure.id
         if key not in self._agreements:
             seen = [
@@ -185,25 +213,40 @@ class _Search:
                 for case, expected, judgement in failure.observations
                 if judgement.actual is not None and can_be_run(case, expected)
             ]
-            self._agreements[key] = sum(seen) / len(seen) if seen else 0.0
+            score = sum(one.score for one in seen) / len(seen) if seen else 0.0
+            self._agreements[key] = Agreement(score, covers=bool(seen) and all(one.covers for one in seen))
         return self._agreements[key]
+
+    def _has_cause_of_its_own(self, failure: Failure) -> bool:
+        """Whether a misreading of the clause that a directed case is named after gives exactly what was observed."""
+        return failure.directed and any(
+            self._agreement(mutant, failure).score == EXACT
+            for mutant in self._evidence.misreadings
+            if mutant.clause == failure.clauses[0]
+        )
 
     def _cause(self, best: _Suspect, near: Sequence[str]) -> Cause:
         own = [item for item in self._rest if item.clauses[0] == best.clause]
         own = own or [item for item in self._rest if best.clause in item.clauses]
         own_ids = {item.id for item in own}
         mutant = best.mutant
-        agreed = {item.id: self._agreement(mutant, item) if mutant else 0.0 for item in self._rest}
-        exact = sum(agreed[item.id] == EXACT for item in own) * 2 > len(own)
-        alike = [item for item in self._rest if agreed[item.id] >= SAME_DIFFERENCE] if exact else own
-        places = frozenset[str]().union(*(item.places for item in alike))
+        agreed = {item.id: self._agreement(mutant, item) for item in self._rest} if mutant else {}
+        same = {name for name, agreement in agreed.items() if agreement.score == EXACT}
+        exact = sum(item.id in same for item in own) * 2 > len(own)
+        places = frozenset[str]().union(
+            *(item.places for item in self._rest if item.id in own_ids or item.id in same)
+        )
 
         def is_explained(item: Failure) -> bool:
-            if item.id in own_ids or (exact and agreed[item.id] >= SAME_DIFFERENCE):
+            if item.id in own_ids or item.id in same:
                 return True
-            if agreed[item.id] or not can_be_run(item.case, item.expected):
-                return item.places <= places
-            return not exact and item.symptom.place in places
+            if mutant is not None and agreed[item.id].covers:
+                is_alike = True
+            elif not can_be_run(item.case, item.expected):
+                is_alike = item.places <= places
+            else:
+                is_alike = not exact and item.symptom.place in places
+            return is_alike and not self._has_cause_of_its_own(item)
 
         return Cause(
             clause=best.clause,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_conformance.attribution.symptom import places_of, symptom_of
 from rocket_conformance.cases import Observation
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from rocket_conformance.misreadings import Mutant
     from rocket_conformance.reference_adapter import Library
 
-__all__ = ["EXACT", "SAME_DIFFERENCE", "Simulation", "can_be_run"]
+__all__ = ["EXACT", "Agreement", "Simulation", "can_be_run"]
 
 EXACT: Final = 1.0
-SAME_DIFFERENCE: Final = 0.8
+_SAME_DIFFERENCE: Final = 0.8
 _SAME_PLACES: Final = 0.5
 _SAME_SYMPTOM: Final = 0.2
 _SAME_PLACE: Final = 0.1
@@ -44,6 +44,18 @@ def can_be_run(case: Case, expected: Observation) -> bool:
 @lru_cache(maxsize=_KEPT_LIBRARIES)
 def _library(mutant: Mutant) -> Library:
     return mutant.library()
+
+
+class Agreement(NamedTuple):
+    """How far a misreading fails a case as the implementation does.
+
+    Attributes:
+        score: 0.0 to 1.0, `EXACT` for the same results and bytes.
+        covers: whether the implementation differs nowhere but where the misreading does.
+    """
+
+    score: float
+    covers: bool
 
 
 class Simulation:
@@ -67,8 +79,8 @@ class Simulation:
         case: Case,
         observed: tuple[Observation, Observation],
         found: Sequence[Difference],
-    ) -> float:
-        """How far the misreading fails the case as the implementation does: 0.0 to 1.0.
+    ) -> Agreement:
+        """How far the misreading fails the case as the implementation does.
 
         Args:
             mutant: the misreading.
@@ -79,16 +91,18 @@ class Simulation:
         expected, actual = observed
         shown = self._observe(mutant, case, expected)
         if shown is None or _same(expected, shown):
-            return 0.0
+            return Agreement(0.0, covers=False)
         if _same(actual, shown):
-            return EXACT
+            return Agreement(EXACT, covers=True)
         theirs = differences(case, expected, shown)
+        covers = {item.position for item in found} <= {item.position for item in theirs}
         if theirs[0] == found[0]:
-            return SAME_DIFFERENCE
+            return Agreement(_SAME_DIFFERENCE, covers)
         ours, others = (places_of(items, case.ops) for items in (found, theirs))
         shared = _SAME_PLACES * len(ours & others) / len(ours | others)
         one, two = (symptom_of(items[0], case.ops) for items in (found, theirs))
-        return shared + (_SAME_SYMPTOM if one == two else _SAME_PLACE if one.place == two.place else 0.0)
+        first = _SAME_SYMPTOM if one == two else _SAME_PLACE if one.place == two.place else 0.0
+        return Agreement(shared + first, covers)
 
     def _observe(self, mutant: Mutant, case: Case, expected: Observation) -> Observation | None:
         """What the misreading does; None when it fails in a way of its own."""

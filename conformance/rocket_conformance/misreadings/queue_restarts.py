@@ -155,6 +155,13 @@ QUEUE_RESTARTS: Final = (
         "if number == 0 and (not unit.valid or unit.phy_offset >= phy_offset):",
     ),
     Mutant(
+        "end-before-the-offset",
+        "CQ-TRUNC-4",
+        _STORE,
+        _GIVEN,
+        "        self.max_physic_offset = phy_offset - 1\n",
+    ),
+    Mutant(
         "empty-queue-keeps-its-end",
         "CQ-TRUNC-4",
         _STORE,

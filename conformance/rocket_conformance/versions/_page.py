@@ -28,11 +28,11 @@ which takes about five minutes on two idle cores with a JDK 17 and Maven, from `
 this page alone. The command `rocketspec conform --rocketmq VERSION --report out` shows every difference of one release
 with its input.
 
-A release *differs* in a clause when a case named after the clause does, and its first difference breaks that clause. Two
-fields are in nearly every answer: hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of a queue (CQ-PUT-7 and
-others). A case that differs in nothing else counts for the clauses that are about these fields, and for no other; it is
-*carried*, as is one whose first difference breaks a clause that none of its own cases shows broken. Different results of a put
-or a recovery can still make a clause differ as a consequence.
+The cases that differ are grouped by cause, as in every report of `conform`: the clause whose misreading explains them. A
+release *differs* in the clauses of its causes. A case named after another clause is *carried*: it differs only through the
+clause of its cause. Two fields are part of nearly every answer, hash_slot_count (IDX-HDR-4) and max_physic_offset, the end of
+a queue (CQ-PUT-7), and carry many cases. Different results of a put or a recovery can still make a clause differ as
+a consequence.
 
 4.2.0 and 5.3.4 are missing: they require jars that Maven does not find. Releases that share a column behave the same.
 """
