@@ -1,4 +1,4 @@
-"""The fields of compared files: which field of the format a byte belongs to, by what kind of file it lies in."""
+"""The fields of compared files: which field of the format a byte belongs to, by the kind of file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Region = tuple[str, int, int]
 
 
 def kind_of(path: str, ops: Sequence[Op]) -> FileKind:
-    """What kind of file lies at a path, by the operations of the case."""
+    """The kind of the file at a path, by the operations of the case."""
     names = {op["op"] for op in ops}
     if any(op["op"] == "index.open" and op["file"] == path for op in ops):
         return "index"
@@ -44,7 +44,7 @@ def kind_of(path: str, ops: Sequence[Op]) -> FileKind:
 
 
 def locate(path: str, ops: Sequence[Op], offset: int) -> Region:
-    """The field that a byte of a file lies in; the byte itself where there is none."""
+    """The field that a byte of a file belongs to; the byte itself where there is none."""
     kind = kind_of(path, ops)
     if kind in {"index", "service"}:
         return _in_index(offset, _geometry_of(path, ops))
@@ -74,7 +74,7 @@ def _in_index(offset: int, geometry: Geometry) -> Region:
 
 
 def _in_layout(layout: Layout, offset: int, start: int, prefix: str) -> Region:
-    """The field of a layout that lies at `start`, at a byte inside it."""
+    """The field of a layout that begins at `start`, at a byte inside it."""
     for field in layout.fields:
         if field.offset is None or field.size is None:
             continue

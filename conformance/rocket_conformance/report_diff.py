@@ -44,8 +44,8 @@ class Change:
     @property
     def why(self) -> str:
         """The first difference, or what happened, in words; empty for a pass."""
-        told = describe_divergence(self.line.divergence[:1])
-        return told[0] if told else self.line.detail
+        lines = describe_divergence(self.line.divergence[:1])
+        return lines[0] if lines else self.line.detail
 
     def to_json(self) -> dict[str, Any]:
         """As `conform-diff --json` prints it."""

@@ -2,7 +2,7 @@
 
     python -m rocket_conformance.mutants.make_matrix [--figures]
 
-Takes a minute; with --figures it only writes the README's figures, with the score that MUTANTS.md has.
+Takes several minutes; with --figures it only writes the README's figures, with the score that MUTANTS.md has.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def _firsts(groups: Sequence[Group]) -> Iterator[str]:
             group = tuple(same)
             counts = sorted({release.differs[clause].cases for release in group})
             cases = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-            told = [first.case, first.where, _code(first.expected), _code(first.actual)]
-            yield f"| {' | '.join([clause, _name(group), cases, *told])} |"
+            cells = [first.case, first.where, _code(first.expected), _code(first.actual)]
+            yield f"| {' | '.join([clause, _name(group), cases, *cells])} |"
 
 
 def _code(text: str) -> str:
