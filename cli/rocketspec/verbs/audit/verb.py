@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +13,7 @@ from rocketspec._options import (
     FINDINGS,
     CommitLogPaths,
     DeepLevel,
+    Force,
     GeometryText,
     JsonLines,
     QuickLevel,
@@ -21,7 +24,6 @@ from rocketspec._options import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from rocket_columnar.audit import Level
     from rocket_spec.layout import Geometry
@@ -49,6 +51,10 @@ def audit(
     max_findings: Annotated[
         int, typer.Option("--max-findings", metavar="N", min=1, help="Print at most N findings.")
     ] = 50,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="DIR", help="Also write a page, DIR/audit.html.")
+    ] = None,
+    force: Force = False,
     as_json: JsonLines = False,
 ) -> None:
     """Cross-check index files, consume queues, commit log and checkpoint of a store.
@@ -76,13 +82,27 @@ def audit(
     if restart:
         _restart(store, given, commitlog or (), as_json=as_json)
         return
+    if report is not None:
+        from rocketspec.verbs.audit.report_page import check_directory, write_page
+
+        check_directory(report, store, force=force)
     level: Level = "quick" if quick else "deep" if deep else "default"
     with progress("auditing"):
         findings = while_listed(lambda: list(engine(store, level, geometry=given, commitlog=commitlog or ())))
     causes = find_causes(findings, has_index=has_files(store, "index"), has_queues=has_files(store, "queue"))
+    if report is not None:
+        page = write_page(
+            report,
+            store,
+            causes,
+            summary=summary(Counter(finding.severity for cause in causes for finding in cause.findings)),
+            geometry=given,
+        )
     counts = print_causes(causes, store=str(store), as_json=as_json, most=max_findings)
     if not as_json:
         typer.echo(f"{store}: {summary(counts)}")
+        if report is not None:
+            typer.echo(f"page: {page}")
     if counts["error"] or counts["warning"]:
         raise typer.Exit(FINDINGS)
 

@@ -1,0 +1,124 @@
+"""`audit --report DIR`: one self-contained page with findings, the log's and the index's extent, and the queues."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import UTC, datetime
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+import jinja2
+from rocket_columnar.describe import look_at, occupancy
+from rocket_columnar.formats import iso
+from rocket_columnar.store import find_files
+from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from rocket_columnar.audit import Cause
+    from rocket_columnar.describe import Overview
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+__all__ = ["check_directory", "write_page"]
+
+_WIDTH: Final = 1000
+_CHAINS: Final = 100  # index files whose chains are counted
+_LOG_Y, _INDEX_Y = 2, 36
+
+
+def check_directory(directory: Path, store: Path, *, force: bool) -> None:
+    """Raises UsageError for a directory in the store, or with a page that may not be replaced."""
+    if directory.resolve().is_relative_to(store.resolve()):
+        raise UsageError(f"{directory}: is inside the store, which is never written to")
+    if (directory / "audit.html").exists() and not force:
+        raise UsageError(f"{directory / 'audit.html'}: already exists; --force replaces it")
+
+
+def write_page(
+    directory: Path, store: Path, causes: Sequence[Cause], *, summary: str, geometry: Geometry | None
+) -> Path:
+    """Writes `directory/audit.html` and returns its path."""
+    seen = look_at(store, geometry=geometry)
+    listed = find_files(store, kinds=("index", "log"))
+    bars = list(_bars(seen, listed))
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True)
+    environment.filters["safe_text"] = lambda text: printable(str(text), limit=None)
+    environment.filters["of_store"] = lambda text: text.replace("STORE", shlex.quote(str(store)))
+    template = environment.from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
+    log = seen.log
+    times = () if log is None else (log.begin_timestamp, log.end_timestamp)
+    text = template.render(
+        name=printable(f"Store {store}"),
+        state="stopped cleanly" if seen.clean else "in use, or not stopped cleanly",
+        summary=summary,
+        version=version("rocketspec"),
+        made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        causes=causes,
+        bars=bars,
+        first="" if log is None else f"{log.begin:,}",
+        last="" if log is None else f"{log.end:,}",
+        span=" to ".join(iso(time) for time in times if time is not None),
+        indexes=list(_indexes(seen, [file for file in listed if file.kind == "index"])),
+        queues=seen.queues,
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    page = directory / "audit.html"
+    page.write_text(text, "utf-8")
+    return page
+
+
+def _bars(seen: Overview, listed: Sequence[StoreFile]) -> Iterator[dict[str, Any]]:
+    """Rectangles: the files of the log with the gaps between them, and the index files below."""
+    log = seen.log
+    if log is None or log.end <= log.begin:
+        return
+    scale = _WIDTH / (log.end - log.begin)
+
+    def bar(kind: str, y: int, begin: int, end: int, text: str) -> dict[str, Any]:
+        first, last = max(begin, log.begin), min(end, log.end)
+        return {
+            "kind": kind,
+            "y": y,
+            "x": round((first - log.begin) * scale, 2),
+            "width": round(max((last - first) * scale, 0.5), 2),
+            "text": f"{text}: physical offsets {begin:,} to {end:,}",
+        }
+
+    position = log.begin
+    for file in listed:
+        if file.kind != "log" or file.base_offset >= log.end:
+            continue
+        if file.base_offset > position:
+            yield bar("gap", _LOG_Y, position, file.base_offset, "no file")
+        position = file.base_offset + file.size()
+        yield bar("log", _LOG_Y, file.base_offset, position, file.name)
+    for index in seen.indexes:
+        if index.entries:
+            yield bar("index", _INDEX_Y, index.begin_phy_offset, index.end_phy_offset, index.file)
+
+
+def _indexes(seen: Overview, listed: Sequence[StoreFile]) -> Iterator[dict[str, str]]:
+    paths = {file.name: file.path for file in listed[:_CHAINS]}
+    for index in seen.indexes:
+        used = chain = ""
+        if seen.geometry is not None and index.file in paths:
+            try:
+                filled = occupancy(paths[index.file], seen.geometry.geometry)
+            except (FormatError, OSError):
+                used = chain = "unreadable"
+            else:
+                used = f"{100 * filled.used_slots / seen.geometry.geometry.hash_slot_num:.1f} %"
+                chain = f"{max((length for length, _ in filled.chains), default=0):,}"
+        yield {
+            "file": index.file,
+            "entries": f"{index.entries:,}",
+            "used": used,
+            "chain": chain,
+            "begin": iso(index.begin_timestamp),
+            "end": iso(index.end_timestamp),
+        }

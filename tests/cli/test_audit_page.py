@@ -1,0 +1,92 @@
+"""`audit --report`: one page that needs nothing else, and shows what a store contains without running it."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import rocket_golden
+from verb_run import Run, runner
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    return runner("audit", capfd, monkeypatch)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return rocket_golden.open_store("mixed", tmp_path)
+
+
+class Page(HTMLParser):
+    """Elements of a page, and addresses that it would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.classes: list[str] = []
+        self.addresses: list[str] = []
+        self.fills: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "action"):
+                self.addresses.append(value or "")
+            if name == "fill":
+                self.fills.append(value or "")
+            if name == "class":
+                self.classes.append(value or "")
+
+
+def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path, tmp_path: Path) -> None:
+    (store / "commitlog" / f"{32768:020}").unlink()
+    code, out, _ = run(store, "--report", tmp_path / "page")
+    assert code == 1
+    assert out.splitlines()[-1] == f"page: {tmp_path / 'page' / 'audit.html'}"
+    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+    page = Page(text)
+    assert page.opened.count("article") == 1
+    assert "18 follow from it: 15 queue.dangling, 3 index.entry_dangling" in text
+    # three files of the log, one gap, six index files
+    assert [page.fills.count(f"var(--{kind})") for kind in ("log", "gap", "index")] == [3, 1, 6]
+    assert text.count("<td>Orders</td>") == 4
+    assert "19 errors" in text
+
+
+def test_a_page_loads_nothing(run: Run, store: Path, tmp_path: Path) -> None:
+    assert run(store, "--report", tmp_path / "page").code == 0
+    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+    page = Page(text)
+    assert page.addresses == []
+    assert "script" not in page.opened
+    assert "url(" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert "width=device-width" in text
+    assert "No findings." in text
+
+
+def test_names_of_a_hostile_store_are_text(run: Run, store: Path, tmp_path: Path) -> None:
+    source = store / "consumequeue" / "Orders" / "1"
+    name = "<img src=x onerror=alert(1)>\u202e"
+    (source.parent.parent / name).mkdir()
+    source.rename(source.parent.parent / name / "1")
+    run(store, "--report", tmp_path / "page")
+    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+    assert "img" not in Page(text).opened
+    assert "&lt;img src=x" in text
+    assert "\u202e" not in text
+
+
+def test_a_page_that_exists_is_kept(run: Run, store: Path, tmp_path: Path) -> None:
+    assert run(store, "--report", tmp_path / "page").code == 0
+    code, out, err = run(store, "--report", tmp_path / "page")
+    assert (code, out) == (2, "")
+    assert re.search(r"audit\.html: already exists; --force replaces it\n$", err)
+    assert run(store, "--report", tmp_path / "page", "--force").code == 0
+    assert run(store, "--report", store / "page").code == 2
+    assert not (store / "page").exists()
