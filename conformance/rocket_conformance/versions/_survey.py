@@ -100,7 +100,12 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
     assert report.footer is not None  # noqa: S101 - the run came to its end
     lines = {line.id: line for line in report.cases}
     found: dict[str, Differs] = {}
+    carried = 0
     for cause in report.footer["causes"]:
+        if all("/prop-" in name for name in cause["cases"]):  # lists that meet several causes at once
+            carried += len(cause["cases"])
+            continue
+        carried += len(cause["cases"]) - cause["own"]
         first = lines[cause["cases"][0]]
         if first.divergence:
             example = difference_of(first.id, first.divergence[0])
@@ -109,7 +114,6 @@ def _differs(report: Report) -> tuple[int, dict[str, Differs]]:
         known = found.get(cause["clause"])
         cases = len(cause["cases"]) + (known.cases if known is not None else 0)
         found[cause["clause"]] = Differs(cases, known.first if known is not None else example)
-    carried = sum(len(cause["cases"]) - cause["own"] for cause in report.footer["causes"])
     return carried, {clause: found[clause] for clause in clauses() if clause in found}
 
 
