@@ -23,4 +23,4 @@ def started() -> None:
     tell = _tell
     announce(None)
     if tell is not None:
-        tell("compiling loops for large files; the code is kept, and the next start does without this")
+        tell("compiling loops for large files; the compiled code is cached for later starts")

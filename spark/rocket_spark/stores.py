@@ -61,7 +61,7 @@ def store_files(
     try:
         return find_files(store, options=storage, on_skip=on_skip)
     except UsageError as error:  # jobs have no such option
-        raise UsageError(str(error).partition(" (or say --kind")[0]) from error
+        raise UsageError(str(error).partition(" (or use --kind")[0]) from error
 
 
 def reasons(failed: Mapping[str, Exception], stores: Mapping[str, str]) -> str:

@@ -125,7 +125,7 @@ def test_help_has_an_example(verb: str) -> None:
     ("arguments", "code", "text"),
     [
         (["audit", "absent"], 3, "absent: no such file or directory"),
-        (["audit", "."], 2, "holds no store"),
+        (["audit", "."], 2, "not a store"),
         (["audit", ".", "--quick", "--deep"], 2, "--quick and --deep are mutually exclusive"),
         (["audit", ".", "--geometry", "x"], 2, "expected two positive numbers"),
         (["digest", "absent"], 3, "absent: no such file or directory"),

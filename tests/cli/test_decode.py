@@ -187,7 +187,7 @@ def test_gap_in_the_log_is_one_line_and_exit_1(run: Run, store: Path) -> None:
 def test_skipped_names_are_said(run: Run, store: Path) -> None:
     put(store, "index/.DS_Store", b"x")
     code, _, err = run(store)
-    assert (code, err) == (0, "rocketspec: index/.DS_Store: skipped, its name is no number\n")
+    assert (code, err) == (0, "rocketspec: index/.DS_Store: skipped, its name is not a number\n")
 
 
 def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
     assert (code, len(out.splitlines())) == (0, 2)
     assert err == (
         f"rocketspec: {tmp_path}/index/{INDEX}: geometry 5000000,20000000 assumed: "
-        "4.9.3's default makes this size; no entries to tell by\n"
+        "4.9.3's default makes this size; no entries to infer it from\n"
     )
 
 
@@ -206,9 +206,9 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["nowhere"], 3, "nowhere: no such file or directory"),
-        (["empty"], 2, "empty: holds no store (or say --kind index|queue|ext|log|checkpoint)"),
+        (["empty"], 2, "empty: contains no store (or use --kind index|queue|ext|log|checkpoint)"),
         (["store/index", "--kind", "queue"], 3, None),
-        (["store", "--kind", "idx"], 2, "unknown kind 'idx'; say --kind index|queue|ext|log|checkpoint"),
+        (["store", "--kind", "idx"], 2, "unknown kind 'idx'; use --kind index|queue|ext|log|checkpoint"),
         (["store", "--table", "entries"], 2, None),
         (["store/index", "--table", "commit_log"], 2, "store/index: no log files for table commit_log"),
         (
@@ -235,7 +235,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (
             ["store", "--topic", "T"],
             2,
-            "table index_headers has no topic to filter by; name tables that have",
+            "table index_headers has no topic to filter by; select other tables",
         ),
         (["store", "--column", "age"], 2, None),
         (["store", "--geometry", "7,13"], 2, None),
@@ -247,7 +247,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (
             ["text"],
             2,
-            "text: neither its path nor its bytes tell what it is; say --kind index|queue|ext|log|checkpoint",
+            "text: neither its path nor its content identifies it; use --kind index|queue|ext|log|checkpoint",
         ),
         (["text", "--kind", "index"], 3, None),
         (["text", "--kind", "queue"], 3, None),
@@ -256,7 +256,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (["none", "--kind", "queue"], 3, "none: found an empty file, expected units of 20 bytes (CQ-FILE-1)"),
         (["none", "--kind", "log"], 3, "none: found an empty file, expected a commit log (LOG-FILE-1)"),
         (["none", "--kind", "ext"], 3, "none: found an empty file, expected ext units (CQ-EXT-1)"),
-        (["none"], 2, "none: an empty file; say --kind index|queue|ext|log|checkpoint"),
+        (["none"], 2, "none: an empty file; use --kind index|queue|ext|log|checkpoint"),
         (["torn", "--kind", "queue"], 3, None),
         (["torn", "--kind", "index"], 3, None),
         (["store/checkpoint", "--kind", "queue"], 3, None),
@@ -288,7 +288,7 @@ def test_undecidable_geometry_names_candidates(run: Run, tmp_path: Path) -> None
     code, _, err = run(path)
     assert code == 2
     assert err == (
-        f"rocketspec: {path}: it has no entries to tell the geometry by; give --geometry SLOTS,ENTRIES "
+        f"rocketspec: {path}: it has no entries to infer the geometry from; give --geometry SLOTS,ENTRIES "
         "(17 make 400 bytes: 85,1 80,2 75,3 70,4 65,5 60,6 55,7 50,8 ...)\n"
     )
 

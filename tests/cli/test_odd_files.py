@@ -80,8 +80,8 @@ def test_names_that_are_no_text(store: Path, run: Callable[[str], Run]) -> None:
     assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {json.loads(line)["file"] for line in lines}
     assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in run("audit")(store).out
     assert run("query")(store, "--topic", "T", "--key", "k").err.splitlines()[:2] == [
-        r"rocketspec: index/new\x0aline: skipped, its name is no number",
-        r"rocketspec: index/\xff\xfe: skipped, its name is no number",
+        r"rocketspec: index/new\x0aline: skipped, its name is not a number",
+        r"rocketspec: index/\xff\xfe: skipped, its name is not a number",
     ]
     assert run("decode")(store / "no\nsuch").err.endswith(r"/no\x0asuch: no such file or directory" + "\n")
 
@@ -90,4 +90,4 @@ def test_a_store_that_holds_no_file_yet(tmp_path: Path, run: Callable[[str], Run
     (tmp_path / "commitlog").mkdir()
     for verb in ("decode", "digest", "audit"):
         outcome = run(verb)(tmp_path)
-        assert (outcome.code, outcome.err) == (2, f"rocketspec: {tmp_path}: holds no file of a store\n")
+        assert (outcome.code, outcome.err) == (2, f"rocketspec: {tmp_path}: contains no file of a store\n")

@@ -135,7 +135,7 @@ def test_a_cycle_is_one_line_and_explain_shows_it(run: Run, store: Path) -> None
 
 def test_skipped_names_are_told_on_stderr(run: Run, store: Path) -> None:
     put(store, "index/note.txt", b"x")
-    assert run(store, *KEY).err == "rocketspec: index/note.txt: skipped, its name is no number\n"
+    assert run(store, *KEY).err == "rocketspec: index/note.txt: skipped, its name is not a number\n"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
     cases: list[tuple[int, tuple[object, ...], str]] = [
         (3, (tmp_path / "none",), "no such file"),
         (2, (tmp_path,), "not a store"),
-        (2, (store / "index",), "a query takes the store"),
+        (2, (store / "index",), "expected the store"),
         (2, (store / "commitlog" / f"{0:020}",), "a file"),
         (2, (store, "--geometry", "1"), "SLOTS,ENTRIES"),
         (2, (store, "--geometry", "5,5"), "5,5"),
@@ -274,7 +274,7 @@ def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: P
         (("--topic", "T"), "found none"),
         (("--topic", "T", "--key", "k", "--unique-key", "u"), "found --key and --unique-key"),
         (("--unique-key", "u", "--explain"), "--explain requires --topic"),
-        (("--offset-id", "u"), "no offset id"),
+        (("--offset-id", "u"), "not an offset id"),
         (("--offset-id", "0A000002000008AE0000000000000001", "--begin", "0"), "--begin cannot be combined"),
         ((*MANY, "--all", "--max", "3"), "--max is the limit of a broker"),
         ((*MANY, "--all", "--scan"), "--all and --scan"),

@@ -114,7 +114,7 @@ def test_what_is_missing_is_named(far: Far) -> None:
 
 def test_a_directory_without_a_store_is_named(far: Far) -> None:
     far.write(f"{far.root}/empty/sub/readme", b"hello")
-    with pytest.raises(UsageError, match=f"^{far.root}/empty: holds no store"):
+    with pytest.raises(UsageError, match=f"^{far.root}/empty: contains no store"):
         find_files(f"{far.root}/empty", options=far.options)
 
 

@@ -73,7 +73,7 @@ def test_a_log_file_that_is_missing_is_told(
 def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_path: Path) -> None:
     from rocket_spark import plan_rebuilds
 
-    with pytest.raises(UsageError, match="holds no commit log"):
+    with pytest.raises(UsageError, match="contains no commit log"):
         plan_rebuilds(golden["mixed"] / "index", tmp_path / "out")
     with pytest.raises(UsageError, match="is inside a store that is read"):
         plan_rebuilds(golden["mixed"], golden["mixed"] / "new")

@@ -82,7 +82,7 @@ class _Walk:
     def more(self) -> Iterator[ChainProblem]:
         """One problem for all that are not kept, by code."""
         for code, (place, number) in self.first_more.items():
-            text = f"{self.counts[code] - MOST + 1:,} more of this kind in this file, from here on"
+            text = f"{self.counts[code] - MOST + 1:,} more of this kind in this file from here on"
             yield ChainProblem(code, place, number, text)
 
     def follow(self, pointers: _Pointers) -> None:

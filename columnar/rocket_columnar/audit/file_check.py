@@ -34,13 +34,13 @@ def stray(name: str, reason: str) -> Finding | None:
     if folder == "index":
         if reason == NO_NUMBER:
             return None
-        text = f"found {reason}, expected an index file: a broker loads neither it nor any whose name sorts behind"
+        text = f"found {reason}, expected an index file: a broker loads neither this file nor any whose name sorts after it"
         return finding("index.size", name, None, text, cure="move it away while the broker is down")
     is_log = folder == "commitlog" or folder.startswith("dledger-")
     code, place = ("log.gap", "the commit log") if is_log else ("queue.size", "a queue")
-    what, cure = "a file whose name is no number", "move it away while the broker is down"
+    what, cure = "a file whose name is not a number", "move it away while the broker is down"
     if reason != NO_NUMBER:
-        what, cure = reason, f"{cure}, and put the file in its place that had this name"
+        what, cure = reason, f"{cure}, and restore the file that had this name"
     text = f"found {what} among the files of {place}: a broker refuses to start"
     return finding(code, name, None, text, cure=cure)
 
@@ -64,7 +64,7 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
                     "queue.size",
                     file.name,
                     min(size, usual),
-                    f"found {size:,} bytes, expected {usual:,} as the other queues' files have: a broker refuses to start",
+                    f"found {size:,} bytes, expected {usual:,} as in the other queues' files: a broker refuses to start",
                 )
             )
         end = ends.get((file.topic, file.queue_id))
@@ -76,8 +76,8 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
                     "queue.gap",
                     f"{file.name.rpartition('/')[0]}/{end:020}",
                     None,
-                    f"there is no such file, and the next one begins at logical offset {stop:,} instead of {first:,}, where the "
-                    "one before ends: consumers cannot read across",
+                    f"the file is missing; the next one begins at logical offset {stop:,} instead of {first:,}, where the "
+                    "previous one ends: consumers cannot read across",
                 )
             )
 
@@ -88,8 +88,8 @@ def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None
     usual = usual_size([size for _, size in sizes]) if sizes else 0
     for file, size in sizes:
         if size != usual:
-            text = f"found {size:,} bytes, expected {usual:,} as the other ext files have: a broker that uses them refuses to start"
-            cure = "copy the file from a replica: what it held cannot be made again"
+            text = f"found {size:,} bytes, expected {usual:,} as in the other ext files: a broker that uses them refuses to start"
+            cure = "copy the file from a replica: its content cannot be rebuilt"
             report(finding("queue.size", file.name, min(size, usual), text, cure=cure))
 
 
@@ -118,11 +118,11 @@ def check_index_files(
     for file, size in sizes.items():
         if size != usual:
             what = (
-                "a broker reads zeros for what is missing, in silence"
+                "a broker silently reads zeros for the missing bytes"
                 if size < usual
-                else "nothing reads the rest"
+                else "the rest is never read"
             )
-            text = f"found {size:,} bytes, expected {usual:,} as its siblings have; {what}"
+            text = f"found {size:,} bytes, expected {usual:,} as in the other index files; {what}"
             report(finding("index.size", file.name, min(size, usual), text))
     _check_order(headers, report)
     for number, (file, header) in enumerate(headers):
@@ -133,14 +133,14 @@ def check_index_files(
                     file.name,
                     INDEX_HEADER.offset_of("end_phy_offset"),
                     f"found an end physical offset of {header.end_phy_offset:,}, but the log ends at {log_end:,}: "
-                    "new messages before that offset are not indexed, in silence",
+                    "new messages before that offset are silently not indexed",
                 )
             )
         if not quick:
             continue
         room = (usual - INDEX_HEADER.size - INDEX_SLOT.size) // INDEX_ENTRY.size
         if not 0 <= header.index_count <= max(room, 1):
-            text = f"found an index count of {header.index_count:,}, expected at most {room:,}, for which there is room"
+            text = f"found an index count of {header.index_count:,}, expected at most {room:,}, the capacity of the file"
             report(finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text))
         elif header.index_count <= 1:
             report(empty_file(file, header, last=number == len(headers) - 1))
@@ -158,13 +158,13 @@ def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
             "the file's entries are not found, and are overwritten"
         )
         return finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text)
-    text = "found a file without entries"
+    text = "found no entries"
     if last:
         text += ": the next put goes into it"
         return finding(
             "index.empty", file.name, None, text, severity="note", cure="none needed: the broker fills it"
         )
-    return finding("index.empty", file.name, None, text + ": it only costs room and time")
+    return finding("index.empty", file.name, None, text + ": it only takes space and time")
 
 
 def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Callable[[Finding], None]) -> None:

@@ -20,9 +20,9 @@ __all__ = ["check_bounds", "check_first_entry"]
 
 _MEANS: Final = {
     "begin_phy_offset": "nothing reads it",
-    "end_phy_offset": "messages before it are not indexed any more",
-    "begin_timestamp": "queries place every entry by it",
-    "end_timestamp": "queries with a time window pass the file over by it",
+    "end_phy_offset": "messages before it are no longer indexed",
+    "begin_timestamp": "queries compute every entry's time from it",
+    "end_timestamp": "queries with a time window skip the file according to it",
 }
 
 
@@ -100,8 +100,8 @@ def check_first_entry(
     expected = [min(max(times[survey.ends[0]] - end, 0) // 1000, 0x7FFFFFFF) for end in ends]
     if found > 0 and found not in expected:
         text = (
-            f"entry 1: found a time diff of {found:,} s, expected {expected[-1]:,}, from the end of the file before to its "
-            "record: queries place it at another time"
+            f"entry 1: found a time diff of {found:,} s, expected {expected[-1]:,}, from the end of the previous file to its "
+            "record: queries see the wrong time for it"
         )
         report(finding("index.header_bounds", survey.file, at, text, clause="IDX-PUT-8"))
 

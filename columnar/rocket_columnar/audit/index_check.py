@@ -167,9 +167,9 @@ def _check_count(file: StoreFile, state: IndexState, report: Callable[[Finding],
     if found == count or (count == 1 and found == 0):
         return
     what = (
-        "queries and further puts go by it: entries beyond it are not found, and are overwritten"
+        "queries and puts rely on it: entries beyond it are not found, and are overwritten"
         if found < count
-        else "a chain that leads to an entry of zeros ends there"
+        else "a chain that leads to an empty entry ends there"
     )
     report(
         finding(

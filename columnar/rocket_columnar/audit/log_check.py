@@ -62,8 +62,8 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
         "log.crc",
         file.name,
         at + body_place(file, at),
-        f"the body of the record at physical offset {file.base_offset + at:,} does not have its "
-        "checksum: consumers get damaged bytes, and a recovery cuts the log here",
+        f"the body of the record at physical offset {file.base_offset + at:,} does not match its "
+        "checksum: consumers get damaged bytes, and a recovery truncates the log here",
     )
 
 
@@ -131,7 +131,7 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
         file.name,
         at + whole,
         f"the properties of the last record, at physical offset {phy_offset:,}, end in {size - whole:,} zeros: the last "
-        "write was cut off, and the message has lost keys or tags",
+        "write was incomplete, and the message has lost keys or tags",
         severity="note" if live else None,
-        cure="send the message again: a start keeps the record as it is",
+        cure="send the message again: a start keeps the damaged record",
     )

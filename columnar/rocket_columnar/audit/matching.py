@@ -38,12 +38,12 @@ __all__ = [
 OUTSIDE: Final = 128
 """Flag: points out of the range, or is no unit that 4.9.3 takes; not looked at."""
 LOST: Final = 1
-"""Flag: no record begins there."""
+"""Flag: no record begins at that offset."""
 NOT_OWN: Final = 2
 SIZE: Final = 4
 MOVED: Final = 8
 TAGS: Final = 16
-"""Flags of units: the record there is of another queue, has another size, logical offset or tags code."""
+"""Flags of units: the record belongs to another queue, has another size, logical offset or tags code."""
 WRONG: Final = 2
 DOUBLE: Final = 4
 TIME: Final = 8

@@ -173,14 +173,14 @@ def _listed(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFile
 def _check_store(store: Path) -> None:
     if not store.is_dir():
         store.stat()  # the system's own reason
-        raise UsageError(f"{store}: a file; audit takes the directory of a store")
+        raise UsageError(f"{store}: a file; expected the directory of a store")
     if not any((store / part).exists() for part in _PARTS) and not any(store.glob("dledger-*/data")):
         whole = Path(os.path.abspath(store))  # noqa: PTH100 - resolve() would follow links, and change the name
         if whole.name in _PARTS:
             raise UsageError(
-                f"{store}: the {whole.name} folder of a store; audit takes the store, {store.parent}"
+                f"{store}: the {whole.name} folder of a store; expected the store, {store.parent}"
             )
-        raise UsageError(f"{store}: holds no store: no {', '.join(_PARTS[:-1])} or {_PARTS[-1]}")
+        raise UsageError(f"{store}: not a store: contains no {', '.join(_PARTS[:-1])} or {_PARTS[-1]}")
 
 
 def plan_files(
@@ -280,7 +280,7 @@ def _geometry(
             except (MalformedError, UsageError):
                 continue
         code = "index.size" if error.offset is None else "index.header_count"
-        text = f"found {error.found}, expected {error.expected}; its content cannot be checked"
+        text = f"found {error.found}, expected {error.expected}; the content of the index files cannot be checked"
         report(finding(code, files[0].name, error.offset, text))
         return None
     except UsageError as error:

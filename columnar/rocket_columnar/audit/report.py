@@ -68,7 +68,7 @@ class _Report:
 
 def _begin(plan: Plan, report: _Report) -> None:
     if plan.live:
-        text = "found an abort file: a broker runs here, or ended without a clean stop"
+        text = "found an abort file: a broker is running, or was not stopped cleanly"
         report(finding("store.abort", "abort", None, text))
 
 
@@ -96,7 +96,7 @@ def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
     """Parts of a store that are gone as a whole; what lies in the others tells, but of a quick look."""
     if not plan.logs and (plan.queues or any(header.index_count > 1 for _, header in plan.indexes)):
         text = (
-            "there is no commit log, though queues or index files point into one: a start deletes all queues, "
+            "the commit log is missing, but queues or index files point into one: a start deletes all queues, "
             "unless the log is in other directories (--commitlog)"
         )
         cure = "name the directories of the log with --commitlog; a log that is lost can only come from a replica"
@@ -104,10 +104,10 @@ def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
     if not quick or plan.live or plan.newest is None:
         return
     if not plan.queues:
-        text = "there is no consume queue, though the log holds records: consumers get no message"
+        text = "the consume queues are missing, but the log contains records: consumers get no messages"
         report(finding("queue.missing_unit", "consumequeue", None, text))
     if not plan.indexes:
-        text = "there is no index file, though the log holds records: no key is found"
+        text = "the index files are missing, but the log contains records: no key is found"
         report(finding("index.missing_key", "index", None, text))
 
 
@@ -186,7 +186,7 @@ def _unsafe(plan: Plan, parts: Sequence[RangeResult], report: _Report) -> None:
         for name, phy_offset in part.unsafe.items():
             if name not in said:
                 said.add(name)
-                text = f"the topic {name!r} of this record cannot be the name of a directory"
+                text = f"the topic {name!r} of this record cannot be a directory name"
                 report(finding("store.unsafe_name", *plan.at(phy_offset), text))
 
 
@@ -217,11 +217,11 @@ def _missing(
                 _glue_key(keys, replace(key, first=key.first + before))
         before += part.keys
     if due_at is not None:
-        text = f"{due:,} records at the log's end are in no queue and no index yet"
+        text = f"{due:,} records at the log's end are not in a queue or the index yet"
         report(finding("store.lag", *plan.at(due_at), text))
     if on_the_way:
         count = sum(run.count for run in on_the_way)
-        text = f"{count:,} keys of the newest records are in no index file yet, though their units are in the queues"
+        text = f"{count:,} keys of the newest records are not in an index file yet, but their units are in the queues"
         report(finding("store.lag", *plan.at(on_the_way[0].begin), text))
     return units, keys
 

@@ -55,7 +55,7 @@ def check_selects(
                 "index.missing_key",
                 file.name,
                 entry_position(geometry, first, "key_hash"),
-                f"{length:,} entries from entry {first:,} on are not found by a query of their own key",
+                f"{length:,} entries from entry {first:,} on are not found by a query for their own key",
             )
         )
 

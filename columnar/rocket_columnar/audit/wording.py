@@ -30,37 +30,37 @@ class _Saying(NamedTuple):
 
 _UNITS: Final = {
     "unit.invalid": _Saying(
-        "queue.dangling", "phy_offset", "no unit that 4.9.3 takes: a restart ends the queue here"
+        "queue.dangling", "phy_offset", "4.9.3 does not accept this unit: a restart ends the queue here"
     ),
     "unit.zeros": _Saying(
         "queue.gap",
         "phy_offset",
-        "zeros in the middle of the queue: a restart ends the queue here and deletes what follows",
+        "zeros in the middle of the queue: a restart ends the queue here and deletes the rest",
     ),
-    "unit.lost": _Saying("queue.dangling", "phy_offset", "no record begins there"),
-    "unit.strange": _Saying("queue.wrong_target", "phy_offset", "the record there is of another queue"),
-    "unit.size": _Saying("queue.wrong_target", "size", "the record there has another size"),
+    "unit.lost": _Saying("queue.dangling", "phy_offset", "no record begins at that offset"),
+    "unit.strange": _Saying("queue.wrong_target", "phy_offset", "the record belongs to another queue"),
+    "unit.size": _Saying("queue.wrong_target", "size", "the record has a different size"),
     "unit.moved": _Saying(
         "queue.order",
         "phy_offset",
-        "the record there has another logical offset: consumers read messages twice or pass them over",
+        "the record has a different logical offset: consumers read messages twice or skip them",
     ),
     "unit.tags": _Saying(
         "queue.tags_code",
         "tags_code",
-        "the record there has another one: consumers that filter by tag get it wrongly, or not at all",
+        "the record has a different tags code: consumers that filter by tag get the wrong messages or miss this one",
     ),
-    "unit.address": _Saying("queue.tags_code", "tags_code", "no ext unit lies at that address"),
+    "unit.address": _Saying("queue.tags_code", "tags_code", "there is no ext unit at that address"),
     "unit.time": _Saying(
         "queue.tags_code",
         "tags_code",
-        "the ext unit at that address has another store time than the record: consumers that filter by SQL may miss it",
+        "the ext unit at that address has a different store time than the record: consumers that filter by SQL may miss it",
         clause="CQ-EXT-1",
     ),
     "unit.recovered": _Saying(
         "queue.tags_code",
         "tags_code",
-        "the tag's hash instead of the delivery time, as a recovery writes it: they are delivered at once",
+        "found the tag's hash instead of the delivery time, as a recovery writes it: the message is delivered at once",
         "note",
         "CQ-TAGS-2",
     ),
@@ -103,8 +103,8 @@ def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[in
     elif what == "entry.double":
         code, field = "index.double_entry", "key_hash"
         text = (
-            f"{mark.length:,} entries from entry {mark.first:,} on index again what is indexed already, from physical "
-            f"offset {mark.values[0]:,}: a recovery dispatched these messages once more"
+            f"{mark.length:,} entries from entry {mark.first:,} on repeat entries that exist already, from physical "
+            f"offset {mark.values[0]:,}: a recovery dispatched these messages twice"
         )
     else:
         code, field, clause = "index.header_bounds", "time_diff", "IDX-PUT-2"
@@ -112,7 +112,7 @@ def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[in
         expected = f"{others[0]:,}" if others else "0 or more"
         text = (
             f"{entry}: found a time diff of {found:,} s, expected {expected}, from the header's begin to its "
-            "record: queries place it at another time"
+            "record: queries see the wrong time for it"
         )
     assert plan.geometry is not None  # noqa: S101 - entries were read
     return finding(code, file, entry_position(plan.geometry, mark.first, field), text, clause=clause)
@@ -143,7 +143,7 @@ def say_missing_units(
                     file,
                     at,
                     f"{run.count:,} units of {topic} queue {queue_id} from logical offset {run.first:,} on are missing; the "
-                    f"first record lies at physical offset {run.phy_offset:,}: consumers do not get these messages",
+                    f"first record is at physical offset {run.phy_offset:,}: consumers do not get these messages",
                 )
             )
 

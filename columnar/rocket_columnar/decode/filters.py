@@ -50,7 +50,7 @@ class Where:
         for criterion, (column, having) in zip(given, _COLUMNS.values(), strict=True):
             for table in tables:
                 if criterion is not None and table not in having:
-                    raise UsageError(f"table {table} has no {column} to filter by; name tables that have")
+                    raise UsageError(f"table {table} has no {column} to filter by; select other tables")
 
     def file(self, file: StoreFile, size: int) -> bool:
         """Whether a file of so many bytes can hold such rows at all."""

@@ -152,7 +152,7 @@ def _check_directory(directory: Path, source: Path | None) -> None:
     target = directory.resolve()
     for kept in protected_directories(source):
         if target.is_relative_to(kept):
-            raise UsageError(f"{directory}: lies in the store that is read, {kept}; choose another directory")
+            raise UsageError(f"{directory}: inside the store that is read, {kept}; choose another directory")
 
 
 def write(
@@ -224,9 +224,7 @@ def write_stream(
     for table, batch in batches:
         if table not in writers:
             if form == "csv" and writers:
-                raise UsageError(
-                    f"csv holds one table, and there are {next(iter(writers))} and {table}; name one"
-                )
+                raise UsageError(f"csv contains one table, found {next(iter(writers))} and {table}; name one")
             writers[table] = _Text(stream, form, batch.schema, table if name_tables else None)
         writers[table].write(batch)
         stream.flush()

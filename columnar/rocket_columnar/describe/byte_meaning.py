@@ -157,7 +157,7 @@ def _in_index(offset: int, size: int, geometry: Geometry, header: Header) -> _Pa
     number = (offset - geometry.entries_offset) // INDEX_ENTRY.size
     if number >= geometry.index_num:
         return _Part(
-            "bytes behind the last entry", None, geometry.file_size, size, "a broker does not map them"
+            "bytes after the last entry", None, geometry.file_size, size, "a broker does not map them"
         )
     begin = geometry.entries_offset + number * INDEX_ENTRY.size
     remark = ""
@@ -172,7 +172,7 @@ def _in_queue(reader: Reader, offset: int, base: int) -> _Part:
     number = offset // QUEUE_UNIT.size
     begin = number * QUEUE_UNIT.size
     if begin + QUEUE_UNIT.size > reader.size:
-        return _Part("bytes that make no unit", None, begin, reader.size)
+        return _Part("bytes that are not a whole unit", None, begin, reader.size)
     phy_offset, size, tags_code = _ints(reader, begin, QUEUE_UNIT)
     remark = f"logical offset {(base + begin) // QUEUE_UNIT.size:,}"
     if (phy_offset, size, tags_code) == (0, PRE_BLANK_SIZE, 0):
@@ -185,7 +185,7 @@ def _in_queue(reader: Reader, offset: int, base: int) -> _Part:
 def _in_checkpoint(offset: int, size: int) -> _Part:
     if offset < CHECKPOINT.size <= size:
         return _Part(CHECKPOINT.name, None, 0, CHECKPOINT.size, layout=CHECKPOINT)
-    return _Part("padding", None, min(CHECKPOINT.size, offset), size, "4.9.3 leaves it alone (CKP-2)")
+    return _Part("padding", None, min(CHECKPOINT.size, offset), size, "4.9.3 does not use it (CKP-2)")
 
 
 def _in_units(file: StoreFile, reader: Reader, offset: int) -> _Part:
@@ -208,10 +208,10 @@ def _in_units(file: StoreFile, reader: Reader, offset: int) -> _Part:
     if file.kind == "log" and reader.size - end >= BLANK.size:
         head = reader.read(end, BLANK.size).tobytes()
         if is_blank(head, 0, reader.size - end):
-            remark = f"fills the file to its end; records go on in the next one; {_count(reader, end)}"
+            remark = f"fills the file to its end; records continue in the next one; {_count(reader, end)}"
             layout = BLANK if int.from_bytes(head[4:], signed=True) == BLANK_MAGIC else ENTRY_BLANK
             return _Part(layout.name, None, end, reader.size, remark, layout)
-    return _Part("room behind the last one", None, end, reader.size, _count(reader, end))
+    return _Part("space after the last one", None, end, reader.size, _count(reader, end))
 
 
 def _before_record(file: StoreFile, reader: Reader, offset: int, end: int, begin: int) -> _Part:
@@ -224,7 +224,7 @@ def _before_record(file: StoreFile, reader: Reader, offset: int, end: int, begin
                 fixed = Layout(ENTRY.name, ENTRY.fixed)
                 return _Part(ENTRY.name, None, header, begin, "the header of the record that follows", fixed)
             begin = header
-    return _Part("bytes that are no whole record", None, end, begin)
+    return _Part("bytes that are not a whole record", None, end, begin)
 
 
 def _count(reader: Reader, begin: int) -> str:

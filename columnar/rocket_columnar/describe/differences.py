@@ -134,7 +134,9 @@ def _pair(first: Path, second: Path, kind: str | None) -> tuple[StoreFile, Store
 
 def _one(path: Path, kind: str | None) -> StoreFile:
     if path.is_dir():
-        raise UsageError(f"{path}: a directory; diff takes two files (of directories, compare the digests)")
+        raise UsageError(
+            f"{path}: a directory; diff compares two files (for directories, compare the digests)"
+        )
     (file,) = find_files(path, kind)
     return file
 

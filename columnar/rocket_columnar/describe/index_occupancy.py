@@ -184,7 +184,7 @@ def _torn(reader: Reader, geometry: Geometry, count: int) -> bool:
 
 def _of_header(header: Header, geometry: Geometry, entries: _Entries, used: int) -> Iterator[Oddity]:
     if header.index_count == 0:
-        yield Oddity("IDX-HDR-5", "the index count is 0: nothing was put, and nothing flushed")
+        yield Oddity("IDX-HDR-5", "the index count is 0: the file has never been written")
     if header.index_count < 0 or header.index_count > max(geometry.index_num, 1):
         yield Oddity("IDX-HDR-5", f"the index count {header.index_count:,} is out of range")
     if header.index_count >= geometry.index_num:
@@ -212,7 +212,7 @@ def _of_header(header: Header, geometry: Geometry, entries: _Entries, used: int)
 
 def _of_entries(entries: _Entries, strays: int, foreign: int, torn: bool) -> Iterator[Oddity]:  # noqa: FBT001
     counted = (
-        (strays, "IDX-PUT-5", "slots whose number is no entry's"),
+        (strays, "IDX-PUT-5", "slots whose number is not an entry's"),
         (foreign, "IDX-HASH-3", "slots that lead to an entry of another slot"),
         (entries.negative_hashes, "IDX-HASH-1", "entries with a negative key hash"),
         (entries.bad_previous, "IDX-PUT-6", "entries whose previous entry is not before them"),
@@ -224,5 +224,6 @@ def _of_entries(entries: _Entries, strays: int, foreign: int, torn: bool) -> Ite
             yield Oddity(clause, f"{text}: {number:,}")
     if torn:
         yield Oddity(
-            "IDX-PUT-11", "the entry behind the last one is not empty: a put was cut off, or is going on"
+            "IDX-PUT-11",
+            "the entry after the last one is not empty: a put was interrupted, or is in progress",
         )

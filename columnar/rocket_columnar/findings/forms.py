@@ -63,23 +63,26 @@ _REBUILD_QUEUE: Final = (
     "rebuild the consume queues with `rocketspec rebuild` and put them in place while the broker is down"
 )
 _REPLICA: Final = (
-    "copy the file from a replica; the messages in this range cannot be made again from the rest of the store"
+    "copy the file from a replica; the messages in this range cannot be recovered from the rest of the store"
 )
 
 CODES: Final[dict[str, _Code]] = {
     "index.size": _Code(
-        "error", "IDX-FILE-1", "the file was cut off, or grew: part of its keys is not found", _REBUILD_INDEX
+        "error",
+        "IDX-FILE-1",
+        "the file was truncated or extended: some of its keys are not found",
+        _REBUILD_INDEX,
     ),
     "index.geometry": _Code(
         "error",
         "IDX-FILE-1",
-        "the file was made with other numbers of slots and entries than the broker has: queries read the wrong places",
-        "set maxHashSlotNum and maxIndexNum back to what the files were made with",
+        "the file has a different number of slots and entries than the broker is configured for: queries read the wrong places",
+        "set maxHashSlotNum and maxIndexNum to the values with which the files were made",
     ),
     "index.header_count": _Code(
         "error",
         "IDX-HDR-5",
-        "newer entries are not found and get overwritten, or zeros are taken for some",
+        "newer entries are not found and are overwritten, or zeros are read as entries",
         _REBUILD_INDEX,
     ),
     "index.header_bounds": _Code(
@@ -88,22 +91,22 @@ CODES: Final[dict[str, _Code]] = {
         "queries with a time window miss messages, or new messages are not indexed",
         _REBUILD_INDEX,
     ),
-    "index.slot_range": _Code("error", "IDX-SEL-1", "no key of the slot's chain is found", _REBUILD_INDEX),
-    "index.slot_hash": _Code(
-        "error", "IDX-HASH-3", "keys are looked for in a chain of others", _REBUILD_INDEX
+    "index.slot_range": _Code(
+        "error", "IDX-SEL-1", "none of the keys in the slot's chain are found", _REBUILD_INDEX
     ),
+    "index.slot_hash": _Code("error", "IDX-HASH-3", "keys are searched in the wrong chain", _REBUILD_INDEX),
     "index.prev_range": _Code("error", "IDX-SEL-6", "older keys of the chain are not found", _REBUILD_INDEX),
     "index.chain_cycle": _Code(
         "error",
         "IDX-SEL-6",
-        "a query comes back 64 times with one message, or never ends and holds a thread",
+        "a query returns one message 64 times, or never ends and blocks a thread",
         _REBUILD_INDEX,
     ),
     "index.entry_dangling": _Code(
-        "error", "IDX-PUT-6", "a query finds the key and gets no message, or an error", _REBUILD_INDEX
+        "error", "IDX-PUT-6", "a query finds the key, but returns no message or an error", _REBUILD_INDEX
     ),
     "index.entry_wrong_key": _Code(
-        "error", "IDX-SVC-2", "a query gets another key's message, and does not get its own", _REBUILD_INDEX
+        "error", "IDX-SVC-2", "a query returns another key's message instead of its own", _REBUILD_INDEX
     ),
     "index.missing_key": _Code(
         "warning", "IDX-SVC-2", "a query by key does not find the message", _REBUILD_INDEX
@@ -111,13 +114,13 @@ CODES: Final[dict[str, _Code]] = {
     "index.ahead_of_log": _Code(
         "error",
         "IDX-HDR-3",
-        "new messages are not indexed, in silence, until the log has grown past that offset",
+        "new messages are silently not indexed until the log has grown past that offset",
         "remove this index file while the broker is down, and rebuild it from the log",
     ),
     "index.empty": _Code(
         "warning",
         "IDX-HDR-5",
-        "it costs room and time, and finds nothing",
+        "it takes space and time, and contains no keys",
         "remove the file while the broker is down",
     ),
     "index.name_order": _Code(
@@ -126,76 +129,79 @@ CODES: Final[dict[str, _Code]] = {
     "index.double_entry": _Code(
         "note",
         "IDX-SVC-2",
-        "a recovery indexed messages once more",
-        "none needed: queries name the message twice",
+        "a recovery indexed messages a second time",
+        "none needed: queries return the message twice",
     ),
     "queue.size": _Code("error", "CQ-FILE-1", "the broker refuses to start", _REBUILD_QUEUE),
     "queue.order": _Code("error", "CQ-FILE-4", "consumers get messages twice, or never", _REBUILD_QUEUE),
     "queue.gap": _Code(
-        "error", "CQ-FILE-2", "consumers stop here; a restart may delete what follows", _REBUILD_QUEUE
+        "error",
+        "CQ-FILE-2",
+        "consumers stop here; a restart may delete the rest of the queue",
+        _REBUILD_QUEUE,
     ),
     "queue.missing_unit": _Code("warning", "LOG-DSP-7", "consumers do not get the message", _REBUILD_QUEUE),
     "queue.dangling": _Code(
         "error", "CQ-UNIT-1", "consumers get no message here; a restart may end the queue", _REBUILD_QUEUE
     ),
     "queue.wrong_target": _Code(
-        "error", "CQ-UNIT-1", "consumers get another queue's message, or half of one", _REBUILD_QUEUE
+        "error", "CQ-UNIT-1", "consumers get another queue's message, or part of one", _REBUILD_QUEUE
     ),
     "queue.tags_code": _Code(
         "error",
         "CQ-TAGS-1",
-        "consumers that filter by tag miss the message; a delayed one comes at another time",
+        "consumers that filter by tag miss the message; a delayed message is delivered at the wrong time",
         _REBUILD_QUEUE,
     ),
     "log.gap": _Code(
-        "error", "LOG-FILE-1", "messages are lost; the broker may start without complaint", _REPLICA
+        "error", "LOG-FILE-1", "messages are lost; the broker may start without an error", _REPLICA
     ),
     "log.magic": _Code("error", "LOG-REC-1", "messages are lost; dispatch and recovery stop here", _REPLICA),
     "log.length": _Code("error", "LOG-REC-3", "messages are lost; dispatch and recovery stop here", _REPLICA),
     "log.position": _Code(
         "error",
         "LOG-REC-7",
-        "bytes of another place, or an older file's: queues and index lead astray",
+        "the bytes belong to another position or an older file: queues and index point to the wrong records",
         _REPLICA,
     ),
     "log.crc": _Code(
-        "error", "LOG-REC-4", "consumers get damaged bytes, and a recovery cuts the log here", _REPLICA
+        "error", "LOG-REC-4", "consumers get damaged bytes, and a recovery truncates the log here", _REPLICA
     ),
     "log.torn": _Code(
         "warning",
         "LOG-FILE-2",
-        "the last write did not reach the disk whole",
-        "none needed: the next start cuts the log here",
+        "the last write did not reach the disk completely",
+        "none needed: the next start truncates the log here",
     ),
     "checkpoint.ahead": _Code(
         "error",
         "CKP-1",
-        "a recovery begins too late, and leaves queues and index short",
+        "a recovery begins too late: queues and index stay incomplete",
         "remove the checkpoint while the broker is down: it starts from the whole log",
     ),
     "checkpoint.behind": _Code(
         "warning",
         "CKP-1",
-        "a recovery goes a long way back, and may delete full index files",
-        "stop the broker cleanly, so that the next start doesn't go by the checkpoint",
+        "a recovery starts far back, and may delete full index files",
+        "stop the broker cleanly, so that the next start does not use the checkpoint",
     ),
     "store.abort": _Code(
         "note",
         None,
-        "a broker runs here, or was killed",
+        "a broker is running, or was killed",
         "none needed while a broker runs; else see `audit --restart`",
     ),
     "store.lag": _Code(
         "note",
         None,
-        "dispatch has not come to the newest messages yet",
+        "the newest messages have not been dispatched yet",
         "none needed: the broker dispatches them when it runs",
     ),
     "store.unsafe_name": _Code(
         "warning",
         "CQ-FILE-3",
         "the topic's queue cannot be written or rebuilt",
-        "none: no directory can be made for such a topic",
+        "none: such a topic cannot have a directory",
     ),
 }
 """Every code, with what is usual of it."""

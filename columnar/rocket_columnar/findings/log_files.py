@@ -49,7 +49,7 @@ def check_log_files(
                     "log.length",
                     file.name,
                     min(size, usual),
-                    f"found a file of {size:,} bytes, expected {usual:,} as its siblings have: a broker refuses to start",
+                    f"found a file of {size:,} bytes, expected {usual:,} as in the other log files: a broker refuses to start",
                     clause="LOG-FILE-1",
                 )
             )
@@ -62,7 +62,7 @@ def check_log_files(
                     f"{file.name.rpartition('/')[0]}/{end:020}",
                     None,
                     f"no file holds physical offsets {end:,} to {file.base_offset:,}: "
-                    "their messages are lost, and a broker starts without complaint",
+                    "their messages are lost, and a broker starts without an error",
                 )
             )
 
@@ -88,7 +88,7 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     """Names the reason by the bytes at which the gap begins."""
     at = gap.begin - file.base_offset
     where = f"physical offsets {gap.begin:,} to {gap.end:,}"
-    found = f"found {gap.found}, expected {gap.expected}; {where} hold no record that verifies"
+    found = f"found {gap.found}, expected {gap.expected}; {where} contain no valid record"
     lost = f"{found}: their messages are lost, and dispatch and recovery stop here"
     begin = gap.begin
     if file.framed and at >= 0:
@@ -105,7 +105,7 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
     _, magic, recorded = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
     if magic == MESSAGE_MAGIC and length > _LONGEST_ARRAY and not file.framed:
         text = (
-            f"found a size of {length:,} bytes, more than Java can allocate; {where} hold no record that verifies: dispatch ends in "
+            f"found a size of {length:,} bytes, more than Java can allocate; {where} contain no valid record: dispatch ends in "
             "OutOfMemoryError, and no start succeeds as long as its recovery reads this record"
         )
         return finding("log.length", file.name, at, text, clause="STORE-16")
@@ -114,7 +114,7 @@ def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool)
             "log.torn",
             file.name,
             at,
-            f"{found}: the last write was cut off",
+            f"{found}: the last write was incomplete",
             severity="note" if live else None,
         )
     if magic == BLANK_MAGIC:

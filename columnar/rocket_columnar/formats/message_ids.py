@@ -93,7 +93,9 @@ def _parts(text: str, what: str) -> tuple[IPv4Address | IPv6Address, bytes]:
     except ValueError:
         data = None
     if data is None:
-        raise UsageError(f"{text!r}: no {what}, which has 32 hexadecimal digits, or 56 with an IPv6 address")
+        raise UsageError(
+            f"{text!r} is not {what}: expected 32 hexadecimal digits, or 56 with an IPv6 address"
+        )
     length = _LENGTHS[len(text)]
     return ip_address(data[:length]), data[length:]
 
@@ -106,7 +108,7 @@ def parse_unique_key(text: str) -> UniqueKey:
 
     Source: `MessageClientIDSetter` 36-49, 119-139.
     """
-    address, rest = _parts(text, "unique key")
+    address, rest = _parts(text, "a unique key")
     return UniqueKey(str(address), *_UNIQUE.unpack(rest))
 
 
@@ -118,7 +120,7 @@ def parse_offset_id(text: str) -> OffsetId:
 
     Source: `MessageDecoder.decodeMessageId` 86-106.
     """
-    address, rest = _parts(text, "offset id")
+    address, rest = _parts(text, "an offset id")
     port, phy_offset = _OFFSET.unpack(rest)
     return OffsetId(f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}", phy_offset)
 

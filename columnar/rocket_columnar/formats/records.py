@@ -120,7 +120,7 @@ def check_frame_head(head: Buffer, at: int, room: int, position: int) -> Bad | N
         return Bad(f"magic {magic & 0xFFFFFFFF:08x}", f"{MESSAGE_MAGIC & 0xFFFFFFFF:08x}")
     if not RECORD_FIXED_V4 <= total_size <= room:
         return Bad(f"a record of {total_size:,} bytes", f"{RECORD_FIXED_V4} to the file's end, {room:,}")
-    return Bad(f"a record of physical offset {recorded:,}", f"{position:,}, where it lies")
+    return Bad(f"a record of physical offset {recorded:,}", f"{position:,}, its position")
 
 
 def is_blank(head: Buffer, at: int, room: int) -> bool:

@@ -59,7 +59,9 @@ class IndexBuilder:
             UsageError: a geometry of no room, or one whose positions overflow: puts would never end.
         """
         if not plain(geometry) or geometry.index_num < 2:
-            raise UsageError(f"no puts go into a geometry of {geometry.hash_slot_num},{geometry.index_num}")
+            raise UsageError(
+                f"nothing can be put into geometry {geometry.hash_slot_num},{geometry.index_num}"
+            )
         self.geometry = geometry
         self.made: list[Path] = []
         self._paths = iter(paths)
@@ -109,7 +111,7 @@ class IndexBuilder:
         Raises:
             UsageError: there are more files to make than paths; what went before is put.
             ValueError: the three differ in length; a key is null or no UTF-8.
-            RejectedError: a file cannot be made, or its name is no Java long.
+            RejectedError: a file cannot be made, or its name is not a Java long.
             FileExistsError: a file is there.
         """
         offsets = np.ascontiguousarray(phy_offsets, np.int64)
@@ -139,7 +141,7 @@ class IndexBuilder:
         if path is None:
             raise UsageError(f"the puts need more than {len(self.made)} files")
         if path.exists():
-            raise FileExistsError(f"{path} is there; index files are built anew")
+            raise FileExistsError(f"{path} already exists; index files are not overwritten")
         phy_offset, timestamp = self._seed
         if self._file is not None:
             phy_offset, timestamp = self._file.header.end_phy_offset, self._file.header.end_timestamp

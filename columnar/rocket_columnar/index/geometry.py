@@ -187,7 +187,7 @@ def _without_given(group: Sequence[_Seen]) -> GeometryGuess:
     least = max([1, *(one.header.index_count for one in group)])
     entries = any(one.header.index_count > 1 for one in group)
     if size == DEFAULT_GEOMETRY.file_size:
-        why = "no geometry agrees with its chains" if entries else "no entries to tell by"
+        why = "no geometry agrees with its chains" if entries else "no entries to infer it from"
         return GeometryGuess(
             DEFAULT_GEOMETRY, "assumed", count_of_size(size, least), f"4.9.3's default makes this size; {why}"
         )
@@ -197,7 +197,7 @@ def _without_given(group: Sequence[_Seen]) -> GeometryGuess:
     why = (
         "no geometry agrees with its slots and chains"
         if entries
-        else "it has no entries to tell the geometry by"
+        else "it has no entries to infer the geometry from"
     )
     raise UsageError(
         f"{group[0].file.path}: {why}; give --geometry SLOTS,ENTRIES ({_candidates(size, least)})"
@@ -312,7 +312,7 @@ def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> Geomet
     """
     each = resolve_each(files, given)
     if not each:
-        raise UsageError("no index files to tell a geometry of")
+        raise UsageError("no index files to infer a geometry from")
     first_file, first = next(iter(each.items()))
     for file, guess in each.items():
         if guess.geometry != first.geometry:

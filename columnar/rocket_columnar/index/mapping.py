@@ -33,13 +33,13 @@ def map_file(path: Path, size: int) -> Mapping:
     its length. A size of 0 gives an empty buffer.
 
     Raises:
-        RejectedError: for a name that is no Java long, before anything is made; for a negative size,
+        RejectedError: for a name that is not a Java long, before anything is made; for a negative size,
             after the file is; for a file that cannot be opened.
 
     Source: IDX-FILE-1, IDX-FILE-3, IDX-FILE-4; `MappedFile.init` 154-182.
     """
     if parse_long(path.name) is None:
-        raise RejectedError(f"the file name {path.name!r} is no Java long")
+        raise RejectedError(f"the file name {path.name!r} is not a Java long")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)

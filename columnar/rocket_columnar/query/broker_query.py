@@ -202,7 +202,7 @@ def _walked(index: IndexFile, key_hash: int, begin: int, end: int) -> list[Step]
 
 def _limit(max_num: int) -> int:
     if max_num < 0:
-        raise UsageError(f"{max_num}: at most a negative number of messages; a broker refuses that")
+        raise UsageError(f"{max_num}: the number of messages must not be negative")
     return min(max_num, MAX_BATCH)
 
 

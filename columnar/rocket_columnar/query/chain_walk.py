@@ -82,7 +82,7 @@ def walk(
             verdict = verdict if verdict == "other hash" else "outside the window"
             stop = "its time diff is negative (IDX-SEL-5)"
         elif time < begin and end_of_chain is None:
-            stop = "it lies before the window (IDX-SEL-7)"
+            stop = "it is before the window (IDX-SEL-7)"
         yield Step(
             entry,
             index.entry_position(entry),
@@ -124,7 +124,7 @@ def _end(index: IndexFile, entry: int, previous: int, count: int, seen: set[int]
     if previous == entry:
         return "its previous entry is itself (IDX-SEL-6)"
     if previous in seen:
-        return f"the chain leads back to entry {previous:,}: a cycle, which a broker follows for ever"
+        return f"the chain leads back to entry {previous:,}: a cycle, which a broker follows forever"
     if index.entry(previous) is None:
-        return f"entry {previous:,} lies outside the file (IDX-SEL-8)"
+        return f"entry {previous:,} is outside the file (IDX-SEL-8)"
     return None

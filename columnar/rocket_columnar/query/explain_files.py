@@ -72,7 +72,7 @@ def walk_files(store: OpenStore, topic: str, key: str, window: Window) -> Iterat
     closed = None
     hits = 0
     if window.limit <= 0:
-        closed = "no message is asked for"
+        closed = "the limit is 0"
     for name, index in reversed(store.indexes.files):
         header = index.header()
         matched = index.time_matched(window.begin, window.end)
@@ -132,7 +132,7 @@ def _walk_file(
 
 def _slot_in_words(value: int | None, count: int) -> str:
     if value is None:
-        return "the slot lies outside the file (IDX-SEL-8)"
+        return "the slot is outside the file (IDX-SEL-8)"
     if value == 0:
         return "the slot is empty: no key of this slot was ever put (IDX-SEL-1)"
     if value < 0 or value > count:

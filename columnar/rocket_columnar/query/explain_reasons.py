@@ -76,13 +76,13 @@ def _of_file(walked: FileWalk, window: Window) -> Iterator[str]:
             yield f"{entry} has the same hash, but is another key: {check.text}."
             continue
         if step.verdict == "outside the window":
-            yield f"{entry} lies outside the window: {_placed(walked, step.entry, step.time_diff, step.store_timestamp)}{_real(check.store_timestamp, step.store_timestamp, window)}."
+            yield f"{entry} is outside the window: {_placed(walked, step.entry, step.time_diff, step.store_timestamp)}{_real(check.store_timestamp, step.store_timestamp, window)}."
         elif walked.verdict != "searched":
             yield f"{entry} would be a hit, but the file is {walked.verdict}: {walked.why}."
         elif not step.read:
             yield f"{entry} would be a hit, but the walk does not get there: {_stop(walked)}."
         if check.verdict == "no record":
-            yield f"{entry} has the hash, but no record lies there: {check.text}."
+            yield f"{entry} has the hash, but there is no record at its offset: {check.text}."
 
 
 def _stop(walked: FileWalk) -> str:
@@ -112,7 +112,7 @@ def _real(stored: int | None, placed: int, window: Window) -> str:
 def _of_log(store: OpenStore, files: Sequence[FileWalk], topic: str, key: str) -> Iterator[str]:
     """What the commit log has, of which the index shows nothing."""
     if not store.log.files:
-        yield "The store has no commit log to look for it in."
+        yield "The store has no commit log to search."
         return
     found = list(islice(find_key(store.log, topic, key), 1000))
     exact = [one for one in found if one.how == "key"]

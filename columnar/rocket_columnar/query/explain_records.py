@@ -80,7 +80,7 @@ def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
         else:
             text = "a commit-log file is missing there"
     else:
-        text = f"{log.file_at(offset).name} holds no whole record there"  # type: ignore[union-attr]
+        text = f"{log.file_at(offset).name} has no whole record there"  # type: ignore[union-attr]
     return Check("no record", text, None)
 
 

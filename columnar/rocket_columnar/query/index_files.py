@@ -49,21 +49,19 @@ def require_store(path: Path) -> Path:
         OSError: it is missing, or cannot be read.
     """
     if not stat.S_ISDIR(path.stat().st_mode):
-        raise UsageError(f"{path}: a file; a query takes the store's directory")
+        raise UsageError(f"{path}: a file; expected the store's directory")
     if any((path / name).is_dir() for name in ("index", "commitlog")):
         return path
     whole = Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would follow links, and change the name)
     if whole.name in ("index", "commitlog"):
-        raise UsageError(
-            f"{path}: the {whole.name} folder of a store; a query takes the store, {path.parent}"
-        )
+        raise UsageError(f"{path}: the {whole.name} folder of a store; expected the store, {path.parent}")
     raise UsageError(f"{path}: not a store: it has neither index nor commitlog")
 
 
 def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexSet:
     """Opens the index files of a store; `stack` closes them.
 
-    A name that is no Java long is skipped, and loading ends at one that cannot be opened as a file. A file
+    A name that is not a Java long is skipped, and loading ends at one that cannot be opened as a file. A file
     without bytes counts as one of zeros: a broker would extend it. What is cut short or damaged answers as far
     as it goes, with the geometry of the others; what cannot be read is skipped.
 
@@ -138,7 +136,7 @@ def _names(folder: Path) -> tuple[list[StoreFile], list[tuple[str, str]]]:
     for number, name in enumerate(names):
         shown = f"index/{shown_name(name)}"
         if parse_long(name) is None:
-            skipped.append((shown, "its name is no number"))
+            skipped.append((shown, "its name is not a number"))
         elif (folder / name).is_dir():
             skipped.append((shown, "a directory, at which a broker stops loading"))
             skipped += [

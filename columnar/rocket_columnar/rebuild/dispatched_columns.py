@@ -168,7 +168,7 @@ def unsafe_names(dispatched: Iterable[Dispatched]) -> list[Finding]:
     for part in dispatched:
         for queue in part.unsafe:
             first.setdefault((queue.topic, queue.queue_id), queue)
-    text = "the topic {!r} of this record cannot be the name of a directory; its queue is left out"
+    text = "the topic {!r} of this record cannot be a directory name; its queue is left out"
     return [
         finding("store.unsafe_name", queue.file, queue.offset, text.format(queue.topic))
         for queue in first.values()

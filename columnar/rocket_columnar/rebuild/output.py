@@ -43,11 +43,11 @@ def check_directory(store: Path, directory: Path) -> None:
         UsageError: the directory cannot be used.
     """
     if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory}: a file; -o names a directory")
+        raise UsageError(f"{directory}: a file; -o must be a directory")
     whole = directory.resolve()
     for kept in [store.resolve(), *protected_directories(store)]:
         if whole == kept or kept in whole.parents:
-            raise UsageError(f"{directory}: inside the store; a rebuild never writes into one")
+            raise UsageError(f"{directory}: inside the store; choose a directory outside any store")
     _sweep(directory)
     for part in (*PARTS, MANIFEST):
         if (directory / part).exists():

@@ -96,13 +96,13 @@ def plan_rebuild(
         )
     logs = tuple(file for file in files if file.kind == "log")
     if not logs:
-        raise UsageError(f"{store}: holds no commit log to rebuild from")
+        raise UsageError(f"{store}: contains no commit log to rebuild from")
     if queue_file_size is not None and queue_file_size < 1:
         raise UsageError(f"a consume-queue file of {queue_file_size:,} bytes")
     shape = _geometry(files, geometry)
     if not plain(shape) or shape.index_num < 2 or shape.hash_slot_num < 1:
         raise UsageError(
-            f"geometry {shape.hash_slot_num},{shape.index_num}: such an index file holds nothing"
+            f"geometry {shape.hash_slot_num},{shape.index_num}: such an index file has no room for entries"
         )
     size = queue_file_size or _queue_size(files)
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size

@@ -45,7 +45,7 @@ def ext_refusal(plan: Plan) -> str | None:
     for file, size in sizes:
         if (file.topic, file.queue_id) in loaded:
             if size != usual:
-                return f"{file.name}: an ext file of {size:,} bytes among others of {usual:,}"
+                return f"{file.name}: an ext file of {size:,} bytes where the others have {usual:,}"
             if _walked(file, size) is None:
                 return f"{file.name}: the walk over its units leads past its end"
     return None
@@ -93,7 +93,7 @@ def _deleted(
     files.sort(key=lambda file: file.base_offset)
     end = _end_of_last(own, _last_address(files))
     if end is not None:
-        reason = f"it begins behind the ext unit of the queue's last unit, which ends at {end:,}"
+        reason = f"it begins after the ext unit of the queue's last unit, which ends at {end:,}"
         found += [Deletion("delete", file.name, None, reason) for file in own if file.base_offset > end]
     first = _first_address(queue, begin)
     if first is not None:

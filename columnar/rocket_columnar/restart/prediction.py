@@ -127,7 +127,7 @@ def _loaded(plan: Plan, *, index_safe: bool) -> Restart:
     deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
     if any(queue.endless for queue in queues):
-        refused = "consume-queue files of one unit: cutting them off never ends"
+        refused = "consume-queue files of one unit: truncating them never ends"
     return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost)
 
 

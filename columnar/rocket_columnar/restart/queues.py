@@ -143,7 +143,7 @@ def _recover(queue: QueueStart) -> None:
         queue.end = file.base_offset + taken.number * _SIZE
         if not taken.whole:
             break
-    _cut(queue, queue.end, f"the unit at logical offset {queue.end // _SIZE:,} is none that 4.9.3 takes")
+    _cut(queue, queue.end, f"the unit at logical offset {queue.end // _SIZE:,} is not accepted by 4.9.3")
 
 
 class _Taken(NamedTuple):

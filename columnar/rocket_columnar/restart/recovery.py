@@ -115,7 +115,7 @@ def refusal(plan: Plan) -> str | None:
         usual = usual_size([size for _, size in sizes]) if sizes else 0
         for file, size in sizes:
             if size != usual:
-                return f"{file.name}: a {kind} file of {size:,} bytes among others of {usual:,}"
+                return f"{file.name}: a {kind} file of {size:,} bytes where the others have {usual:,}"
     return None
 
 
@@ -207,8 +207,8 @@ def deleted_logs(plan: Plan, end: int) -> list[Deletion]:
     deletions = []
     for file, size in zip(plan.logs, plan.log_sizes, strict=True):
         if file.base_offset > end:
-            deletions.append(Deletion("delete", file.name, None, f"it begins behind the log's end, {end:,}"))
+            deletions.append(Deletion("delete", file.name, None, f"it begins after the log's end, {end:,}"))
         elif file.base_offset <= end < file.base_offset + size and end < plan.end:
-            text = f"the log ends at physical offset {end:,}; the records behind it are lost"
+            text = f"the log ends at physical offset {end:,}; the records after it are lost"
             deletions.append(Deletion("truncate", file.name, end - file.base_offset, text))
     return deletions

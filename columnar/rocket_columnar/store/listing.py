@@ -49,7 +49,7 @@ Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 """The kinds of files, in the order in which `find_files` lists them."""
 
-NO_NUMBER: Final = "its name is no number"
+NO_NUMBER: Final = "its name is not a number"
 """Why `find_files` leaves a file out that has another name than any of a store's."""
 
 _TRIES: Final = 4
@@ -416,7 +416,7 @@ class _Finder:
             path = self.path / entry.name
             kind = "checkpoint" if entry.name == "checkpoint" else _detect(path)
             if kind is None:
-                self.skipped.append((self.name(path), f"of no known kind (say {_CHOICES})"))
+                self.skipped.append((self.name(path), f"of no known kind (use {_CHOICES})"))
             else:
                 yield _single(path, kind)
 
@@ -464,9 +464,9 @@ def _from_file(path: Path, kind: Kind | None) -> StoreFile:
         kind = _detect(path)
     if kind is None:
         what = (
-            "an empty file" if path.stat().st_size == 0 else "neither its path nor its bytes tell what it is"
+            "an empty file" if path.stat().st_size == 0 else "neither its path nor its content identifies it"
         )
-        raise UsageError(f"{path}: {what}; say {_CHOICES}")
+        raise UsageError(f"{path}: {what}; use {_CHOICES}")
     return _single(path, kind)
 
 
@@ -517,7 +517,7 @@ def find_files(
     """
     path = _log_of_member(Path(path))
     if kind is not None and kind not in KINDS:
-        raise UsageError(f"unknown kind {kind!r}; say {_CHOICES}")
+        raise UsageError(f"unknown kind {kind!r}; use {_CHOICES}")
     folders = [_log_folder(Path(folder)) for folder in commitlog]
     mode = path.stat().st_mode
     if folders and not (stat.S_ISDIR(mode) and _is_store(path)):
@@ -533,8 +533,8 @@ def find_files(
         none = "file of a store" if _is_store(path) else "store"
         what = none if kind is None and place is None else _NAMES[kind or cast("_Place", place).kind]
         others = f" among {len(skipped):,} files" if skipped else ""
-        hint = "" if kind or place or _is_store(path) else f" (or say {_CHOICES})"
-        raise UsageError(f"{path}: holds no {what}{others}{hint}")
+        hint = "" if kind or place or _is_store(path) else f" (or use {_CHOICES})"
+        raise UsageError(f"{path}: contains no {what}{others}{hint}")
     for name, reason in skipped:
         on_skip(name, reason)
     return files

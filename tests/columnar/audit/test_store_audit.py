@@ -277,7 +277,7 @@ def test_runs_of_one_kind_are_one_finding(tmp_path: Path) -> None:
 
 
 def test_what_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no store"):
+    with pytest.raises(UsageError, match="not a store"):
         audit(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="a file"):
@@ -308,5 +308,5 @@ def test_a_quick_look_at_a_log_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", ["index", "commitlog", "consumequeue"])
 def test_a_folder_of_a_store_names_the_store(part: str, tmp_path: Path) -> None:
     small_store(tmp_path)
-    with pytest.raises(UsageError, match=f"the {part} folder of a store; audit takes the store"):
+    with pytest.raises(UsageError, match=f"the {part} folder of a store; expected the store"):
         list(audit(tmp_path / part))

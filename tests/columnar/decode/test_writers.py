@@ -135,9 +135,7 @@ def test_csv_of_no_rows_is_its_header(store: Path) -> None:
 
 
 def test_csv_holds_one_table(store: Path) -> None:
-    with pytest.raises(
-        UsageError, match="csv holds one table, and there are index_headers and index_entries"
-    ):
+    with pytest.raises(UsageError, match="csv contains one table, found index_headers and index_entries"):
         stream(batches(store), "csv")
 
 

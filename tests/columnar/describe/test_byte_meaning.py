@@ -47,7 +47,7 @@ def summary(meaning: ByteMeaning) -> tuple[str, int | None, int, int, str | None
         (88 + 4, ("index entry", 1, 88, 108, "phy_offset")),
         (108 + 12, ("index entry", 2, 108, 128, "time_diff")),
         (307, ("index entry", 11, 288, 308, "prev_entry")),
-        (308, ("bytes behind the last entry", None, 308, 310, None)),
+        (308, ("bytes after the last entry", None, 308, 310, None)),
     ],
 )
 def test_index_file(
@@ -86,7 +86,7 @@ def test_consume_queue(tmp_path: Path) -> None:
     assert [one.value for one in byte_at(queue, 20).fields] == [500, 100, -7]
     assert byte_at(queue, 39).remark == "logical offset 21"
     assert "not written" in byte_at(queue, 40).remark
-    assert summary(byte_at(queue, 60)) == ("bytes that make no unit", None, 60, 61, None)
+    assert summary(byte_at(queue, 60)) == ("bytes that are not a whole unit", None, 60, 61, None)
 
 
 def test_commit_log(tmp_path: Path) -> None:
@@ -121,10 +121,10 @@ def test_commit_log_with_a_gap_and_room(tmp_path: Path) -> None:
     data = first + b"\xff" * 30 + record(len(first) + 30)
     log = file(tmp_path, "log", data + bytes(100))
     assert summary(byte_at(log, len(first) + 5)) == (
-        "bytes that are no whole record", None, len(first), len(first) + 30, None,
+        "bytes that are not a whole record", None, len(first), len(first) + 30, None,
     )  # fmt: skip
     assert summary(byte_at(log, len(data) + 5)) == (
-        "room behind the last one", None, len(data), len(data) + 100, None,
+        "space after the last one", None, len(data), len(data) + 100, None,
     )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def test_ext_and_checkpoint(tmp_path: Path) -> None:
     assert summary(meaning) == ("consume-queue ext unit", 0, 0, 22, "bit_map")
     assert [one.value for one in meaning.fields] == [22, 7, T, 2, "0102"]
     assert summary(byte_at(ext, 22))[:4] == ("consume-queue ext unit", 1, 22, 42)
-    assert byte_at(ext, 44).structure == "room behind the last one"
+    assert byte_at(ext, 44).structure == "space after the last one"
     times = file(tmp_path, "checkpoint", checkpoint(T, T + 1, 0))
     assert summary(byte_at(times, 8)) == ("checkpoint", None, 0, 24, "logics_msg_timestamp")
     assert summary(byte_at(times, 100))[0] == "padding"

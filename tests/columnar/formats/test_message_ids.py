@@ -39,7 +39,7 @@ def test_offset_ids() -> None:
 def test_what_is_no_id(text: str) -> None:
     with pytest.raises(UsageError, match="32 hexadecimal digits"):
         parse_unique_key(text)
-    with pytest.raises(UsageError, match="no offset id"):
+    with pytest.raises(UsageError, match="not an offset id"):
         parse_offset_id(text)
 
 

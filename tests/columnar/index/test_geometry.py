@@ -79,7 +79,7 @@ def test_no_entries_is_undecidable_and_names_the_candidates(tmp_path: Path) -> N
     with pytest.raises(UsageError) as caught:
         resolve(listed)
     assert str(caught.value) == (
-        f"{listed[0].path}: it has no entries to tell the geometry by; give --geometry SLOTS,ENTRIES "
+        f"{listed[0].path}: it has no entries to infer the geometry from; give --geometry SLOTS,ENTRIES "
         "(17 make 400 bytes: 85,1 80,2 75,3 70,4 65,5 60,6 55,7 50,8 ...)"
     )
 

@@ -32,6 +32,6 @@ def test_the_first_start_says_that_it_compiles(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert said == [
-        "compiling loops for large files; the code is kept, and the next start does without this\n",
+        "compiling loops for large files; the compiled code is cached for later starts\n",
         "",
     ]

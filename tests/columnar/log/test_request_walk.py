@@ -59,7 +59,9 @@ def test_stretches_join_on(logs: list[StoreFile]) -> None:
         parts = [read(file, cuts[0], cuts[1], exact=True, compiled=False)]
         for begin, end in pairwise(cuts[1:]):
             part = read(file, begin, end, exact=False, compiled=False)
-            if parts[-1][4] != part[3]:  # no record begins there: what lies there belongs to this range
+            if (
+                parts[-1][4] != part[3]
+            ):  # no record begins at that offset: what lies there belongs to this range
                 part = read(file, parts[-1][4], end, exact=True, compiled=False)
             parts.append(part)
         offsets = np.concatenate([part[1].phy_offset for part in parts])

@@ -272,7 +272,7 @@ def test_a_store_without_index_files_or_log(tmp_path: Path) -> None:
 def test_what_is_no_store(tmp_path: Path, root: Path) -> None:
     with pytest.raises(UsageError, match="not a store"):
         query(tmp_path, "T", "k")
-    with pytest.raises(UsageError, match="a query takes the store"):
+    with pytest.raises(UsageError, match="expected the store"):
         query(root / "index", "T", "k")
     with pytest.raises(UsageError, match="a file"):
         query(root / "index" / FIRST, "T", "k")

@@ -192,7 +192,7 @@ def test_an_entry_behind_one_that_ends_the_walk(tmp_path: Path) -> None:
     )
     explanation = ask(tmp_path, begin=T + 50_000)
     first, second = explanation.files[0].steps
-    assert (first.read, first.stop) == (True, "it lies before the window (IDX-SEL-7)")
+    assert (first.read, first.stop) == (True, "it is before the window (IDX-SEL-7)")
     assert (second.read, second.verdict) == (False, "hit")
     assert "the walk does not get there: it ends at entry 3" in why(explanation)
 
@@ -204,7 +204,7 @@ def test_a_hit_without_a_record(tmp_path: Path) -> None:
     assert "3 without a record in the commit log" in text
     assert "the commit log begins at 4,096: expired" in text
     assert "the commit log's files end at 8,192" in text
-    assert f"commitlog/{4096:020} holds no whole record there" in text
+    assert f"commitlog/{4096:020} has no whole record there" in text
 
 
 def test_a_missing_log_file_and_no_log(tmp_path: Path) -> None:

@@ -139,10 +139,10 @@ def test_the_index_is_not_needed(tmp_path: Path) -> None:
 
 def test_what_no_rebuild_is_made_of(tmp_path: Path) -> None:
     put(tmp_path, "checkpoint", bytes(4096))
-    with pytest.raises(UsageError, match="holds no commit log"):
+    with pytest.raises(UsageError, match="contains no commit log"):
         plan_rebuild(tmp_path)
     log_files(tmp_path, [[1]])
-    with pytest.raises(UsageError, match="holds nothing"):
+    with pytest.raises(UsageError, match="no room for entries"):
         plan_rebuild(tmp_path, Geometry(4, 1))
     with pytest.raises(UsageError, match="a consume-queue file of 0 bytes"):
         plan_rebuild(tmp_path, Geometry(4, 4), 0)

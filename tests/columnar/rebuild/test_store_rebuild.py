@@ -222,7 +222,7 @@ def test_directories_that_will_not_do(tmp_path: Path) -> None:
     (tmp_path / "old/index").mkdir(parents=True)
     with pytest.raises(UsageError, match="already exists"):
         rebuild(store, tmp_path / "old")
-    with pytest.raises(UsageError, match="holds nothing"):
+    with pytest.raises(UsageError, match="no room for entries"):
         rebuild(store, tmp_path / "new", geometry=Geometry(4, 1))
     assert not (tmp_path / "new").exists()
 

@@ -104,7 +104,7 @@ def test_a_bad_record_cuts_the_log(crashed: Path) -> None:
     put(crashed, "checkpoint", checkpoint(BEGIN, BEGIN, BEGIN + 60_000))
     plan = restart(crashed)
     assert plan.log_end == 512
-    expected = "the log ends at physical offset 512; the records behind it are lost"
+    expected = "the log ends at physical offset 512; the records after it are lost"
     assert plan.deletions[0] == Deletion("truncate", f"commitlog/{512:020}", 0, expected)
 
 
@@ -190,7 +190,7 @@ def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:
     put(tmp_path, f"consumequeue/T/0/{0:020}", b"".join(units).ljust(100, b"\0"))
     put(tmp_path, f"consumequeue/T/1/{0:020}", unit(480, len(other)).ljust(100, b"\0"))
     plan = restart(tmp_path, geometry=Geometry(4, 8))
-    reason = "the unit at logical offset 1 is none that 4.9.3 takes"
+    reason = "the unit at logical offset 1 is not accepted by 4.9.3"
     assert plan.deletions == (Deletion("truncate", f"consumequeue/T/0/{0:020}", 20, reason),)
     assert plan.lost_units == (LostUnits("T", 0, 2, 2, 240, reason),)
     assert plan.dispatch_from == 480 + len(other)

@@ -117,7 +117,7 @@ def test_directory_without_a_place_is_told_file_by_file(tmp_path: Path) -> None:
     skipped: list[tuple[str, str]] = []
     files = find_files(tmp_path, on_skip=lambda name, reason: skipped.append((name, reason)))
     assert [(file.kind, file.name) for file in files] == [("index", "a"), ("log", "b")]
-    assert skipped == [("readme", "of no known kind (say --kind index|queue|ext|log|checkpoint)")]
+    assert skipped == [("readme", "of no known kind (use --kind index|queue|ext|log|checkpoint)")]
 
 
 def test_names_that_are_no_numbers_are_skipped_and_said(whole: Path) -> None:
@@ -193,10 +193,13 @@ def test_unreadable_directory_is_an_os_error_with_its_name(
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"# Read me\n\nThis is text, of more than twenty bytes.\n" * 100, "neither its path nor its bytes"),
+        (
+            b"# Read me\n\nThis is text, of more than twenty bytes.\n" * 100,
+            "neither its path nor its content",
+        ),
         (b"", "an empty file"),
-        (b"short", "neither its path nor its bytes"),
-        (bytes(4096), "neither its path nor its bytes"),
+        (b"short", "neither its path nor its content"),
+        (bytes(4096), "neither its path nor its content"),
     ],
 )
 def test_file_of_no_kind_asks_for_one(tmp_path: Path, data: bytes, message: str) -> None:
@@ -204,12 +207,12 @@ def test_file_of_no_kind_asks_for_one(tmp_path: Path, data: bytes, message: str)
     with pytest.raises(UsageError) as caught:
         find_files(path)
     assert str(caught.value).startswith(f"{path}: {message}")
-    assert str(caught.value).endswith("say --kind index|queue|ext|log|checkpoint")
+    assert str(caught.value).endswith("use --kind index|queue|ext|log|checkpoint")
 
 
 def test_unknown_kind_names_the_choices(whole: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"unknown kind 'idx'; say --kind index\|queue\|ext\|log\|checkpoint"
+        UsageError, match=r"unknown kind 'idx'; use --kind index\|queue\|ext\|log\|checkpoint"
     ):
         find_files(whole, "idx")
 
@@ -221,7 +224,7 @@ def test_directory_of_other_files_is_one_error_and_no_notes(tmp_path: Path) -> N
     with pytest.raises(UsageError) as caught:
         find_files(tmp_path, on_skip=lambda name, _: skipped.append(name))
     assert str(caught.value) == (
-        f"{tmp_path}: holds no store among 3 files (or say --kind index|queue|ext|log|checkpoint)"
+        f"{tmp_path}: contains no store among 3 files (or use --kind index|queue|ext|log|checkpoint)"
     )
     assert skipped == []
 
@@ -229,9 +232,9 @@ def test_directory_of_other_files_is_one_error_and_no_notes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("folder", "kind", "message"),
     [
-        ("store/index", None, "holds no index file"),
-        ("empty", None, "holds no store (or say --kind index|queue|ext|log|checkpoint)"),
-        ("empty", "queue", "holds no consume-queue file"),
+        ("store/index", None, "contains no index file"),
+        ("empty", None, "contains no store (or use --kind index|queue|ext|log|checkpoint)"),
+        ("empty", "queue", "contains no consume-queue file"),
         ("empty", "checkpoint", "a directory; a checkpoint is one file"),
     ],
 )
