@@ -210,14 +210,14 @@ def test_nothing_is_left_of_a_run_that_fails(store: Path, tmp_path: Path, fmt: s
 @pytest.mark.parametrize("source", ["", "index", f"commitlog/{FIRST}", "checkpoint"])
 def test_nothing_is_written_into_the_store_that_is_read(store: Path, source: str, below: str) -> None:
     before = sorted(store.rglob("*"))
-    with pytest.raises(UsageError, match="lies in the store that is read"):
+    with pytest.raises(UsageError, match="inside the store that is read"):
         write(iter([]), store / below, "jsonl", source=store / source)
     assert sorted(store.rglob("*")) == before
 
 
 def test_a_link_into_the_store_is_no_way_around(store: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(store / "index")
-    with pytest.raises(UsageError, match="lies in the store that is read"):
+    with pytest.raises(UsageError, match="inside the store that is read"):
         write(iter([]), tmp_path / "link" / "out", "jsonl", source=store)
 
 

@@ -154,7 +154,7 @@ def test_more_puts_than_paths_hold_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("geometry", [Geometry(7, 1), Geometry(7, 0), Geometry(0, 9), Geometry(1 << 30, 9)])
 def test_geometry_without_room_is_refused(tmp_path: Path, geometry: Geometry) -> None:
-    with pytest.raises(UsageError, match="no puts go into"):
+    with pytest.raises(UsageError, match="nothing can be put into"):
         build(names(tmp_path), ["k"], [1], [T], geometry=geometry)
 
 
