@@ -1,7 +1,14 @@
-"""The reference against the real 4.9.3 classes, over generated lists of every family."""
+"""The reference against the real 4.9.3 classes, over generated lists of every family.
+
+The long test runs a million operations and writes what it ran to `docs/agreement.json`; a quick one holds that page to what it
+was made with.
+"""
 
 from __future__ import annotations
 
+import ast
+import hashlib
+import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +19,7 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.expect import specified
 from rocket_conformance.judge import judge
 from rocket_conformance.properties import PROPERTIES, Property, examples
+from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.session import open_jar
 from rocket_conformance.transport import Job
 
@@ -20,10 +28,53 @@ pytestmark = [pytest.mark.java, pytest.mark.usefixtures("maven")]
 SEED = 493
 FAMILIES = ("index", "service", "queue", "tags", "log", "checkpoint")
 
+ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs" / "agreement.json"
+INPUTS = (
+    "reference/rocket_reference/*.py",
+    "conformance/rocket_conformance/properties/*.py",
+    "conformance/rocket_conformance/protocol/*.py",
+    "conformance/adapters/rocketmq/src/**/*.java",
+)
+MANY = {"index": 10_500, "service": 8_500, "queue": 10_500, "tags": 1_500, "log": 20_000, "checkpoint": 3_000}
+"""Lists of each family in the long test; together a million operations."""
+MANY_SEED = 2026
+
 
 def of_family(family: str) -> list[Property]:
     """The properties whose lists are of a family's operations; those of key hashes alone are left out."""
     return [item for item in PROPERTIES if any(name.startswith(f"{family}.") for name in item.ops)]
+
+
+def inputs_hash() -> str:
+    """SHA-256 over everything that decides what is drawn and how both sides answer; comments and docstrings aside."""
+    digest = hashlib.sha256()
+    for pattern in INPUTS:
+        for path in sorted(ROOT.glob(pattern)):
+            text = path.read_text("utf-8")
+            code = ast.unparse(_Bare().visit(ast.parse(text))) if path.suffix == ".py" else text
+            digest.update(f"{path.relative_to(ROOT).as_posix()}\0{code}\0".encode())
+    return digest.hexdigest()
+
+
+class _Bare(ast.NodeTransformer):
+    """Drops strings that are statements: docstrings, and those after constants."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Pass() if text else node
+
+
+def shown(case: Case) -> Iterator[str]:
+    """What a list sends: each operation by name, the ways of reading bodies, names in another order than their numbers."""
+    for op in case.ops:
+        yield op["op"]
+        if op["op"] == "log.dispatch":
+            yield f"read_body {str(op.get('read_body', True)).lower()}"
+    names = sorted({name.split("/")[1] for name in case.files if name.startswith("index/")})
+    numbers = [int(name) for name in names if name.lstrip("+-").isdecimal()]
+    if numbers != sorted(numbers):
+        yield "name order"
 
 
 def disagreements(
@@ -49,6 +100,7 @@ def disagreements(
             judgement = judge(case, expected, job, reply)
             seen["lists"] += 1
             seen["operations"] += len(case.ops)
+            seen.update(shown(case))
             seen["files"] += len(expected.files)
             seen["rejected"] += sum("rejected" in result for result in expected.results)
             if judgement.verdict != "pass":
@@ -92,3 +144,36 @@ def test_many_lists_agree(family: str, seed: int, tmp_path: Path) -> None:
     lists = {"index": 10_000, "queue": 10_000, "log": 10_000, "service": 3_000}.get(family, 1_000)
     _, differing = disagreements(of_family(family), lists, seed, tmp_path)
     assert differing == []
+
+
+@pytest.mark.soak
+def test_a_million_operations_agree(tmp_path: Path) -> None:
+    total: Counter[str] = Counter()
+    differing: list[str] = []
+    for family, lists in MANY.items():
+        seen, found = disagreements(of_family(family), lists, MANY_SEED, tmp_path)
+        total += seen
+        differing += found
+    assert differing == []
+    assert total["operations"] >= 1_000_000
+    page = {
+        "inputs_sha256": inputs_hash(),
+        "seed": MANY_SEED,
+        "disagreements": 0,
+        **dict(sorted(total.items())),
+    }
+    FIGURES.write_text(json.dumps(page, indent=1) + "\n", "utf-8")
+
+
+def test_the_figures_are_of_what_is_here() -> None:
+    """Made with the present reference, generator and adapter; every operation, both ways of reading, odd names."""
+    page = json.loads(FIGURES.read_text("utf-8"))
+    assert page["inputs_sha256"] == inputs_hash(), (
+        "run pytest --soak tests/conformance/test_reference_vs_jar.py"
+    )
+    assert (page["disagreements"], page["seed"]) == (0, MANY_SEED)
+    assert page["operations"] >= 1_000_000
+    assert page["operations"] == sum(page[name] for name in OPERATIONS if name in page)
+    reads = {name for name in OPERATIONS if name.endswith(".read") and name != "checkpoint.read"}
+    assert {name for name in OPERATIONS if not page.get(name)} <= reads
+    assert min(page["read_body true"], page["read_body false"], page["name order"]) > 100

@@ -85,6 +85,20 @@ SERVICE_PROPERTIES: Final = (
         ),
     ),
     _service(
+        "IDX-SVC-5/prop-name-order",
+        ServiceProfile(
+            {"query": 60, "build": 20, "reopen": 15, "delete_expired": 5},
+            laid=1.0,
+            most_files=6,
+            odd_files=0.0,
+            odd_numbers=0.8,
+            unclean=0.1,
+            mean=12,
+        ),
+        "IDX-SVC-13",
+        "IDX-SVC-15",
+    ),
+    _service(
         "IDX-SVC-6/prop-unclean-exits",
         ServiceProfile(
             {"reopen": 20, "build": 35, "query": 20, "settle": 10}, laid=0.8, unclean=0.8, mean=14

@@ -33,6 +33,8 @@ _ODD_NAMES: Final = (
 )  # fmt: skip
 """Names whose order as text differs from their order as numbers; as text, each number is before the present."""
 
+_NUMBERS: Final = tuple(name for name in _ODD_NAMES if name.lstrip("+-").isdecimal() and len(name) < 20)
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceProfile:
@@ -45,6 +47,7 @@ class ServiceProfile:
         laid: share of lists over files that lie there.
         most_files: so many files may lie there.
         odd_files: share of laid files of another name, length or header.
+        odd_numbers: share of laid files that are whole, and named by a number of another length or sign.
         unclean: share of opens after an unclean exit.
         words: what keys are made of.
         odd_texts: share of keys with other separators than one space.
@@ -63,6 +66,7 @@ class ServiceProfile:
     laid: float = 0.4
     most_files: int = 4
     odd_files: float = 0.1
+    odd_numbers: float = 0.0
     unclean: float = 0.3
     words: Sequence[str] = _WORDS
     odd_texts: float = 0.1
@@ -116,6 +120,8 @@ class _Builder:
             image = laid.image
             if odd and header is None:
                 name, image = self._odd_file(name, image)
+            if self.profile.odd_numbers and rng.random() < self.profile.odd_numbers:
+                name = rng.choice(_NUMBERS)
             self.files[f"index/{name}"] = image
             self.ends += [laid.begin, laid.end]
             self.end_offsets.append(laid.end_offset)
