@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 import shutil
 import struct
 from base64 import b64decode
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,8 +23,6 @@ from rocket_golden import open_store, truth
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rocket_columnar.log import Gap
 
 Row = dict[str, Any]
@@ -32,12 +33,15 @@ LONG = (1 << 63) - 1
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("dledger")
+    folder = tmp_path_factory.mktemp("dledger")
+    for name in NAMES:
+        open_store(name, folder)
+    return folder
 
 
 @pytest.fixture(scope="module", params=NAMES)
 def store(request: pytest.FixtureRequest, root: Path) -> Path:
-    return open_store(request.param, root)
+    return root / str(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -276,3 +280,25 @@ def test_a_missing_file_keeps_dledger_from_starting(root: Path, tmp_path: Path) 
     (tmp_path / "store/dledger-n0/data/00000000000000016384").unlink()
     assert "DLedger accepts no gap" in (restart(tmp_path / "store").refused or "")
     assert "log.gap" in {one.code for one in audit(tmp_path / "store", "quick")}
+
+
+REAL = Path(__file__).parents[1] / "spec" / "real"
+VARIANTS = runpy.run_path(str(REAL / "dledger_variants.py"))["VARIANTS"]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_start_is_foretold_as_the_real_one_went(root: Path, tmp_path: Path, name: str) -> None:
+    """Of each damaged store what the real recovery made of it (`real/dledger.json`)."""
+    after = json.loads((REAL / "dledger.json").read_text("utf-8"))[name]
+    store = tmp_path / "store"
+    shutil.copytree(root / "dledger", store)
+    VARIANTS[name](store)
+    before = {path.relative_to(store).as_posix() for path in store.rglob("0*") if path.is_file()}
+    plan = restart(store)
+    assert (plan.refused is None) == (after["exit"] == 0 and after["loaded"])
+    if plan.refused is not None:
+        return
+    assert plan.log_end == after["write_pos"]
+    gone = {one for one in before if one.startswith(("dledger-n0/data/", "consumequeue/"))}
+    gone -= {*after["log_files"], *after["queue_files"]}
+    assert {one.file for one in plan.deletions if one.action == "delete"} == gone

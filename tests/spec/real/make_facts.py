@@ -1,6 +1,7 @@
 """Asks the real 4.9.3 store again: `python tests/spec/real/make_facts.py`. Needs Maven and a JDK 17.
 
-Writes `facts.json`, what single classes answered, and `restarts.json`, what whole stores did (`restart_scripts.py`).
+Writes `facts.json`, what single classes answered, `restarts.json`, what whole stores did (`restart_scripts.py`), and
+`dledger.json`, what the recovery of DLedger mode made of damaged stores (`dledger_variants.py`).
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ import json
 import runpy
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+import rocket_golden
 
 HERE = Path(__file__).parent
 FACTS = HERE / "facts.json"
 RESTARTS = HERE / "restarts.json"
+DLEDGER = HERE / "dledger.json"
 BUILD = HERE.parents[2] / "build" / "store-facts"
 OPENED = [
     f"--add-opens=java.base/{package}=ALL-UNNAMED"
@@ -32,7 +37,7 @@ def _run(*command: str) -> None:
 def _compiled(source: str) -> str:
     """Compiles a class against the real jars; returns the class path."""
     jars, classes = BUILD / "jars", BUILD / "classes"
-    if not list(jars.glob("rocketmq-store-4.9.3.jar")):
+    if not list(jars.glob("slf4j-nop-*.jar")):
         _run(
             "mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
             f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
@@ -57,6 +62,30 @@ def make_restarts(target: Path) -> None:
     _run("java", *OPENED, "-cp", path, "org.apache.rocketmq.store.RestartFacts", str(script), str(target))
 
 
+def make_dledger(target: Path) -> None:
+    """Writes what real recoveries of DLedger mode made of the variants, as JSON, into `target`."""
+    path = _compiled("DledgerFacts.java")
+    variants = runpy.run_path(str(HERE / "dledger_variants.py"))
+    found = {}
+    for name, damage in variants["VARIANTS"].items():
+        with tempfile.TemporaryDirectory() as scratch:
+            store = rocket_golden.open_store("dledger", scratch)
+            damage(store)
+            command = ["java", *OPENED, "-cp", path, "org.apache.rocketmq.store.DledgerFacts", str(store)]
+            done = subprocess.run(
+                [*command, str(variants["SIZE"])], capture_output=True, text=True, check=False, timeout=60
+            )
+            lines = [line[2:] for line in done.stdout.splitlines() if line.startswith("= ")]
+            files = sorted(one.relative_to(store).as_posix() for one in store.glob("dledger-*/data/*"))
+            queues = sorted(one.relative_to(store).as_posix() for one in store.glob("consumequeue/*/*/*"))
+            facts = json.loads(lines[0]) if lines else {}
+            if done.returncode == 3:
+                raise RuntimeError(f"{name}: {done.stderr[-2000:]}")
+            found[name] = {"exit": done.returncode, **facts, "log_files": files, "queue_files": queues}
+    target.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
 if __name__ == "__main__":
     make_facts(FACTS)
     make_restarts(RESTARTS)
+    make_dledger(DLEDGER)

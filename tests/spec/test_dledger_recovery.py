@@ -1,0 +1,77 @@
+"""What real recoveries of DLedger mode made of damaged stores (`real/dledger.json`), from what the variants are.
+
+`real/dledger_variants.py` damages the golden store `dledger`: the eighth entry of the file before the last, or whole files.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REAL = Path(__file__).parent / "real"
+VARIANTS = runpy.run_path(str(REAL / "dledger_variants.py"))
+SIZE = VARIANTS["SIZE"]
+ENTRIES = VARIANTS["entries"]()
+HIT = VARIANTS["hit"]()
+WHOLE_END = ENTRIES[-1]["pos"] + ENTRIES[-1]["size"]
+
+
+@pytest.fixture(scope="module")
+def facts() -> dict[str, dict[str, Any]]:
+    loaded: dict[str, dict[str, Any]] = json.loads((REAL / "dledger.json").read_text("utf-8"))
+    assert set(loaded) == set(VARIANTS["VARIANTS"])
+    return loaded
+
+
+def test_a_recovery_ends_at_a_damaged_header(facts: dict[str, dict[str, Any]]) -> None:
+    """DLG-17: at the entry itself; a term that is too high is accepted, and the next entry is not."""
+    for name in VARIANTS["FIELDS"]:
+        for change in ("+7", "-7"):
+            found = facts[name + change]
+            kept = HIT["index"] if name + change == "term+7" else HIT["index"] - 1
+            last = next(entry for entry in ENTRIES if entry["index"] == kept)
+            assert found["loaded"]
+            assert (found["end_index"], found["write_pos"]) == (kept, last["pos"] + last["size"])
+    for name in ("whole", "body of a record", "no index of entries"):
+        assert (facts[name]["end_index"], facts[name]["write_pos"]) == (ENTRIES[-1]["index"], WHOLE_END)
+
+
+def test_what_comes_after_the_end(facts: dict[str, dict[str, Any]]) -> None:
+    """DLG-18: the last file is gone, no queue points behind the end; a file that begins at the end stays."""
+    found = facts["magic+7"]
+    assert len(found["log_files"]) == len(facts["whole"]["log_files"]) - 1
+    assert max(end for _, end in found["queues"].values()) <= found["write_pos"]
+    assert len(found["queue_files"]) < len(facts["whole"]["queue_files"])
+    start = int(Path(facts["whole"]["log_files"][-1]).name)
+    for name in ("first entry of the last file", "the last file is missing"):
+        assert facts[name]["write_pos"] == start
+        before = [entry for entry in ENTRIES if entry["pos"] < start]
+        assert facts[name]["end_index"] == before[-1]["index"]
+        assert facts[name]["committed_pos"] == before[-1]["pos"] + before[-1]["size"] < start
+    assert facts["first entry of the last file"]["log_files"] == facts["whole"]["log_files"]
+
+
+def test_what_keeps_dledger_from_starting(facts: dict[str, dict[str, Any]]) -> None:
+    """DLG-19."""
+    assert facts["a file in the middle is missing"]["loaded"] is False
+    assert facts["the last file is a byte short"]["exit"] == 255
+    found = facts["first entry of the third file from the end"]
+    assert found["exit"] == 255
+    starts = [int(Path(name).name) for name in found["log_files"]]
+    assert all(after - before == SIZE for before, after in pairwise(starts))
+    assert starts[-1] - starts[-3] > SIZE
+    assert facts["no data file"]["loaded"]
+    assert facts["no data file"]["queue_files"] == []
+
+
+def test_without_dledgers_checkpoint(facts: dict[str, dict[str, Any]]) -> None:
+    """DLG-20."""
+    found = facts["no checkpoint of DLedger"]
+    assert (found["committed_pos"], found["min_offset"], found["max_offset"]) == (-1, 0, 0)
+    assert found["end_index"] == ENTRIES[-1]["index"]
+    assert facts["whole"]["max_offset"] == facts["whole"]["committed_pos"] == WHOLE_END
