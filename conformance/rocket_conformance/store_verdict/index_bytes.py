@@ -15,6 +15,8 @@ from rocket_reference import IndexHeader, index_header
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
+from rocket_conformance.store_verdict.sparse import pieces
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "StoredIndex", "geometry_of", "read_index"]
 
 _ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
-_PIECE: Final = 1 << 20
 _SAMPLED: Final = 8
 _SURE: Final = 4
 
@@ -59,26 +60,10 @@ class StoredIndex:
     beyond: list[int]
 
 
-def _pieces(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The bytes of a range that are on disk, in pieces with their offsets; holes are left out."""
-    position = begin
-    while position < end:
-        if hasattr(os, "SEEK_DATA"):
-            try:
-                position = max(position, os.lseek(descriptor, position, os.SEEK_DATA))
-            except OSError:  # nothing but a hole is left
-                return
-        data = os.pread(descriptor, min(_PIECE, end - position), position) if position < end else b""
-        if not data:
-            return
-        yield position, data
-        position += len(data)
-
-
 def _nonzero(descriptor: int, begin: int, end: int) -> Iterator[int]:
     """Numbers of the entries in a range that are not all zeros; the range is whole entries."""
     last = -1
-    for offset, data in _pieces(descriptor, begin, end):
+    for offset, data in pieces(descriptor, begin, end):
         first = (offset - begin) // _ENTRY.size  # a piece begins where a page does, not where an entry does
         stop = -(-(offset + len(data) - begin) // _ENTRY.size)
         whole = os.pread(descriptor, (stop - first) * _ENTRY.size, begin + first * _ENTRY.size)
@@ -90,7 +75,7 @@ def _nonzero(descriptor: int, begin: int, end: int) -> Iterator[int]:
 
 def _slots(descriptor: int, begin: int, end: int) -> dict[int, int]:
     found: dict[int, int] = {}
-    for offset, data in _pieces(descriptor, begin, end):
+    for offset, data in pieces(descriptor, begin, end):
         skipped = -(offset - begin) % INDEX_SLOT.size
         values = array("i", data[skipped : skipped + (len(data) - skipped) // 4 * 4])
         if sys.byteorder == "little":

@@ -20,6 +20,7 @@ from rocket_spec.errors import FormatError
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.sparse import read_written
 from rocket_conformance.store_verdict.stored_log import numbered_files
 
 if TYPE_CHECKING:
@@ -265,14 +266,14 @@ def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str])
     files = numbered_files(folder)
     for number, (base, path) in enumerate(files):
         name = path.relative_to(store).as_posix()
-        data = path.read_bytes()
-        sizes.setdefault(len(data), name)
+        data, size = read_written(path)
+        sizes.setdefault(size, name)
         seen.compare("CQ-FILE-2", Place(name, None, "name", path.name, file_name(base)))
-        seen.compare("CQ-FILE-1", Place(name, None, "length modulo 20", len(data) % _UNIT, 0))
+        seen.compare("CQ-FILE-1", Place(name, None, "length modulo 20", size % _UNIT, 0))
         if adjoining is not None:
             seen.compare("CQ-FILE-2", Place(name, None, "base offset", base, adjoining))
             seen.hold("CQ-PUT-5")
-        adjoining = base + len(data)
+        adjoining = base + size
         whole = data[: len(data) // _UNIT * _UNIT]
         count = 0
         for logical, unit in queue_units(whole, base):
@@ -285,7 +286,7 @@ def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str])
             elif unit.pre_blank:
                 seen.hold("CQ-UNIT-2", "CQ-PUT-6")
             yield _Stored(name, position, logical, unit)
-        if count * _UNIT < len(whole):
+        if count * _UNIT < size // _UNIT * _UNIT:
             if number < len(files) - 1:
                 place = Place(
                     name, count * _UNIT, "unit", "an unused unit", "units up to the end of the file"

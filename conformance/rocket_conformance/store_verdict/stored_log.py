@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import (
     DispatchRequest,
     JavaError,
+    Record,
     base_offset,
+    body_checksum,
     dispatch_request,
     file_name,
     index_keys,
@@ -20,14 +23,18 @@ from rocket_spec.errors import FormatError, MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC
 
 from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.sparse import Window
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["LARGEST_LOG", "ROLLBACK", "LogFile", "StoredLog", "StoredRecord", "numbered_files", "read_log"]
 
-LARGEST_LOG: Final = 4 << 30
-"""Bytes of commit-log files that are judged at most: every record is held in memory, about 1 KB for each."""
+LARGEST_LOG: Final = 1 << 30
+"""Bytes of commit log on disk that are judged at most: every record is held in memory, in about 1 KB."""
+
+_LARGEST_RECORD: Final = 16 << 20
+_KEPT: Final = ("TAGS", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
 
 _TRANSACTION_TYPE: Final = 12
 PREPARED: Final = 4
@@ -40,7 +47,7 @@ class StoredRecord:
 
     Attributes:
         position: its place in the log, bytes; 4.9.3 takes the recorded offset, which is the same in a healthy log.
-        request: what goes to consume queue and index.
+        request: what goes to consume queue and index; of its properties only those that decide where it goes.
         hashes: key hashes that go to the index, in their order.
     """
 
@@ -189,58 +196,71 @@ def _written(path: Path) -> bool:
 
 
 def _read_file(log: StoredLog, file: LogFile, path: Path, seen: Observations) -> bool:
-    """Reads the records of one file; whether it ended in a blank."""
-    data = path.read_bytes()
-    position = 0
-    name = f"commitlog/{path.name}"
-    while position < len(data):
-        log.end = file.base + position
-        head = data[position : position + BLANK.size]
-        if not any(head):
-            seen.hold("LOG-FILE-2")
-            return False
-        if int.from_bytes(head[4:8], "big", signed=True) == BLANK_MAGIC:
+    """Reads the records of one file; whether it ended in a blank or at its last byte."""
+    with path.open("rb") as opened:
+        window = Window(opened.fileno())
+        position = 0
+        name = f"commitlog/{path.name}"
+        while position < file.size:
+            log.end = file.base + position
+            data, at = window.at(position, BLANK.size)
+            head = data[at : at + BLANK.size]
+            if not any(head):
+                seen.hold("LOG-FILE-2")
+                return False
             claimed = int.from_bytes(head[:4], "big", signed=True)
-            seen.compare("LOG-BLANK-1", Place(name, position, "blank size", claimed, len(data) - position))
-            log.end = file.base + len(data)
-            return True
-        request = dispatch_request(data, position, check_crc=False, read_body=False)
-        if not request.success or request.msg_size <= 0:
-            log.whole = False
-            seen.breaks(
-                "LOG-REC-1", Place(name, position, "record", "bytes that are no record", "a record or zeros")
-            )
-            return False
-        _check_record(data, position, file, request, seen)
-        hashes = tuple(key_hash(key) for key in index_keys(request))
-        log.records.append(StoredRecord(file.base + position, request, hashes))
-        position += request.msg_size
+            if int.from_bytes(head[4:8], "big", signed=True) == BLANK_MAGIC:
+                seen.compare(
+                    "LOG-BLANK-1", Place(name, position, "blank size", claimed, file.size - position)
+                )
+                log.end = file.base + file.size
+                return True
+            length = claimed if 0 < claimed <= min(_LARGEST_RECORD, file.size - position) else BLANK.size
+            data, at = window.at(position, length)
+            request = dispatch_request(data, at, check_crc=False, read_body=False)
+            if not request.success or request.msg_size <= 0:
+                log.whole = False
+                found = "bytes that are no record"
+                seen.breaks("LOG-REC-1", Place(name, position, "record", found, "a record or zeros"))
+                return False
+            _check_record(_row(data, at), position, file, request, seen)
+            hashes = tuple(key_hash(key) for key in index_keys(request))
+            log.records.append(StoredRecord(file.base + position, _kept(request), hashes))
+            position += request.msg_size
     log.end = file.base + position
-    return position == len(data)
+    return position == file.size
+
+
+def _kept(request: DispatchRequest) -> DispatchRequest:
+    """A request without the properties that nothing here looks at."""
+    properties = request.properties or {}
+    kept = {name: properties[name] for name in _KEPT if name in properties}
+    return replace(request, topic=sys.intern(request.topic), properties=kept)
+
+
+def _row(data: bytes, at: int) -> Record | None:
+    try:
+        return record(data, at)
+    except FormatError:
+        return None
 
 
 def _check_record(
-    data: bytes, position: int, file: LogFile, request: DispatchRequest, seen: Observations
+    row: Record | None, position: int, file: LogFile, request: DispatchRequest, seen: Observations
 ) -> None:
     name = f"commitlog/{file.name}"
     place = file.base + position
     seen.hold("LOG-REC-1", "LOG-REC-3")
     seen.compare("LOG-REC-7", Place(name, position + 28, "phy_offset", request.commit_log_offset, place))
-    if position + request.msg_size + BLANK.size > len(data):
-        seen.breaks(
-            "LOG-BLANK-1",
-            Place(
-                name, position, "record", f"{request.msg_size} bytes", "8 bytes left free at the file's end"
-            ),
+    if position + request.msg_size + BLANK.size > file.size:
+        free = "8 bytes left free at the file's end"
+        seen.breaks("LOG-BLANK-1", Place(name, position, "record", f"{request.msg_size} bytes", free))
+    if row is not None and row.body:
+        found = body_checksum(row.body)
+        seen.compare(
+            "LOG-REC-4", Place(name, position + 8, "body_crc", row.body_crc, found, f"record at {place:,}")
         )
-    try:
-        row = record(data, position)
-    except FormatError:
-        return
-    if row.body:
-        clear = row.body_crc if not row.crc_ok else None
-        seen.compare("LOG-REC-4", Place(name, position + 8, "body_crc", clear, None, f"record at {place:,}"))
-    if row.sys_flag & 48:
+    if row is not None and row.sys_flag & 48:
         seen.hold("LOG-REC-2")
 
 

@@ -1,0 +1,63 @@
+"""Reads files without their holes: a preallocated file costs what is written of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Window", "pieces", "read_written"]
+
+_PIECE: Final = 1 << 20
+
+
+def pieces(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a range that are on disk, in pieces with their offsets; holes are left out."""
+    position = begin
+    while position < end:
+        if hasattr(os, "SEEK_DATA"):
+            try:
+                position = max(position, os.lseek(descriptor, position, os.SEEK_DATA))
+            except OSError:  # nothing but a hole is left
+                return
+        data = os.pread(descriptor, min(_PIECE, end - position), position) if position < end else b""
+        if not data:
+            return
+        yield position, data
+        position += len(data)
+
+
+def read_written(path: Path) -> tuple[bytes, int]:
+    """The bytes of a file up to the first hole, and its length."""
+    with path.open("rb") as file:
+        descriptor = file.fileno()
+        size = os.fstat(descriptor).st_size
+        end = size
+        if size and hasattr(os, "SEEK_HOLE"):
+            end = os.lseek(descriptor, 0, os.SEEK_HOLE)
+        return os.pread(descriptor, end, 0), size
+
+
+class Window:
+    """A file seen through a window that moves forward.
+
+    Attributes:
+        size: length of the file, bytes.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self.size = os.fstat(descriptor).st_size
+        self._descriptor = descriptor
+        self._begin = 0
+        self._data = b""
+
+    def at(self, position: int, length: int) -> tuple[bytes, int]:
+        """Bytes of which `length` from `position` on are there, as far as the file goes, and the place of the first."""
+        start = position - self._begin
+        if start < 0 or start + length > len(self._data):
+            self._data = os.pread(self._descriptor, max(_PIECE, length), position)
+            self._begin, start = position, 0
+        return self._data, start
