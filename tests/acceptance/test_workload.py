@@ -1,16 +1,21 @@
-"""A real broker of 4.9.3 gets the workload and holds every clause that its store exercises."""
+"""Real brokers get the workload: 4.9.3 holds every clause that its store exercises, faulty ones break theirs."""
 
 from __future__ import annotations
 
+import json
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from planted_faults import FAULTS, Fault, overlay
 from real_broker import RealBroker
-from rocket_conformance.store_verdict import judge_store
+from rocket_conformance.store_verdict import StoreVerdict, judge_store
 from rocket_conformance.workload import Client, read_manifest, run_workload
+from verb_run import runner
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 SMALL = {
     "mappedFileSizeCommitLog": "262144",
@@ -18,23 +23,104 @@ SMALL = {
     "maxHashSlotNum": "97",
     "maxIndexNum": "400",
 }
-COLLISIONS = 4
+FIGURES = Path(__file__).parents[2] / "docs" / "planted-broker-faults.json"
+IN_EVERY_RUN = ("slot-count-every-put", "unit-left-out")
+EXERCISED_ALWAYS = {
+    "CQ-GET-1",
+    "IDX-HASH-2",
+    "IDX-PUT-8",
+    "IDX-SEL-9",
+    "IDX-SVC-3",
+    "LOG-DSP-7",
+    "QRY-1",
+}
+
+
+def judged(
+    folder: Path, java: str, *, seed: int, count: int, faulty: Callable[[str], Path] | None = None
+) -> StoreVerdict:
+    """The verdict on a broker that got a workload and was stopped."""
+    with RealBroker(folder / "broker", java, SMALL, overlay=faulty) as broker:
+        broker.start()
+        with Client(broker.namesrv, version="4.9.3") as client:
+            manifest = run_workload(client, seed=seed, count=count, version="4.9.3")
+        broker.stop()
+        assert manifest.refused == []
+        manifest.write(folder / "manifest.json")
+        return judge_store(broker.store, manifest=read_manifest(folder / "manifest.json"))
+
+
+def broken(verdict: StoreVerdict) -> dict[str, str]:
+    """The broken clauses with their first places, in the order they were found."""
+    return {clause: str(places[0]) for clause, places in verdict.observations.broken.items()}
+
+
+def holds_all(java: str, folder: Path, seed: int) -> None:
+    verdict = judged(folder, java, seed=seed, count=600)
+    assert broken(verdict) == {}
+    assert set(verdict.observations.held) >= EXERCISED_ALWAYS
+    assert len(verdict.with_outcome("held")) >= 60
 
 
 @pytest.mark.java
-@pytest.mark.parametrize("seed", [1])
-def test_a_broker_of_4_9_3_holds_every_clause(java: str, tmp_path: Path, seed: int) -> None:
+def test_a_broker_of_4_9_3_holds_every_clause(java: str, tmp_path: Path) -> None:
+    holds_all(java, tmp_path, 1)
+
+
+@pytest.mark.java
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_other_seeds(java: str, tmp_path: Path, seed: int) -> None:
+    holds_all(java, tmp_path, seed)
+
+
+@pytest.mark.java
+def test_starts_after_kills_are_judged(
+    java: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runner("workload", capfd, monkeypatch)
+    manifest = tmp_path / "manifest.json"
     with RealBroker(tmp_path / "broker", java, SMALL) as broker:
-        broker.start()
-        with Client(broker.namesrv, version="4.9.3") as client:
-            manifest = run_workload(client, seed=seed, count=600, version="4.9.3")
-        broker.stop()
-        assert manifest.refused == []
-        manifest.write(tmp_path / "manifest.json")
-        judged = judge_store(broker.store, manifest=read_manifest(tmp_path / "manifest.json"))
-    seen = judged.observations
-    assert {clause: str(places[0]) for clause, places in seen.broken.items()} == {}
-    assert len(judged.with_outcome("held")) >= 60
-    assert {"IDX-HASH-2", "IDX-SVC-3", "IDX-PUT-8", "IDX-SEL-9", "CQ-GET-1", "QRY-1", "LOG-DSP-7"} <= set(
-        seen.held
-    )
+        start = ("--namesrv", broker.namesrv, "--start", broker.shell_command(), "--store", broker.store)
+        done = run(*start, "--kills", 2, "--seed", 5, "-o", manifest)
+    assert done.code == 0, done.out + done.err
+    assert done.out.splitlines()[-1].startswith("conformant in every clause that the store exercises")
+    assert len(read_manifest(manifest).sent) > 50
+    assert run("--namesrv", "127.0.0.1:1", "--kills", 1).code == 2
+    assert "already exists" in run("--namesrv", "127.0.0.1:1", "-o", manifest).err
+
+
+def found(java: str, folder: Path, fault: Fault) -> list[str]:
+    """The clauses that a faulty broker breaks, the first one first."""
+    over = partial(overlay, fault, folder / fault.name)
+    return list(broken(judged(folder / "run" / fault.name, java, seed=1, count=600, faulty=over)))
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("name", IN_EVERY_RUN)
+def test_a_planted_fault_breaks_its_clause(java: str, tmp_path: Path, name: str) -> None:
+    (fault,) = (fault for fault in FAULTS if fault.name == name)
+    assert set(fault.clauses) & set(found(java, tmp_path, fault))
+
+
+@pytest.mark.java
+@pytest.mark.soak
+def test_every_planted_fault_breaks_its_clause(java: str, tmp_path: Path) -> None:
+    rows = {fault.name: found(java, tmp_path, fault) for fault in FAULTS}
+    missed = [fault.name for fault in FAULTS if not set(fault.clauses) & set(rows[fault.name])]
+    figures = {
+        "broker": "4.9.3",
+        "seed": 1,
+        "faults": len(FAULTS),
+        "found": sum(bool(clauses) for clauses in rows.values()),
+        "attributed": len(FAULTS) - len(missed),
+        "rows": rows,
+    }
+    FIGURES.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    assert missed == []
+
+
+def test_the_committed_figures_are_of_these_faults() -> None:
+    figures = json.loads(FIGURES.read_text("utf-8"))
+    assert list(figures["rows"]) == [fault.name for fault in FAULTS]
+    assert figures["found"] == figures["attributed"] == figures["faults"] >= 25

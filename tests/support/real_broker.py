@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import shlex
 import shutil
 import signal
 import socket
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from one_at_a_time import one_at_a_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
 __all__ = ["NAME", "Acknowledged", "RealBroker", "generator_jars"]
@@ -75,9 +76,17 @@ class RealBroker:
         folder: where configuration and logs go; made where it is missing.
         java: path of `java`.
         config: settings of every start of the broker.
+        overlay: makes a folder of classes that goes before the broker's jars, from the class path of these.
     """
 
-    def __init__(self, folder: Path, java: str, config: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        java: str,
+        config: Mapping[str, str],
+        *,
+        overlay: Callable[[str], Path] | None = None,
+    ) -> None:
         self.folder = folder
         self.store = folder / "store"
         self.log = folder / "home" / "rocketmq.log"
@@ -87,6 +96,8 @@ class RealBroker:
         nice = ["nice", "-n", "10"] if shutil.which("nice") else []
         self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
         self._class_path = ["-cp", os.pathsep.join(class_path)]
+        over = [] if overlay is None else [str(overlay(os.pathsep.join(class_path)))]
+        self._broker_class_path = ["-cp", os.pathsep.join([*over, *class_path])]
         self._port = _free_port()
         self._namesrv = f"{_LOOPBACK}:{_free_port()}"
         self._broker: subprocess.Popen[str] | None = None
@@ -134,9 +145,8 @@ class RealBroker:
         path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()), "ascii")
         return str(path)
 
-    def start(self, **config: str) -> None:
-        """Starts the broker over the store, with settings beside those of all starts, and waits until it is ready."""
-        assert self._broker is None, "it runs"
+    def command(self, **config: str) -> list[str]:
+        """The command that starts the broker over the store, with settings beside those of all starts."""
         file = self._save(
             "broker",
             {
@@ -157,9 +167,18 @@ class RealBroker:
                 **config,
             },
         )
+        return [*self._java, *self._broker_class_path, "org.apache.rocketmq.broker.BrokerStartup", "-c", file]
+
+    def shell_command(self) -> str:
+        """The same for a shell."""
+        return f"ROCKETMQ_HOME={shlex.quote(self._environment['ROCKETMQ_HOME'])} exec {shlex.join(self.command())}"
+
+    def start(self, **config: str) -> None:
+        """Starts the broker and waits until it is ready."""
+        assert self._broker is None, "it runs"
         with (self.folder / "broker.log").open("ab") as errors:
             self._broker = subprocess.Popen(
-                [*self._java, *self._class_path, "org.apache.rocketmq.broker.BrokerStartup", "-c", file],
+                self.command(**config),
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,

@@ -56,7 +56,11 @@ class StoreVerdict:
 
 
 def judge_store(
-    path: str | os.PathLike[str], *, geometry: Geometry | None = None, manifest: Manifest | None = None
+    path: str | os.PathLike[str],
+    *,
+    geometry: Geometry | None = None,
+    manifest: Manifest | None = None,
+    seen: Observations | None = None,
 ) -> StoreVerdict:
     """Judges a store by its own commit log.
 
@@ -67,6 +71,7 @@ def judge_store(
         path: the store's directory, the one that holds `commitlog/`.
         geometry: of its index files; None infers it.
         manifest: of a workload that was sent to its broker; each acknowledged message and each answer is judged too.
+        seen: what was observed before, of starts after crashes say; it is added to.
 
     Raises:
         UsageError: no such directory, or a geometry that cannot be inferred.
@@ -83,7 +88,7 @@ def judge_store(
             found="no folder commitlog" if dledger is None else f"a DLedger log in {dledger.name}",
             expected="commitlog/, which says what was stored",
         )
-    seen = Observations()
+    seen = Observations() if seen is None else seen
     stopped = not (store / "abort").exists()
     log = read_log(store, seen)
     if not log.records:

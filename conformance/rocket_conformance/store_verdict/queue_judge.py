@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
 
-__all__ = ["judge_queues"]
+__all__ = ["judge_queues", "units_of"]
 
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size
@@ -258,6 +258,13 @@ class _Queue:
 
 def _clause_of_missing(lost: StoredRecord) -> str:
     return "LOG-DSP-7" if lost.transaction else "CQ-PUT-5"
+
+
+def units_of(folder: Path) -> Iterator[tuple[int, QueueUnit]]:
+    """The units of a queue's files with their logical offsets, those of each file up to the first unused one."""
+    for base, path in numbered_files(folder):
+        data, _ = read_written(path)
+        yield from queue_units(data[: len(data) // _UNIT * _UNIT], base)
 
 
 def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str]) -> Iterator[_Stored]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Window", "pieces", "read_written"]
+__all__ = ["Window", "copy_sparse", "pieces", "read_written"]
 
 _PIECE: Final = 1 << 20
 
@@ -61,3 +61,20 @@ class Window:
             self._data = os.pread(self._descriptor, max(_PIECE, length), position)
             self._begin, start = position, 0
         return self._data, start
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copies a file, or a folder with all in it, with the holes of its files; links are not followed."""
+    if source.is_symlink():
+        return
+    if source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        for child in source.iterdir():
+            copy_sparse(child, target / child.name)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with source.open("rb") as read, target.open("wb") as written:
+        size = os.fstat(read.fileno()).st_size
+        for offset, data in pieces(read.fileno(), 0, size):
+            os.pwrite(written.fileno(), data, offset)
+        written.truncate(size)

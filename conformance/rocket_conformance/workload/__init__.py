@@ -2,16 +2,19 @@
 
 from rocket_conformance.workload.actions import Action, make_actions
 from rocket_conformance.workload.client import Client, ClientError
+from rocket_conformance.workload.crashes import Broker, run_crashes
 from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
 from rocket_conformance.workload.running import run_workload
 
 __all__ = [
     "Action",
+    "Broker",
     "Client",
     "ClientError",
     "Manifest",
     "Sent",
     "make_actions",
     "read_manifest",
+    "run_crashes",
     "run_workload",
 ]

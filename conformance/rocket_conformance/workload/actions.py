@@ -15,7 +15,7 @@ from rocket_reference import java
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GROUP", "QUEUES", "Action", "key_of_least_hash", "make_actions", "topics"]
+__all__ = ["GROUP", "QUEUES", "Action", "key_of_least_hash", "make_actions", "plain_message", "topics"]
 
 Action = dict[str, Any]
 """One line to the client: `do`, and what that takes."""
@@ -54,7 +54,7 @@ def make_actions(seed: int, count: int) -> list[Action]:
         *_delays(rng),
     ]
     rng.shuffle(actions)
-    bulk = [_plain(rng, number) for number in range(count)]
+    bulk = [plain_message(rng, number) for number in range(count)]
     half = len(bulk) // 2
     return [*_within_a_second(rng), *bulk[:half], *actions, *bulk[half:]]
 
@@ -71,8 +71,8 @@ def _queue(rng: random.Random) -> int:
     return rng.randrange(QUEUES)
 
 
-def _plain(rng: random.Random, number: int) -> Action:
-    """Many messages with one to three keys, some of which repeat."""
+def plain_message(rng: random.Random, number: int) -> Action:
+    """A message with one to three keys, some of which repeat."""
     keys = [f"order-{rng.randrange(1 + number)}" for _ in range(rng.randint(1, 3))]
     return _send(
         _PLAIN,

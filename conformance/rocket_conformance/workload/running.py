@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rocket_conformance.workload.client import Client
 
-__all__ = ["run_workload"]
+__all__ = ["acknowledged", "make_topics", "run_workload"]
 
 _SETTLED: Final = 4.0
 """Seconds between the last message and the first question: dispatch ends, and clocks may differ by three seconds."""
@@ -50,10 +50,7 @@ def run_workload(
         ClientError: when the client ended, or a topic cannot be made.
     """
     manifest = Manifest(seed, version)
-    for topic in topics():
-        answer = client.ask({"do": "topic", "topic": topic, "queues": QUEUES})
-        if "error" in answer:
-            raise ClientError(f"topic {topic} cannot be made: {answer['error']}")
+    make_topics(client)
     actions = make_actions(seed, count)
     for number, action in enumerate(actions, 1):
         answer = client.ask(action)
@@ -62,7 +59,7 @@ def run_workload(
                 {"do": action["do"], "topic": action.get("topic"), "error": answer["error"]}
             )
         else:
-            manifest.sent += _acknowledged(action, answer)
+            manifest.sent += acknowledged(action, answer)
         on_step(number, len(actions))
     sleep(_SETTLED)
     for question in _questions(manifest, random.Random(seed)):  # noqa: S311 - test data
@@ -71,7 +68,20 @@ def run_workload(
     return manifest
 
 
-def _acknowledged(action: Action, answer: dict[str, Any]) -> Iterator[Sent]:
+def make_topics(client: Client) -> None:
+    """Makes the workload's topics; waits for a broker that is starting.
+
+    Raises:
+        ClientError: when the broker refuses one, or there is none.
+    """
+    for topic in topics():
+        answer = client.ask({"do": "topic", "topic": topic, "queues": QUEUES})
+        if "error" in answer:
+            raise ClientError(f"topic {topic} cannot be made: {answer['error']}")
+
+
+def acknowledged(action: Action, answer: dict[str, Any]) -> Iterator[Sent]:
+    """The messages of an action that the broker acknowledged."""
     if action["do"] == "pause" or answer["status"] != "SEND_OK":
         return
     messages = action["messages"] if action["do"] == "batch" else [action]

@@ -1,0 +1,152 @@
+"""A start after a crash against the reference's: what it deleted, cut off and dispatched again."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rocket_reference import Store, StoreConfig
+from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
+
+from rocket_conformance.store_verdict.index_bytes import geometry_of, read_index
+from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.queue_judge import units_of
+from rocket_conformance.store_verdict.sparse import copy_sparse
+from rocket_conformance.store_verdict.stored_log import numbered_files, read_log
+
+if TYPE_CHECKING:
+    from rocket_conformance.store_verdict.index_bytes import Entry
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+
+__all__ = ["judge_restart"]
+
+_PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
+
+
+def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Geometry | None = None) -> None:
+    """Judges a start over a crashed store, followed by a clean stop.
+
+    The reference starts over a copy of the crashed store. What it has then, the broker must have too, and may have more:
+    what it stored itself since.
+
+    Args:
+        before: the store as the crash left it; it is not changed.
+        after: the store after the broker started over it and stopped cleanly.
+        seen: takes what is observed.
+        geometry: of the index files; None infers it.
+
+    Raises:
+        UsageError: when the geometry cannot be inferred.
+    """
+    log = read_log(before, Observations())
+    geometry = geometry or _geometry(before, log)
+    with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
+        expected = Path(folder) / "store"
+        for part in _PARTS:
+            if (before / part).exists():
+                copy_sparse(before / part, expected / part)
+        _start(expected, geometry)
+        _judge_log(expected, after, seen)
+        _judge_indexes(before, expected, after, geometry, seen)
+        _judge_queues(expected, after, seen)
+    seen.compare(
+        "STORE-2", Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
+    )
+
+
+def _geometry(store: Path, log: StoredLog) -> Geometry:
+    paths = [path for _, path in numbered_files(store / "index")]
+    return geometry_of(paths, lambda offset: log.at(offset) is not None) if paths else DEFAULT_GEOMETRY
+
+
+def _start(store: Path, geometry: Geometry) -> None:
+    """Lets the reference load, start and stop over a store."""
+    last = max((number for number, _ in numbered_files(store / "index")), default=0)
+    names = (f"{number:017}" for number in itertools.count(max(last, 20_000_000_000_000_000) + 1))
+    config = StoreConfig(
+        commit_log_file_size=_file_size(store / "commitlog", 1 << 30),
+        queue_file_size=_file_size(store / "consumequeue", 6_000_000),
+        ext_file_size=_file_size(store / "consumequeue_ext", 0) or None,
+        hash_slot_num=geometry.hash_slot_num,
+        index_num=geometry.index_num,
+        multi_dispatch=any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue")),
+        lmq=any(path.name.startswith("%LMQ%") for path in _children(store / "consumequeue")),
+    )
+    started = Store(store, config, new_index_name=lambda: next(names), sleep=lambda _milliseconds: None)
+    if started.load():
+        started.start()
+        started.shutdown()
+    else:
+        started.close()
+    shutil.rmtree(store / "lock", ignore_errors=True)
+
+
+def _children(path: Path) -> list[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else []
+
+
+def _file_size(folder: Path, default: int) -> int:
+    """Length of the files of a kind: that of the first one found."""
+    first = (
+        next((path for path in sorted(folder.rglob("*")) if path.is_file()), None)
+        if folder.is_dir()
+        else None
+    )
+    return default if first is None else first.stat().st_size
+
+
+def _judge_log(expected: Path, after: Path, seen: Observations) -> None:
+    """The records that recovery keeps are there (STORE-12)."""
+    kept = read_log(expected, Observations()).records
+    found = read_log(after, Observations()).records
+    for number, record in enumerate(kept):
+        actual = found[number].position if number < len(found) else "no record"
+        place = Place("commitlog", None, f"record {number}", actual, record.position, str(record))
+        if not seen.compare("STORE-12", place):
+            return
+
+
+def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry, seen: Observations) -> None:
+    """Which index files stay (IDX-SVC-6), and which entries recovery makes again (STORE-11)."""
+    old = {path.name for _, path in numbered_files(before / "index")}
+    for name in sorted(old):
+        found, wanted = (after / "index" / name).exists(), (expected / "index" / name).exists()
+        said = {True: "kept", False: "deleted"}
+        seen.compare("IDX-SVC-6", Place(f"index/{name}", None, "after the start", said[found], said[wanted]))
+    wanted_entries, found_entries = _entries(expected, geometry), _entries(after, geometry)
+    for number, entry in enumerate(wanted_entries):
+        actual = found_entries[number] if number < len(found_entries) else None
+        found_pair = (actual.key_hash, actual.phy_offset) if actual else "no entry"
+        place = Place(
+            "index",
+            None,
+            f"entry {number + 1} over all files",
+            found_pair,
+            (entry.key_hash, entry.phy_offset),
+        )
+        if not seen.compare("STORE-11", place):
+            return
+
+
+def _entries(store: Path, geometry: Geometry) -> list[Entry]:
+    return [
+        entry
+        for _, path in numbered_files(store / "index")
+        for entry in read_index(path, f"index/{path.name}", geometry).entries
+    ]
+
+
+def _judge_queues(expected: Path, after: Path, seen: Observations) -> None:
+    """The units that recovery keeps or makes again are there (STORE-9, STORE-14)."""
+    for topic in _children(expected / "consumequeue"):
+        for queue in _children(topic):
+            other = after / "consumequeue" / topic.name / queue.name
+            found = dict(units_of(other))
+            for logical, unit in units_of(queue):
+                name = f"consumequeue/{topic.name}/{queue.name}"
+                place = Place(name, None, f"unit {logical}", found.get(logical), unit)
+                if not seen.compare("STORE-14", place):
+                    break

@@ -1,0 +1,140 @@
+"""Kills a broker under load at seeded moments, starts it again, and hands over both states of its store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import threading
+from typing import TYPE_CHECKING, Final
+
+from rocket_conformance.workload.actions import plain_message
+from rocket_conformance.workload.client import Client, ClientError
+from rocket_conformance.workload.running import acknowledged, make_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rocket_conformance.workload.manifest import Manifest
+
+__all__ = ["Broker", "run_crashes"]
+
+_PATIENCE: Final = 120.0
+"""Seconds that a stop may take."""
+
+_SOONEST, _LATEST = 0.5, 3.0
+"""Seconds under load before a kill."""
+
+
+class Broker:
+    """A broker that a shell command starts, in a process group of its own; only that group is ever signalled."""
+
+    def __init__(self, command: str) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Starts it; it is ready when it takes a topic."""
+        self._process = subprocess.Popen(  # noqa: S602 - the user's own command
+            self._command,
+            shell=True,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def kill(self) -> None:
+        """Kill -9 to every process of its group."""
+        self._signal(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Asks it to stop, and waits.
+
+        Raises:
+            ClientError: when it does not stop in two minutes; it is killed then.
+        """
+        process = self._process
+        self._signal(signal.SIGTERM, wait=False)
+        try:
+            if process is not None:
+                process.wait(_PATIENCE)
+                self._wait_for_group(process.pid)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise ClientError(f"the broker did not stop in {_PATIENCE:.0f} seconds after SIGTERM") from None
+        self._process = None
+
+    def _wait_for_group(self, group: int) -> None:
+        """Waits for children of the shell that outlive it."""
+        pause = threading.Event()
+        for _ in range(int(_PATIENCE * 20)):
+            try:
+                os.killpg(group, 0)
+            except ProcessLookupError:
+                return
+            pause.wait(0.05)
+        raise subprocess.TimeoutExpired(self._command, _PATIENCE)
+
+    def _signal(self, number: signal.Signals, *, wait: bool = True) -> None:
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+        if wait:
+            self._process.wait()
+            self._process = None
+
+
+def run_crashes(
+    broker: Broker,
+    open_client: Callable[[], Client],
+    manifest: Manifest,
+    *,
+    kills: int,
+    on_crash: Callable[[int], None],
+    on_restart: Callable[[int], None],
+) -> None:
+    """Starts the broker, sends, kills it, starts it again and stops it, `kills` times.
+
+    Args:
+        broker: not running; left stopped.
+        open_client: opens a client of its name server.
+        manifest: takes what was acknowledged before each kill; its seed decides what is sent, and when the kill comes.
+        kills: number of crashes.
+        on_crash: called with the number of the kill while the store is as the kill left it.
+        on_restart: called with the same number after the broker started over the store and stopped.
+
+    Raises:
+        ClientError: when the client ends, the broker does not take a topic, or does not stop.
+    """
+    rng = random.Random(manifest.seed)  # noqa: S311 - test data
+    try:
+        for number in range(1, kills + 1):
+            broker.start()
+            with open_client() as client:
+                make_topics(client)
+                timer = threading.Timer(rng.uniform(_SOONEST, _LATEST), broker.kill)
+                timer.start()
+                _send_until_gone(client, manifest, rng)
+                timer.join()
+            on_crash(number)
+            broker.start()
+            with open_client() as client:
+                make_topics(client)
+            broker.stop()
+            on_restart(number)
+    finally:
+        broker.kill()
+
+
+def _send_until_gone(client: Client, manifest: Manifest, rng: random.Random) -> None:
+    """Sends plain messages until the first that fails."""
+    while True:
+        action = plain_message(rng, len(manifest.sent))
+        answer = client.ask(action)
+        if "error" in answer:
+            return
+        manifest.sent += acknowledged(action, answer)
