@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["Entry", "StoredIndex", "geometry_of", "read_index"]
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+
+__all__ = ["Entry", "StoredIndex", "agreement_with", "geometry_of", "read_index"]
 
 _ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
 _SAMPLED: Final = 8
@@ -126,22 +128,28 @@ def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
         os.close(descriptor)
 
 
-def geometry_of(paths: Sequence[Path], is_record: Callable[[int], bool]) -> Geometry:
+def agreement_with(log: StoredLog) -> Callable[[Entry], int]:
+    """How much an entry agrees with a log: whether it points to a record, and whether its hash is one of a key."""
+    hashes = {value for stored in log.records for value in stored.hashes}
+    return lambda entry: (log.at(entry.phy_offset) is not None) + (entry.key_hash in hashes)
+
+
+def geometry_of(paths: Sequence[Path], agreement: Callable[[Entry], int]) -> Geometry:
     """The geometry that the content of most files agrees with.
 
-    For every geometry that a file's length allows, the agreements are counted: sampled entries that point to a record,
+    For every geometry that a file's length allows, the agreements are counted: sampled entries of a record and of a key,
     an entry 0 of zeros, a header that names the first and the last entry, a chain that begins with the last entry.
 
     Args:
         paths: the index files of a store.
-        is_record: whether a record of the log begins at an offset.
+        agreement: of an entry with the log, 0 or more.
 
     Raises:
         UsageError: when no geometry agrees, or several do equally.
     """
     votes: Counter[Geometry] = Counter()
     for path in paths:
-        votes.update(_agreements(path, is_record))
+        votes.update(_agreements(path, agreement))
     best = max(votes.values(), default=0)
     fitting = [geometry for geometry, count in votes.items() if count == best]
     if best and len(fitting) == 1:
@@ -154,7 +162,7 @@ def geometry_of(paths: Sequence[Path], is_record: Callable[[int], bool]) -> Geom
     )
 
 
-def _agreements(path: Path, is_record: Callable[[int], bool]) -> Counter[Geometry]:
+def _agreements(path: Path, agreement: Callable[[Entry], int]) -> Counter[Geometry]:
     """For each geometry that fits the length of one file, how much of its content agrees; only the best ones."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -167,14 +175,14 @@ def _agreements(path: Path, is_record: Callable[[int], bool]) -> Counter[Geometr
             return Counter()
         if (
             size == DEFAULT_GEOMETRY.file_size
-            and _score(descriptor, header, DEFAULT_GEOMETRY, is_record) > _SURE
+            and _score(descriptor, header, DEFAULT_GEOMETRY, agreement) > _SURE
         ):
             return Counter({DEFAULT_GEOMETRY: _SURE})
         words = (size - INDEX_HEADER.size) // INDEX_SLOT.size
         scores = Counter[Geometry]()
         for hash_slot_num in range(words % 5 or 5, words - 5, 5):
             geometry = Geometry(hash_slot_num, (words - hash_slot_num) // 5)
-            score = _score(descriptor, header, geometry, is_record)
+            score = _score(descriptor, header, geometry, agreement)
             if score:
                 scores[geometry] = score
         best = max(scores.values(), default=0)
@@ -183,7 +191,9 @@ def _agreements(path: Path, is_record: Callable[[int], bool]) -> Counter[Geometr
         os.close(descriptor)
 
 
-def _score(descriptor: int, header: IndexHeader, geometry: Geometry, is_record: Callable[[int], bool]) -> int:
+def _score(
+    descriptor: int, header: IndexHeader, geometry: Geometry, agreement: Callable[[Entry], int]
+) -> int:
     first = geometry.entries_offset
     head = os.pread(descriptor, (1 + _SAMPLED) * _ENTRY.size, first)
     entries = [
@@ -191,7 +201,7 @@ def _score(descriptor: int, header: IndexHeader, geometry: Geometry, is_record: 
     ]
     if len(entries) < 2 or any(entries[0]) or not any(entries[1]):
         return 0
-    score = sum(entry.key_hash >= 0 and any(entry) and is_record(entry.phy_offset) for entry in entries[1:])
+    score = sum(agreement(entry) for entry in entries[1:] if entry.key_hash >= 0 and any(entry))
     score += entries[1].phy_offset == header.begin_phy_offset
     last = min(header.index_count, geometry.index_num) - 1
     data = os.pread(descriptor, _ENTRY.size, first + last * _ENTRY.size)

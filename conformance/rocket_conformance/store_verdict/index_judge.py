@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_reference import java
 
-from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex, geometry_of, read_index
+from rocket_conformance.store_verdict.index_bytes import (
+    Entry,
+    StoredIndex,
+    agreement_with,
+    geometry_of,
+    read_index,
+)
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.stored_log import ROLLBACK, numbered_files
 
@@ -66,7 +72,7 @@ def judge_indexes(
     paths = [path for _, path in numbered_files(store / "index")]
     if not paths:
         return []
-    geometry = geometry or geometry_of(paths, lambda offset: log.at(offset) is not None)
+    geometry = geometry or geometry_of(paths, agreement_with(log))
     files = [read_index(path, f"index/{path.name}", geometry) for path in paths]
     for file in files:
         seen.compare("IDX-FILE-1", Place(file.name, None, "length", file.size, geometry.file_size))

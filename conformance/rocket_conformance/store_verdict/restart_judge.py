@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rocket_reference import Store, StoreConfig
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
-from rocket_conformance.store_verdict.index_bytes import geometry_of, read_index
+from rocket_conformance.store_verdict.index_bytes import agreement_with, geometry_of, read_index
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
 from rocket_conformance.store_verdict.sparse import copy_sparse
@@ -59,7 +59,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
 
 def _geometry(store: Path, log: StoredLog) -> Geometry:
     paths = [path for _, path in numbered_files(store / "index")]
-    return geometry_of(paths, lambda offset: log.at(offset) is not None) if paths else DEFAULT_GEOMETRY
+    return geometry_of(paths, agreement_with(log)) if paths else DEFAULT_GEOMETRY
 
 
 def _start(store: Path, geometry: Geometry) -> None:
