@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from planted_faults import FAULTS, Fault, overlay
-from real_broker import RealBroker
+from real_broker import RealBroker, broker_jars
 from rocket_conformance.store_verdict import StoreVerdict, judge_store
 from rocket_conformance.workload import Client, read_manifest, run_workload
 from verb_run import runner
@@ -37,10 +37,16 @@ EXERCISED_ALWAYS = {
 
 
 def judged(
-    folder: Path, java: str, *, seed: int, count: int, faulty: Callable[[str], Path] | None = None
+    folder: Path,
+    java: str,
+    *,
+    seed: int,
+    count: int,
+    faulty: Callable[[str], Path] | None = None,
+    jars: Path | None = None,
 ) -> StoreVerdict:
     """The verdict on a broker that got a workload and was stopped."""
-    with RealBroker(folder / "broker", java, SMALL, overlay=faulty) as broker:
+    with RealBroker(folder / "broker", java, SMALL, overlay=faulty, jars=jars) as broker:
         broker.start()
         with Client(broker.namesrv, version="4.9.3") as client:
             manifest = run_workload(client, seed=seed, count=count, version="4.9.3")
@@ -88,6 +94,16 @@ def test_starts_after_kills_are_judged(
     assert len(read_manifest(manifest).sent) > 50
     assert run("--namesrv", "127.0.0.1:1", "--kills", 1).code == 2
     assert "already exists" in run("--namesrv", "127.0.0.1:1", "-o", manifest).err
+
+
+@pytest.mark.java
+@pytest.mark.soak
+@pytest.mark.parametrize(("version", "clauses"), [("4.7.0", {"IDX-HDR-4"}), ("5.3.1", set())])
+def test_other_releases_break_what_versions_md_says(
+    java: str, tmp_path: Path, version: str, clauses: set[str]
+) -> None:
+    jars = broker_jars(version, tmp_path / "jars")
+    assert set(broken(judged(tmp_path, java, seed=1, count=600, jars=jars))) == clauses
 
 
 def found(java: str, folder: Path, fault: Fault) -> list[str]:

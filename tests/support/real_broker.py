@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-__all__ = ["NAME", "Acknowledged", "RealBroker", "generator_jars"]
+__all__ = ["NAME", "Acknowledged", "RealBroker", "broker_jars", "generator_jars"]
 
 NAME: Final = "broker-a"
 ROOT: Final = Path(__file__).parents[2]
@@ -27,6 +27,12 @@ MAKE: Final = ROOT / "golden" / "generator" / "make.py"
 DRIVER: Final = ROOT / "tests" / "acceptance" / "Driver.java"
 _LOOPBACK: Final = "127.0.0.1"
 _PATIENCE: Final = 90  # seconds
+_POM: Final = (
+    '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+    "<groupId>rocketspec</groupId><artifactId>broker</artifactId><version>1</version><dependencies><dependency>"
+    "<groupId>org.apache.rocketmq</groupId><artifactId>rocketmq-broker</artifactId><version>{version}</version>"
+    "</dependency></dependencies></project>"
+)
 _LOGBACK: Final = (
     '<configuration><appender name="file" class="ch.qos.logback.core.FileAppender"><file>{log}</file><encoder>'
     '<pattern>%d %p %t %logger{{0}} - %m%n</pattern></encoder></appender><root level="INFO">'
@@ -67,6 +73,28 @@ def generator_jars() -> tuple[list[str], list[str]]:
     return [str(jars / "*")], flags
 
 
+def broker_jars(version: str, folder: Path) -> Path:
+    """The folder of the jars of a release's broker, which Maven puts there."""
+    folder.mkdir(parents=True)
+    (folder / "pom.xml").write_text(_POM.format(version=version), "ascii")
+    plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+    subprocess.run(
+        [
+            "mvn",
+            "-q",
+            "-B",
+            "-ntp",
+            "-f",
+            str(folder / "pom.xml"),
+            plugin,
+            f"-DoutputDirectory={folder / 'jars'}",
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder / "jars"
+
+
 class RealBroker:
     """One name server with a client, for as many starts of one broker as are wanted; use it in a `with` block.
 
@@ -77,6 +105,7 @@ class RealBroker:
         java: path of `java`.
         config: settings of every start of the broker.
         overlay: makes a folder of classes that goes before the broker's jars, from the class path of these.
+        jars: a folder of another release's jars, for the broker alone.
     """
 
     def __init__(
@@ -86,6 +115,7 @@ class RealBroker:
         config: Mapping[str, str],
         *,
         overlay: Callable[[str], Path] | None = None,
+        jars: Path | None = None,
     ) -> None:
         self.folder = folder
         self.store = folder / "store"
@@ -97,7 +127,8 @@ class RealBroker:
         self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
         self._class_path = ["-cp", os.pathsep.join(class_path)]
         over = [] if overlay is None else [str(overlay(os.pathsep.join(class_path)))]
-        self._broker_class_path = ["-cp", os.pathsep.join([*over, *class_path])]
+        own = class_path if jars is None else [str(jars / "*")]
+        self._broker_class_path = ["-cp", os.pathsep.join([*over, *own])]
         self._port = _free_port()
         self._namesrv = f"{_LOOPBACK}:{_free_port()}"
         self._broker: subprocess.Popen[str] | None = None
