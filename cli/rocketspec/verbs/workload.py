@@ -92,7 +92,16 @@ def workload(
     try:
         if start is not None and store is not None:
             raise typer.Exit(
-                _crash(open_client, start, store, output, seed=seed, kills=kills, geometry=geometry)
+                _crash(
+                    open_client,
+                    start,
+                    store,
+                    output,
+                    seed=seed,
+                    kills=kills,
+                    version=client,
+                    geometry=geometry,
+                )
             )
         with open_client() as running:
             manifest = run_workload(running, seed=seed, count=messages, version=client)
@@ -115,6 +124,7 @@ def _crash(
     *,
     seed: int,
     kills: int,
+    version: str,
     geometry: str | None,
 ) -> int:
     """Kills and restarts; the exit code."""
@@ -133,7 +143,7 @@ def _crash(
     from rocket_spec.printable import printable
 
     given = None if geometry is None else parse_geometry(geometry)
-    manifest = Manifest(seed, "crashes")
+    manifest = Manifest(seed, version, kills)
     seen = Observations()
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
 

@@ -205,6 +205,8 @@ def _judge_time(
         clause, expected = "IDX-PUT-4", clamped
     else:
         clause, expected = "IDX-PUT-8" if number == 1 else "IDX-PUT-2", seconds
+    if number == 1 and before is not None and entry.time_diff == expected == 0:
+        return  # less than a second after the seed: a file without one would hold the same
     place = Place(file.name, None, f"entry {number} time_diff", entry.time_diff, expected, str(stored))
     seen.compare(clause, place)
 

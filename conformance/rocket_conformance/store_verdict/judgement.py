@@ -14,7 +14,7 @@ from rocket_conformance.store_verdict.index_judge import judge_indexes
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
 from rocket_conformance.store_verdict.stored_log import read_log
-from rocket_conformance.store_verdict.workload_judge import judge_workload
+from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
 
 if TYPE_CHECKING:
     import os
@@ -96,7 +96,8 @@ def judge_store(
             file=str(store / "commitlog"), found="no record", expected="records, which say what was stored"
         )
     indexes = judge_indexes(store, log, seen, geometry=geometry, stopped=stopped)
-    judge_queues(store, log, seen, stopped=stopped)
+    undisturbed = None if manifest is None else first_undisturbed(manifest)
+    judge_queues(store, log, seen, stopped=stopped, undisturbed_from=undisturbed)
     judge_checkpoint(store, log, indexes, seen, stopped=stopped)
     if manifest is not None:
         judge_workload(manifest, log, seen)

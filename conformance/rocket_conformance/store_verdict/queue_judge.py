@@ -67,7 +67,9 @@ class _Stored:
         )
 
 
-def judge_queues(store: Path, log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+def judge_queues(
+    store: Path, log: StoredLog, seen: Observations, *, stopped: bool, undisturbed_from: int | None = None
+) -> None:
     """Judges the files of `consumequeue/` and the ext units that they lead to.
 
     Args:
@@ -75,6 +77,8 @@ def judge_queues(store: Path, log: StoredLog, seen: Observations, *, stopped: bo
         log: what was stored.
         seen: takes what is observed.
         stopped: whether the broker stopped cleanly, so that nothing may be missing at the end.
+        undisturbed_from: offset of the first record since which the broker has not been restarted; None where that is
+            unknown.
     """
     root = store / "consumequeue"
     if not root.is_dir():
@@ -84,7 +88,7 @@ def judge_queues(store: Path, log: StoredLog, seen: Observations, *, stopped: bo
     sizes: dict[int, str] = {}
     for (topic, number), folder in sorted(queues.items()):
         wanted = expected.pop((topic, number), _Expected())
-        _Queue(store, folder, wanted, log, seen, stopped=stopped).judge(sizes)
+        _Queue(store, folder, wanted, log, seen, stopped, undisturbed_from).judge(sizes)
     if len(sizes) > 1:
         (size, first), (other, name) = sorted(sizes.items())[:2]
         seen.breaks("CQ-FILE-1", Place(name, None, "length", other, f"{size}, that of {first}"))
@@ -158,6 +162,7 @@ class _Queue:
     log: StoredLog
     seen: Observations
     stopped: bool
+    undisturbed_from: int | None
     place: int = 0
     """Number of the next record that is expected."""
     begun: bool = False
@@ -237,9 +242,9 @@ class _Queue:
             seen.hold("CQ-LMQ-1", "CQ-LMQ-2")
             seen.compare("CQ-LMQ-3", stored.place("tags_code", unit.tags_code, request.tags_code, record))
         elif is_ext_address(unit.tags_code):
-            _judge_ext(self.store, self.folder, stored, record, seen)
+            self._judge_ext(stored, record)
         else:
-            _judge_tags(stored.place("tags_code", unit.tags_code, request.tags_code, record), record, seen)
+            self._judge_tags(stored.place("tags_code", unit.tags_code, request.tags_code, record), record)
 
     def _judge_place(self, stored: _Stored, record: StoredRecord, asked: int) -> None:
         """Judges the logical offset of a unit by the one that its message asks for."""
@@ -254,6 +259,58 @@ class _Queue:
             self.seen.hold("CQ-PUT-4")
         else:
             self.seen.breaks("CQ-FILE-4", stored.place("logical offset", stored.logical, asked, record))
+
+    def _judge_tags(self, place: Place, record: StoredRecord) -> None:
+        """A tags code, which is the tag's hash instead of the delivery time where a recovery dispatched (STORE-15)."""
+        hashed = tags_code((record.request.properties or {}).get("TAGS"))
+        delayed = record.request.tags_code != hashed
+        recovered = self.undisturbed_from is None or record.position < self.undisturbed_from
+        if delayed and recovered and place.found == hashed:
+            self.seen.hold("STORE-15")
+            self.seen.note("a delayed message that a recovery dispatched has its tag's hash (STORE-15)")
+            return
+        clause = "CQ-TAGS-2" if record.request.topic == _SCHEDULE and delayed else "CQ-TAGS-1"
+        if self.seen.compare(clause, place):
+            self.seen.hold("LOG-DSP-5" if delayed else "LOG-DSP-4")
+
+    def _judge_ext(self, stored: _Stored, record: StoredRecord) -> None:
+        """The ext unit that a unit leads to (CQ-EXT-1, CQ-EXT-2)."""
+        address = stored.unit.tags_code
+        offset = offset_of(address)
+        queue = self.store / "consumequeue_ext" / self.folder.parent.name / self.folder.name
+        for base, path in numbered_files(queue):
+            if base <= offset < base + path.stat().st_size:
+                with path.open("rb") as file:
+                    file.seek(offset - base)
+                    data = file.read(1 << 15)
+                name = path.relative_to(self.store).as_posix()
+                try:
+                    unit = ext_unit(data)
+                except FormatError:
+                    unit = None
+                if unit is None:
+                    self.seen.breaks(
+                        "CQ-EXT-1", Place(name, offset - base, "ext unit", "none", "a whole one", str(record))
+                    )
+                    return
+                self.seen.hold("CQ-TAGS-3", "CQ-EXT-2", "CQ-EXT-4")
+                size = 20 + len(unit.bit_map)
+                self.seen.compare(
+                    "CQ-EXT-1", Place(name, offset - base, "size", unit.size, size, str(record))
+                )
+                time = record.request.store_timestamp
+                self.seen.compare(
+                    "CQ-EXT-1", Place(name, offset - base + 10, "store_timestamp", unit.store_timestamp, time)
+                )
+                code = record.request.tags_code
+                self._judge_tags(
+                    Place(name, offset - base + 2, "tags_code", unit.tags_code, code, str(record)),
+                    record,
+                )
+                return
+        self.seen.breaks(
+            "CQ-EXT-2", stored.place("tags_code", address, "an address in the ext queue", record)
+        )
 
 
 def _clause_of_missing(lost: StoredRecord) -> str:
@@ -301,51 +358,3 @@ def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str])
                 seen.breaks("CQ-UNIT-3", place)
             else:
                 seen.hold("CQ-UNIT-3")
-
-
-def _judge_tags(place: Place, record: StoredRecord, seen: Observations) -> None:
-    """A tags code, which is the tag's hash instead of the delivery time where a recovery dispatched (STORE-15)."""
-    hashed = tags_code((record.request.properties or {}).get("TAGS"))
-    delayed = record.request.tags_code != hashed
-    if delayed and place.found == hashed:
-        seen.hold("STORE-15")
-        seen.note("a delayed message that a recovery dispatched has its tag's hash (STORE-15)")
-        return
-    clause = "CQ-TAGS-2" if record.request.topic == _SCHEDULE and delayed else "CQ-TAGS-1"
-    if seen.compare(clause, place):
-        seen.hold("LOG-DSP-5" if delayed else "LOG-DSP-4")
-
-
-def _judge_ext(store: Path, folder: Path, stored: _Stored, record: StoredRecord, seen: Observations) -> None:
-    """The ext unit that a unit leads to (CQ-EXT-1, CQ-EXT-2)."""
-    address = stored.unit.tags_code
-    offset = offset_of(address)
-    queue = store / "consumequeue_ext" / folder.parent.name / folder.name
-    for base, path in numbered_files(queue):
-        if base <= offset < base + path.stat().st_size:
-            with path.open("rb") as file:
-                file.seek(offset - base)
-                data = file.read(1 << 15)
-            name = path.relative_to(store).as_posix()
-            try:
-                unit = ext_unit(data)
-            except FormatError:
-                unit = None
-            if unit is None:
-                seen.breaks(
-                    "CQ-EXT-1", Place(name, offset - base, "ext unit", "none", "a whole one", str(record))
-                )
-                return
-            seen.hold("CQ-TAGS-3", "CQ-EXT-2", "CQ-EXT-4")
-            size = 20 + len(unit.bit_map)
-            seen.compare("CQ-EXT-1", Place(name, offset - base, "size", unit.size, size, str(record)))
-            time = record.request.store_timestamp
-            seen.compare(
-                "CQ-EXT-1", Place(name, offset - base + 10, "store_timestamp", unit.store_timestamp, time)
-            )
-            code = record.request.tags_code
-            _judge_tags(
-                Place(name, offset - base + 2, "tags_code", unit.tags_code, code, str(record)), record, seen
-            )
-            return
-    seen.breaks("CQ-EXT-2", stored.place("tags_code", address, "an address in the ext queue", record))

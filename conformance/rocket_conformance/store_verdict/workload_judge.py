@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
     from rocket_conformance.workload import Manifest, Sent
 
-__all__ = ["judge_workload"]
+__all__ = ["first_undisturbed", "judge_workload"]
 
 _MOST: Final = 64
 _CLOCKS_APART: Final = 3_000
 """ms by which the clocks of client and broker may differ: a message stored within them may or may not be in an answer."""
+
+
+def first_undisturbed(manifest: Manifest) -> int | None:
+    """Physical offset of the first message of a workload without kills: the broker ran from it to the end."""
+    offsets = [sent.phy_offset for sent in manifest.sent if sent.phy_offset is not None]
+    return min(offsets, default=None) if not manifest.kills else None
 
 
 def judge_workload(manifest: Manifest, log: StoredLog, seen: Observations) -> None:

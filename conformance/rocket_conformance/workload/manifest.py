@@ -51,6 +51,7 @@ class Manifest:
     Attributes:
         seed: of the actions.
         client: version of the real client.
+        kills: number of times that the broker was killed meanwhile.
         sent: acknowledged messages, in the order of their acknowledgements.
         refused: actions that the broker refused, each with its reason.
         answers: questions with their answers, each a mapping with `do`.
@@ -58,6 +59,7 @@ class Manifest:
 
     seed: int
     client: str
+    kills: int = 0
     sent: list[Sent] = field(default_factory=list)
     refused: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
@@ -68,6 +70,7 @@ class Manifest:
             _FORMAT: 1,
             "seed": self.seed,
             "client": self.client,
+            "kills": self.kills,
             "sent": [{name: getattr(sent, name) for name in Sent.__slots__} for sent in self.sent],
             "refused": self.refused,
             "answers": self.answers,
@@ -86,7 +89,14 @@ def read_manifest(path: Path) -> Manifest:
     try:
         value = json.loads(data)
         sent = [Sent(**{name: item[name] for name in Sent.__slots__}) for item in value["sent"]]
-        found = Manifest(value["seed"], value["client"], sent, list(value["refused"]), list(value["answers"]))
+        found = Manifest(
+            value["seed"],
+            value["client"],
+            value["kills"],
+            sent,
+            list(value["refused"]),
+            list(value["answers"]),
+        )
         version = value[_FORMAT]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise MalformedError(
