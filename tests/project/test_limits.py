@@ -23,6 +23,9 @@ _LOOP: Final = (
 )
 
 EXCEPTIONS: Final = {
+    "cli/rocketspec/_decode.py:read_table": _OPTIONS,
+    "cli/rocketspec/_search.py:explain": _OPTIONS,
+    "cli/rocketspec/_search.py:find": _OPTIONS,
     "cli/rocketspec/verbs/audit/verb.py:audit": _VERB,
     "cli/rocketspec/verbs/conform/store.py:conform_store": _VERB,
     "cli/rocketspec/verbs/conform/verb.py:conform": _VERB,
@@ -69,12 +72,11 @@ EXCEPTIONS: Final = {
     "reference/rocket_reference/queue_table.py:__init__": "as many values as the Java object or frame has",
     "reference/rocket_reference/record_bytes.py:encode_record": "as many values as the Java object or frame has",
     "reference/rocket_reference/store_start.py:__init__": "as many values as the Java object or frame has",
+    "spark/rocket_spark/audit/range_audit.py:audit_stores": _OPTIONS,
     "spark/rocket_spark/decode/job.py:decode_stores": _OPTIONS,
     "spark/rocket_spark/decode/plan.py": _OPEN,
     "spark/rocket_spark/decode/plan.py:plan_decode": _OPTIONS,
     "spark/rocket_spark/output/folder.py:check_out": _OPEN,
-    "spark/rocket_spark/rebuild.py:_indexes": _OPEN,
-    "spark/rocket_spark/rebuild.py:_queues": _OPEN,
     "spark/rocket_spark/rebuild.py:plan_rebuilds": _OPTIONS,
     "spark/rocket_spark/rebuild.py:rebuild_stores": _OPTIONS,
     "spark/rocket_spark/tasks.py:run_tasks": _OPEN,

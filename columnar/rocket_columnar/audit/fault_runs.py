@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "Mark", "Marks", "stretches"]
 
 MOST: Final = 1000
-"""Findings of one kind in one file that are told one by one; of more, only how many."""
+"""Findings of one kind in one file that are reported one by one; of more, only how many."""
 
 
 class Mark(NamedTuple):

@@ -104,7 +104,7 @@ def check_index_files(
 
     Args:
         headers: the files in name order.
-        log_end: physical offset behind the log's last record; None without a log.
+        log_end: physical offset after the log's last record; None without a log.
         report: takes findings.
         quick: whether nothing else will look at counts.
 

@@ -65,7 +65,7 @@ class IndexSurvey:
 
     Attributes:
         file: its name.
-        header: as it lies in the file.
+        header: as it is in the file.
         count: one more than the newest entry's number.
         moving: whether a broker put into it meanwhile.
         low: of each block the least physical offset of an entry.

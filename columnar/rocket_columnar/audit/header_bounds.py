@@ -38,7 +38,7 @@ def check_bounds(
         report: takes findings.
 
     Returns:
-        Whether entries can be held against the header's begin.
+        Whether entries can be compared with the header's begin.
     """
     header = survey.header
     if not survey.ends or survey.moving or not times:

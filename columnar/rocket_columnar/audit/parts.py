@@ -15,7 +15,7 @@ for each 256 units or 1,024 entries, results hold runs of damage and not rows. A
 bounds what a call of `check_range` keeps. Files are opened by `StoreFile.open`, so that a plan made by `plan_files` may
 be of files that lie elsewhere.
 
-A range begins at the first record that verifies at or behind its first byte, and ends where the first one behind it
+A range begins at the first record that verifies at or after its first byte, and ends where the first one after it
 begins. `findings` sees to it that neighbours agree on that; where they don't, it checks the range again.
 """
 

@@ -40,7 +40,7 @@ class Range:
     Attributes:
         number: its place among the ranges.
         begin: physical offset of its first byte.
-        end: physical offset behind its last byte.
+        end: physical offset after its last byte.
         log: place of its file among the plan's logs; None where no file holds these offsets.
         exact: whether `begin` is where a record begins for sure.
     """
@@ -73,7 +73,7 @@ class Plan:
         indexes: the index files, by name, with their headers.
         checkpoints: the checkpoint, where there is one.
         begin: physical offset of the log's first byte, 0 without one.
-        end: physical offset behind the last record that was there; what comes behind it is not judged.
+        end: physical offset after the last record that was there; what comes behind it is not judged.
         newest: store timestamp of the newest record near the end, ms; None without records.
         geometry: of the index files; None where it cannot be told.
         sound_indexes: names of the index files whose content can be checked.
@@ -103,7 +103,7 @@ class Plan:
 
     @property
     def deep(self) -> bool:
-        """Whether bodies are held against their checksums, and every key is asked for."""
+        """Whether bodies are compared with their checksums, and every key is asked for."""
         return self.level == "deep"
 
     @property

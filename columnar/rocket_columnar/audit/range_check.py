@@ -1,4 +1,4 @@
-"""One range of the log: its records, and the units and entries that point into it, held against each other.
+"""One range of the log: its records, and the units and entries that point into it, compared with each other.
 
 What comes out is small: findings as runs, and what only the ranges together can tell - keys and units that are
 missing, times at the offsets that headers name, the last record that is dispatched.

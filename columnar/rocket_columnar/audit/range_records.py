@@ -29,7 +29,7 @@ class Frames:
         self._cells: NDArray[np.int32] | None = None
 
     def key_start(self) -> NDArray[np.int64]:
-        """Where each record's keys begin, and behind the last one's."""
+        """Where each record's keys begin, and after the last one's."""
         starts = np.zeros(self.all.phy_offset.size + 1, np.int64)
         np.cumsum(self.all.key_count, out=starts[1:])
         return starts

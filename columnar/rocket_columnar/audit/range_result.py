@@ -78,7 +78,7 @@ class RangeResult:
         next: physical offset of the first record behind it, or of its file's end.
         gone: whether its file was deleted meanwhile; nothing is judged then.
         keys: how many keys its records have.
-        end: physical offset behind its last record; None without one.
+        end: physical offset after its last record; None without one.
         last: physical offset and size of its last record.
         newest: greatest store timestamp, ms; None without records.
         gaps: what does not verify.

@@ -1,4 +1,4 @@
-"""Index files, consume queues, commit log and checkpoint of a store, held against each other.
+"""Index files, consume queues, commit log and checkpoint of a store, compared with each other.
 
 Nothing is written. The log is read first, up to the end that it has then; what a broker appends meanwhile is
 no finding. The parts of an audit, for other machines, are in `audit_ranges`.

@@ -77,14 +77,14 @@ class ReadAhead:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Parts of files, one behind the other.
+    """Parts of files, one after the other.
 
     Attributes:
         files: of each piece its file.
         owners: of each piece the place of its look.
         firsts: of each piece the number of its first unit or entry in the file.
         bounds: of each piece its first row; last, how many rows there are.
-        raw: the rows as they lie in the files; the thread's next pieces take their place.
+        raw: the rows as they are in the files; the thread's next pieces take their place.
     """
 
     files: list[StoreFile]
@@ -104,7 +104,7 @@ class Pieces:
         kind: np.dtype[np.void],
         ahead: ReadAhead | None = None,
     ) -> Pieces:
-        """Reads runs of blocks; a file that is gone meanwhile is left out."""
+        """Reads runs of blocks; a file that is gone in the meantime is left out."""
         entries = kind.names is not None and kind.names[0] == "key_hash"
         known = {file.name: file for file in (plan.content_indexes if entries else plan.queues)}
         wanted = []

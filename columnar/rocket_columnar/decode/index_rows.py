@@ -30,7 +30,7 @@ _MILLIS: Final = np.int64(1000)
 
 
 def header_columns(reader: Reader, geometry: Geometry) -> Columns:
-    """The one row of `index_headers`, less `file`: geometry, and the header as it lies in the file (IDX-HDR-1)."""
+    """The one row of `index_headers`, less `file`: geometry, and the header as it is in the file (IDX-HDR-1)."""
     header = read_header(reader)
     wide = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
     columns = {name: arrow.integers(np.array([getattr(header, name)], np.int64)) for name in wide}

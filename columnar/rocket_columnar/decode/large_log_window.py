@@ -38,7 +38,7 @@ class Window:
     def move(self, reader: Reader, position: int, stop: int) -> bool:
         """Makes the window begin at `position` and hold more behind it than it did; whether there was more.
 
-        What begins at `stop` or behind it is not wanted. Of another file, or at another place, everything is read.
+        What begins at `stop` or after it is not wanted. Of another file, or at another place, everything is read.
         """
         if reader is not self._reader or not self.begin <= position <= self.end:
             self.drop()

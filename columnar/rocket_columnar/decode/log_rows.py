@@ -1,4 +1,4 @@
-"""A commit-log file to rows: record after record to the blank or the zeros behind the last one.
+"""A commit-log file to rows: record after record to the blank or the zeros after the last one.
 
 Where a record does not verify, the walk goes on at the next frame that does, and reports the gap.
 """

@@ -41,7 +41,7 @@ class Occupancy:
     """What an index file holds.
 
     Attributes:
-        header: as it lies in the file.
+        header: as it is in the file.
         entries: number of entries, 1 .. index_count - 1, in the file.
         capacity: how many fit: index_num - 1.
         used_slots: slots that lead to an entry.
@@ -175,7 +175,7 @@ def _slots(reader: Reader, geometry: Geometry, count: int) -> tuple[int, list[fl
 
 
 def _torn(reader: Reader, geometry: Geometry, count: int) -> bool:
-    """Whether the entry behind the last one holds anything: a put that was cut off (IDX-PUT-11)."""
+    """Whether the entry after the last one holds anything: a put that was cut off (IDX-PUT-11)."""
     if count + 1 >= geometry.index_num:
         return False
     offset = geometry.entries_offset + (count + 1) * INDEX_ENTRY.size

@@ -87,7 +87,7 @@ def _ms(moment: datetime, zone: tzinfo | None) -> int:
 
 
 def _parts(text: str, what: str) -> tuple[IPv4Address | IPv6Address, bytes]:
-    """The address at the front of an id, and the bytes behind it."""
+    """The address at the front of an id, and the bytes after it."""
     try:
         data = bytes.fromhex(text) if len(text) in _LENGTHS and text.isalnum() else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""A new index file: its slots in memory until it is closed, its entries written behind one another as they come.
+"""A new index file: its slots in memory until it is closed, its entries written one after the other as they come.
 
 Writing entries in runs costs a fraction of what the faults of a mapping do, and slots in memory are near.
 """

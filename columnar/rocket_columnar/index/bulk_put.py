@@ -70,7 +70,7 @@ def put_words(
 ) -> int:
     """Puts entries from number `header.index_count` on into `entries`, which has room for just these.
 
-    Both are words as they lie in a file. Returns how many slots were empty; the header is the caller's.
+    Both are words as they are in a file. Returns how many slots were empty; the header is the caller's.
     """
     if compiled:
         from rocket_columnar import kernels

@@ -30,7 +30,7 @@ class IndexState:
     """How far a file is filled.
 
     Attributes:
-        header: as it lies in the file; its count that of the last look.
+        header: as it is in the file; its count that of the last look.
         first_count: the count at the first look: a broker that is writing has raised it since.
         written: one more than the number of the last entry that is not all zeros.
     """
@@ -56,7 +56,7 @@ def entry_position(geometry: Geometry, entry: int, name: str) -> int:
 
 
 def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeader]]:
-    """The headers of files, zeros for what a short one lacks; a file that is gone meanwhile is left out."""
+    """The headers of files, zeros for what a short one lacks; a file that is gone in the meantime is left out."""
     headers = []
     for file in files:
         try:

@@ -34,7 +34,7 @@ __all__ = ["GeometryGuess", "parse_geometry", "resolve", "resolve_each"]
 
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry
 _WITNESSES: Final = 16  # files of one size that are asked
-_CHECKED: Final = 512  # entries of each that a given geometry is held against; an inferred one needs more
+_CHECKED: Final = 512  # entries of each that a given geometry is compared with; an inferred one needs more
 _SHOWN: Final = 8  # candidates named in a message
 _NOTHING: Final = Agreement(0, 0, 0)
 
@@ -48,7 +48,7 @@ class GeometryGuess:
         how: "given" by the user, "inferred" from size and content, or "assumed" to be 4.9.3's default.
         candidates: how many geometries size and content leave, this one included.
         reason: why, in a few words for people.
-        checked: entries that were held against their slots and chains, over all files asked.
+        checked: entries that were compared with their slots and chains, over all files asked.
         agreed: of these, how many lie in the chain of the slot that their key hash names.
         chains: how many chains those that agreed belong to.
     """

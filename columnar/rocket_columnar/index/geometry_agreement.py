@@ -34,7 +34,7 @@ _BESIDE: Final = 1 << 14  # so many bytes between two items are sooner read than
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header as it lies in the file (IDX-HDR-1); times in ms, offsets in bytes."""
+    """The header as it is in the file (IDX-HDR-1); times in ms, offsets in bytes."""
 
     begin_timestamp: int
     end_timestamp: int

@@ -1,4 +1,4 @@
-"""Compiled loops over index entries and queue units as they lie in their files; imported only where a store is large.
+"""Compiled loops over index entries and queue units as they are in their files; imported only where a store is large.
 
 Those that compare them with records accept what is sound, in the order of the log, and give up at anything else, which
 `audit.matching` then examines. To examine everything there takes 1.8 times as long for units and 4.5 times for entries.

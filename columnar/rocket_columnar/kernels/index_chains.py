@@ -47,7 +47,7 @@ def put_entries(
 ) -> int:
     """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8) into `entries`, which has room for just these.
 
-    Both are words as they lie in a file; `begin` is the header's begin timestamp. Returns how many slots were
+    Both are words as they are in a file; `begin` is the header's begin timestamp. Returns how many slots were
     empty; the header is the caller's.
     """
     used = 0

@@ -83,7 +83,7 @@ def part_entries(
     places: NDArray[np.int64],
     rows: NDArray[np.uint32],
 ) -> None:
-    """Copies entries, the first of which is number `first`, into `rows`, those of a part behind one another.
+    """Copies entries, the first of which is number `first`, into `rows`, those of a part one after the other.
 
     `places` tells for each part where its next row lies. A row is the code, both words of the physical offset as
     they lie in the file, the number of the entry, and that of the entry before it.
@@ -230,7 +230,7 @@ def join_parts(
         bits: of a code that entries of a part are found by, no fewer than `shift`.
         index_count: of the header.
         rooms: hits a key at most, one for all or one for each.
-        parts: the first, and the one behind the last.
+        parts: the first, and the one after the last.
         begins: gets where the hits of each part begin on the tape.
         tape: room for the physical offsets of the hits, key after key as in `keys`.
         left: gets the numbers of the keys that are left to the walk and have no hits here; room for all.
@@ -288,7 +288,7 @@ def place_hits(
         keys: as `join` leaves them.
         key_bounds: where the keys of each part begin.
         cursors: as `advance` leaves them at the first number of the block.
-        block: the first number, and the one behind the last.
+        block: the first number, and the one after the last.
         total: hits of the keys before.
         places: of all keys.
 

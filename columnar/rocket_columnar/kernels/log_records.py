@@ -156,7 +156,7 @@ def gather_bytes(
     offsets: NDArray[np.int32],
     data: NDArray[np.uint8],
 ) -> None:
-    """Fills `data`, less its slack, with the item of each start, one behind the other, `offsets` telling where.
+    """Fills `data`, less its slack, with the item of each start, one after the other, `offsets` telling where.
 
     An item whose start is negative lies at -1 - start of `extra`.
     """
@@ -204,7 +204,7 @@ def intern_strings(
 
 
 def crc_table() -> NDArray[np.uint32]:
-    """Sixteen tables of CRC-32: of a byte, and of a byte with so many zero bytes behind it."""
+    """Sixteen tables of CRC-32: of a byte, and of a byte with so many zero bytes after it."""
     table = np.zeros((16, 256), np.uint32)
     code = np.arange(256, dtype=np.uint32)
     for _ in range(8):

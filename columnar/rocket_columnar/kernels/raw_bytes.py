@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 SLACK: Final = 64
-"""Bytes behind the last one of a window, a pool or an output, whose content does not matter."""
+"""Bytes after the last one of a window, a pool or an output, whose content does not matter."""
 
 _intrinsic = cast("Callable[[Any], Any]", numba_intrinsic)
 _STEP: Final = 32
@@ -270,7 +270,7 @@ def _copy_step(_: Any, to: Any, at: Any) -> Any:  # noqa: ARG001
 
 @inlined
 def until(bits: Any, length: int) -> Any:
-    """Of the marks in 64 bytes those in the first `length`, and one behind these where that is in the 64."""
+    """Of the marks in 64 bytes those in the first `length`, and one after these where that is in the 64."""
     if length >= 64:
         return bits
     last = _ONE << np.uint64(length)

@@ -102,7 +102,7 @@ def hash_utf8(
     """Fills `hashes` with the key hash of each text (IDX-HASH-1, IDX-HASH-2).
 
     Args:
-        data: texts in UTF-8, one behind the other.
+        data: texts in UTF-8, one after the other.
         bounds: where each begins, and the last ends.
         codes: `String.hashCode` of what precedes each text; one for all, or one for each.
         hashes: to fill.

@@ -49,7 +49,7 @@ NARROW: Final = 1 << 16
 _WINDOW: Final = 4 << 20
 _NEARBY: Final = 64 << 20
 _PAGE: Final = 4 << 10
-_TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes behind a body at most: topic and properties with their lengths
+_TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes after a body at most: topic and properties with their lengths
 _HUGE: Final = 64 << 20
 _INNER: Final = 1 + 0x7F + 2  # bytes after a body that hold the lengths of topic and properties, at most
 _BEFORE: Final = 7  # bytes of a frame that may lie before the last byte of its magic, and be zeros of a hole
@@ -237,7 +237,7 @@ class Walk:
     def next_frame(self, position: int, stop: int | None = None) -> int:
         """The next place from `position` on at which a record verifies or a blank ends the file, else its size.
 
-        Holes are passed over. What begins at `stop` or behind it is not looked for.
+        Holes are passed over. What begins at `stop` or after it is not looked for.
         """
         size = self.reader.size
         limit = size if stop is None else stop

@@ -14,7 +14,7 @@ class Gap:
     Attributes:
         file: path of the file, as the user's path began.
         begin: physical offset of the first byte, in bytes of the log.
-        end: physical offset behind the last byte.
+        end: physical offset after the last byte.
         found: what lies at `begin`.
         expected: what the format asks for there.
     """

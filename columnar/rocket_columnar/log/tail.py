@@ -24,7 +24,7 @@ class Tail(NamedTuple):
         files: those that are there.
         sizes: their lengths in bytes.
         filled: of each file the bytes up to where it may hold data; holes at its end are left out.
-        end: physical offset behind the last record; where the log begins without one.
+        end: physical offset after the last record; where the log begins without one.
         newest: store timestamp of the newest record near the end, ms; None without one.
     """
 
@@ -36,7 +36,7 @@ class Tail(NamedTuple):
 
 
 def log_tail(files: Sequence[StoreFile]) -> Tail:
-    """Finds the end of a log; a file that is gone meanwhile is left out.
+    """Finds the end of a log; a file that is gone in the meantime is left out.
 
     Raises:
         OSError: a file cannot be read.
@@ -59,7 +59,7 @@ def log_tail(files: Sequence[StoreFile]) -> Tail:
 
 
 def _end(file: StoreFile) -> tuple[int, int] | None:
-    """Physical offset behind the last record of a file and the newest store timestamp near it, or None."""
+    """Physical offset after the last record of a file and the newest store timestamp near it, or None."""
     with file.open() as reader:
         last = reader.last_nonzero(0, reader.size)
         if last is None:

@@ -76,7 +76,7 @@ class CommitLog:
 
     @property
     def range(self) -> tuple[int, int] | None:
-        """Physical offsets of the log's first byte and of the byte behind its last, or None without files."""
+        """Physical offsets of the log's first byte and of the byte after its last, or None without files."""
         if not self.files:
             return None
         size = self._size(self.files[-1])

@@ -1,4 +1,4 @@
-"""Index files and consume queues made again from the commit log, into a directory of their own.
+"""Index files and consume queues rebuilt from the commit log, into a directory of their own.
 
 What comes out is what an unbroken broker would have written from this log, byte for byte, but for the names of
 index files, which are clock times. The store is only read.

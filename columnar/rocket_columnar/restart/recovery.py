@@ -203,7 +203,7 @@ def _rolls(file: StoreFile, at: int) -> bool:
 
 
 def deleted_logs(plan: Plan, end: int) -> list[Deletion]:
-    """Log files behind the end that the walk finds (`MappedFileQueue.truncateDirtyFiles` 127-145)."""
+    """Log files after the end that the walk finds (`MappedFileQueue.truncateDirtyFiles` 127-145)."""
     deletions = []
     for file, size in zip(plan.logs, plan.log_sizes, strict=True):
         if file.base_offset > end:
