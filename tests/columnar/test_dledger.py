@@ -100,7 +100,7 @@ def test_queries(store: Path, said: dict[str, list[Row]]) -> None:
 
 def test_audit(store: Path) -> None:
     for level in ("quick", "default", "deep"):
-        found = {one.code for one in audit(store, level)}  # type: ignore[arg-type]
+        found = {one.code for one in audit(store, level)}
         if store.name == "dledger-group-killed":
             assert found <= {"store.abort", "store.lag"}
         elif store.name == "dledger-group-rejoined":

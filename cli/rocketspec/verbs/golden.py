@@ -53,14 +53,14 @@ def verify_stores(json: AsJson = False) -> None:
     from rocket_golden import stores, verify
 
     with _errors_in_one_line():
-        names, problems = stores(), verify()
+        names, problems = stores(log=None), verify()
     if json:
         write_json({"stores": names, "problems": problems})
     else:
         for problem in problems:
             typer.echo(problem)
         typer.echo(
-            f"{len(stores())} golden stores, {f'{len(problems)} problems' if problems else 'all as recorded'}"
+            f"{len(names)} golden stores, {f'{len(problems)} problems' if problems else 'all as recorded'}"
         )
     if problems:
         raise typer.Exit(1)
