@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out/conform
 
-.PHONY: conform test soak bench golden lint lock format clean
+.PHONY: conform test soak fuzz bench golden lint lock format clean
 
 ## conform: the suite against the bundled engine, then the golden stores decoded; prints the report's path
 conform: $(VENV)/engine.stamp
@@ -24,6 +24,10 @@ test: $(VENV)/dev.stamp
 ## soak: the long tests: every version, five seeds, twenty kills, 2 GB stores; writes the generated figures again
 soak: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest --soak -q $(ARGS)
+
+## fuzz: damaged golden stores through the engine, SECONDS=60; failures go to tests/fuzz/corpus, which `test` replays
+fuzz: $(VENV)/dev.stamp
+	@$(BIN)/python tests/support/engine_fuzz.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
 
 ## bench: speed as ratios measured side by side in one run, into benchmarks/RESULTS.md
 bench: $(VENV)/dev.stamp

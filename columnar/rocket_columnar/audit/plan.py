@@ -31,6 +31,8 @@ LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 
 _PARTS: Final = ("commitlog", "consumequeue", "index", "checkpoint")
 _RANGE: Final = 32 << 20
+_LONGEST: Final = (1 << 31) - 1
+_MOST_RANGES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +258,10 @@ def _ranges(tail: Tail, size: int) -> list[Range]:
             cut.append((position, base, None, True))
         following = tail.files[number + 1].base_offset if number + 1 < len(tail.files) else LONG_MAX
         end = min(base + length, following)
-        steps = range(base, base + max(min(filled, end - base), 1), size)
-        cut += [(begin, min(begin + size, end), number, begin == base) for begin in steps[:-1]]
+        # No real file is longer than Java's int; a longer one is mostly a hole, and has few ranges all the same.
+        step = max(size, filled // _MOST_RANGES) if filled > _LONGEST else size
+        steps = range(base, base + max(min(filled, end - base), 1), step)
+        cut += [(begin, min(begin + step, end), number, begin == base) for begin in steps[:-1]]
         if end > base:
             cut.append((steps[-1], end, number, steps[-1] == base))
         position = end
