@@ -23,9 +23,9 @@ _DAMAGED: Final = "mixed-index-chain-cycle"
 _TEXT: Final = """\
 # Auditing a store
 
-For operators of a 4.9.3 broker, and for scripts that watch one. `audit` holds index files, consume queues, commit log and
-checkpoint of a store against each other and says what is wrong, where, what it means and what cures it. It writes nothing,
-takes no lock, and works on a store that a broker is writing. What to do then is in [recovery.md](recovery.md).
+For operators of a 4.9.3 broker, and for scripts that monitor one. `audit` cross-checks index files, consume queues, commit log
+and checkpoint of a store. It reports what is wrong, where, what it means, and how to cure it. It writes nothing, takes no lock,
+and works on the store of a running broker. [recovery.md](recovery.md) is the runbook.
 
 ```
 $ rocketspec audit STORE
@@ -33,53 +33,54 @@ $ rocketspec audit STORE
 STORE: 1 error
 ```
 
-Exit code 0: nothing above a note; 1: errors or warnings; 2: usage; 3: the store cannot be read. `--json` prints one object a
-line: `code, severity, clause, file, offset, message, cure`. A run of neighbours with the same thing wrong is one finding, at
-the first; of one code in one file the first 1,000 are listed, then their number.
+Exit codes: 0, nothing above a note; 1, errors or warnings; 2, usage; 3, the store cannot be read. Findings are grouped by cause,
+the worst first; what follows from a cause is counted, and the commands below each cure work in that state. At most 50 findings
+are printed (`--max-findings`). `--json` prints all, one object per line: `code, severity, clause, file, offset, message, cure`.
+`--report DIR` also writes a page, `DIR/audit.html`. Neighbouring faults of one kind are one finding, at the first; of one code in
+one file the first 1,000 are listed, then their number.
 
-| level | looks at | reads |
+| level | checks | reads |
 |---|---|---|
 | `--quick` | names, sizes, headers, checkpoint, missing files | headers, and the log's end |
-| (default) | each unit and entry against the log's records, each record against them, slots and chains | the log once, the others twice |
-| `--deep` | also each body's checksum, and each key by 4.9.3's own select | as the default, index files once more |
+| (default) | each unit and entry against the records of the log and vice versa, slots and chains | the log once, the others twice |
+| `--deep` | also the checksum of each body, and a lookup of each key as in 4.9.3 | like the default, and index files once more |
 
-## What it says
+## Findings
 
-An *error* is bytes that break a clause, a *warning* something that loses or hides a message, a *note* nothing to worry about:
-a broker that runs, dispatch that is behind, messages that a recovery indexed twice.
+An *error* is bytes that break a clause. A *warning* is something that loses or hides a message. A *note* needs no action: a
+running broker, late dispatch, messages that a recovery indexed twice.
 
 | code | severity | clause | what it means | cure |
 |---|---|---|---|---|
 {codes}
 
-What lies among the files of the log or of a queue and is none of them - a file of another name, a directory, a symbolic
-link to nothing - keeps a broker from starting: `log.gap` or `queue.size`.
+Anything else among the files of the log or of a queue (a file of another name, a directory, a broken symbolic link) prevents a
+broker from starting: `log.gap` or `queue.size`.
 
-Healthy oddities are no findings: pre-blank units at a queue's begin, gaps in LMQ queues, a time diff of a rolled file's first
-entry that counts from the file before, an end before the begin in a header, zeros behind the last unit or entry, units and
-entries that point to records which have expired.
+These oddities of healthy stores are not findings: pre-blank units at the start of a queue, gaps in LMQ queues, a time diff of the
+first entry of a rolled file that counts from the file before, an end before the begin in a header, zeros after the last unit or
+entry, units and entries that point to expired records.
 
-## A broker that is writing
+## Running brokers
 
-The log's end is read first, queues after it, index files last: whatever a queue or an index file lacks then of the log up to
-that end is missing, or dispatch has not come to it (`store.lag`, a note). Records that come later are not judged; a unit or
-entry that points behind the end is looked up again before anything is said of it. An `abort` file tells that a broker runs,
-or was killed; a torn last record is a note then, and a put into the last index file that is not whole no finding. A file
-that is deleted between listing and opening counts as not there.
+The end of the log is read first, then the queues, and the index files last. A record before that end that a queue or an index
+file does not have is either missing or not dispatched yet (`store.lag`, a note). Later records are ignored; a unit or entry that
+points past the end is looked up again before it is reported. If the file `abort` exists, a broker runs or was killed: then a torn
+last record is a note, and an incomplete put into the last index file is not a finding. A file that is deleted between listing
+and opening counts as absent.
 
 ## What a restart would do
 
-`--restart` tells what a start of 4.9.3 on these files would delete and cut off, file by file; where it would dispatch again;
-which units and which keys would be lost for good, keys by their text; and the same with `messageIndexSafe`. Of a broker that
-was killed:
+`--restart` shows what a start of 4.9.3 on these files would delete and truncate, file by file; where dispatch would restart; and
+which units and keys would be lost for good; and the same with `messageIndexSafe`. For a broker that was killed:
 
 ```
 $ rocketspec audit STORE --restart
 {restart}
 ```
 
-Exit code 1 where anything is deleted, cut off or lost. `rocketspec rebuild STORE -o DIR` before the start saves what would be
-lost.
+The exit code is 1 if anything would be deleted, truncated or lost. Run `rocketspec rebuild STORE -o DIR` before the start to save
+it.
 
 ## How much of it is found
 
