@@ -38,6 +38,7 @@ EXCEPTIONS: Final = {
     "cli/rocketspec/verbs/spark.py:_audit": _VERB,
     "cli/rocketspec/verbs/spark.py:_decode": _VERB,
     "cli/rocketspec/verbs/spark.py:_rebuild": _VERB,
+    "cli/rocketspec/verbs/workload.py:_crash": _VERB,
     "cli/rocketspec/verbs/workload.py:workload": _VERB,
     "columnar/rocket_columnar/audit/index_check.py:check_content": _OPEN,
     "columnar/rocket_columnar/audit/range_check.py:check_range": _OPTIONS,

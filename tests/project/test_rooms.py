@@ -58,7 +58,6 @@ KNOWN_CYCLES: list[list[str]] = []
 """Cycles that are still to be broken."""
 
 KNOWN_INSIDES = {
-    "cli/rocketspec/verbs/conform/store.py": {"rocket_conformance.store_verdict.store_report"},
     "golden/generator/make.py": {"rocket_golden._read"},
     "tests/support/audit_page.py": {"rocketspec.verbs.audit"},
 }
