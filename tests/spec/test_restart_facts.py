@@ -594,6 +594,10 @@ def test_unused_topics(stores: dict[str, list[State]]) -> None:
     assert set(before["queues"]) == stay | {"U/0", "RMQ_SYS_TRANS_HALF_TOPIC/0"}
     assert set(after["queues"]) == queue_names(after) == set(loaded["queues"]) == stay
     assert log(loaded) == [0, END]
+    _, gone, back = stores["whole queues, unused, unclean"]
+    assert set(gone["queues"]) == {"T/0"}
+    assert set(back["queues"]) == {"T/0", "U/0"}
+    assert [row[0] for row in units(back, "U/0")] == [0, 111]
     *_, twice, cleaned, again, _ = stores["whole queues, sent to again"]
     assert [row[0] for row in units(twice, "U/0")] == [0, 93]
     assert queue_names(cleaned) == set()

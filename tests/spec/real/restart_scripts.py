@@ -492,6 +492,10 @@ def _whole_queues() -> dict[str, Script]:
         "whole queues, unused": script(
             log_of(8) | queue(*(unit(n) for n in range(8))) | many, LOAD, {"do": "clean_unused", "topics": ["T"]}, LOAD,
         ),
+        "whole queues, unused, unclean": script(
+            log([message(0, topic="U"), message(1, topic="U"), message(2)]) | queue(unit(0), unit(1), topic="U")
+            | queue(unit(2)) | ABORT, LOAD, {"do": "clean_unused", "topics": ["T"]}, LOAD,
+        ),
         "whole queues, sent to again": {
             **script({}, LOAD, start, send, send, {"do": "clean_unused", "topics": ["T"]}, send, shutdown),
             "clock": True,
