@@ -37,6 +37,11 @@ def test_a_recovery_ends_at_a_damaged_header(facts: dict[str, dict[str, Any]]) -
             last = next(entry for entry in ENTRIES if entry["index"] == kept)
             assert found["loaded"]
             assert (found["end_index"], found["write_pos"]) == (kept, last["pos"] + last["size"])
+    found = facts["magic of a blank"]  # the rest of the file is skipped, and the next entry does not follow
+    assert (found["end_index"], found["write_pos"]) == (
+        HIT["index"] - 1,
+        int(Path(found["log_files"][-1]).name),
+    )
     for name in ("whole", "body of a record", "no index of entries"):
         assert (facts[name]["end_index"], facts[name]["write_pos"]) == (ENTRIES[-1]["index"], WHOLE_END)
 

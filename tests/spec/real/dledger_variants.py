@@ -71,6 +71,7 @@ def _without_log(store: Path) -> None:
 VARIANTS: dict[str, Callable[[Path], None]] = {
     "whole": lambda _: None,
     **{f"{name}{change:+}": _field(name, change) for name in FIELDS for change in (7, -7)},
+    "magic of a blank": lambda store: _change(store, 0, ">i", -2),
     "body of a record": lambda store: _change(store, 48 + 4, ">i", 1),
     "first entry of the third file from the end": lambda store: _first(store, -3),
     "first entry of the last file": lambda store: _first(store, -1),
