@@ -55,11 +55,14 @@ NOT_EXERCISED_ALWAYS = {"IDX-SEL-1", "IDX-TIME-1", "QRY-1", "CQ-GET-1"}
 """Clauses about answers, which no file shows."""
 
 
+EVERY = [*stores(), *stores(unclean=True)]
+
+
 def kind_of(name: str, store: str) -> str:
     return name.removeprefix(f"{store}-")
 
 
-@pytest.mark.parametrize("name", stores(unclean=True))
+@pytest.mark.parametrize("name", EVERY)
 def test_stores_of_the_real_broker_break_nothing(name: str, tmp_path: Path) -> None:
     judged = judge_store(open_store(name, tmp_path))
     assert judged.with_outcome("broken") == []
@@ -78,7 +81,7 @@ def test_stores_of_the_real_broker_break_nothing(name: str, tmp_path: Path) -> N
     assert judged.records == lines["log_record"]
 
 
-@pytest.mark.parametrize("name", stores(unclean=True))
+@pytest.mark.parametrize("name", EVERY)
 def test_every_entry_and_unit_is_compared(name: str, tmp_path: Path) -> None:
     entry = manifest().stores[name]
     geometry = Geometry(*entry.geometry)
