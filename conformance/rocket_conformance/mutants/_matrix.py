@@ -1,6 +1,6 @@
 """The mutant matrix, MUTANTS.md: which case notices each mutant, and which property alone does.
 
-It is made in a minute and committed with a digest of what it was made from.
+It is made in minutes and committed with a digest of what it was made from.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rocket_conformance.cases import directed_cases
 from rocket_conformance.misreadings import MUTANTS, Mutant
 from rocket_conformance.mutants._catalogue import CATALOGUE
 from rocket_conformance.mutants._equivalent import EQUIVALENT
-from rocket_conformance.mutants._first_causes import first_causes
+from rocket_conformance.mutants._first_cause import first_cause
 from rocket_conformance.mutants._hunting import Outcome, hunt, properties
 from rocket_conformance.protocol import OPERATIONS
 
@@ -54,13 +54,11 @@ class Row:
         suite: what a default run of the suite makes of it.
         property: the first property that notices it without any directed case, if one does.
         cause: the clause of the first cause that a report names.
-        cause_without: the same, with this misreading left out of the catalogue that causes are looked for in.
     """
 
     suite: Outcome
     property: str | None
     cause: str | None = None
-    cause_without: str | None = None
 
 
 def row_of(mutant: Mutant | Impostor | Misbehaving) -> Row:
@@ -69,7 +67,7 @@ def row_of(mutant: Mutant | Impostor | Misbehaving) -> Row:
     if not isinstance(mutant, Mutant):
         return Row(suite, None)
     alone = hunt(mutant, examples=_LISTS, among=_near(mutant.clause)).killed_by
-    return Row(suite, alone, *first_causes(mutant))
+    return Row(suite, alone, first_cause(mutant))
 
 
 def _near(clause: str) -> Sequence[Planned]:
@@ -102,9 +100,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
     """The document."""
     killed = sum(row.suite.killed for row in rows)
     alone = sum(row.property is not None for row in rows)
-    named, unseen = (
-        sum(getattr(row, field) == row.suite.clause for row in rows) for field in ("cause", "cause_without")
-    )
+    named = sum(row.cause == row.suite.clause for row in rows)
     lines = [
         "# Wrong implementations, and what notices them",
         "",
@@ -115,8 +111,7 @@ def render(rows: Sequence[Row], digest: str) -> str:
         "A mutant is the reference with one clause misread. *Noticed by* is the first case of a default run that it fails,",
         "the directed cases of its clause first. *Properties alone* is the first property that notices it in",
         f"its first {_LISTS} lists of seed 0, without any directed case: one does for {alone} of {len(MUTANTS)}.",
-        f"*First cause* is the clause that a report names first: the mutant's own for {named} of {len(MUTANTS)}. With the mutant",
-        f"left out of the misreadings that causes are looked for in, it is the own clause for {unseen} of {len(MUTANTS)}.",
+        f"*First cause* is the clause that a report names first: the mutant's own for {named} of {len(MUTANTS)}.",
         "`rocketspec mutants` runs them, and `python -m rocket_conformance.mutants NAME` is each as an adapter.",
         "",
         f"Inputs: `{digest}`",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocket_conformance.misreadings import Mutant
     from rocket_conformance.reference_adapter import Library
 
-__all__ = ["first_causes"]
+__all__ = ["first_cause"]
 
 _LARGEST: Final = 1 << 20
 """Bytes of files of the cases that are run."""
@@ -49,27 +49,29 @@ def _is_small(files: Mapping[str, FileImage]) -> bool:
     return all(image.size <= _LARGEST for image in files.values())
 
 
-def first_causes(mutant: Mutant) -> tuple[str | None, str | None]:
-    """The clause of the first cause: with the whole catalogue, and with this misreading left out of it."""
+def first_cause(mutant: Mutant) -> str | None:
+    """The clause of the first cause that a report of the cases of its part names: index, queue, log or checkpoint."""
     library = mutant.library()
     failures: list[Failure] = []
     passed: dict[str, list[str]] = {}
-    own = {item.id: (case, expected) for item, case, expected in _cases()}
+    near = [entry for entry in _cases() if _part(entry[0].clauses[0]) == _part(mutant.clause)]
+    own = {item.id: (case, expected) for item, case, expected in near}
     with scratch() as root:
         folder = root / "case"
-        for item, case, expected in _cases():
+        for item, case, expected in near:
             judgement = _judged(library, case, expected, folder)
             if judgement is not None and judgement.found:
                 failures.append(Failure(item.id, item.clauses, item.is_directed, case, expected, judgement))
             elif judgement is not None and item.is_directed:
                 passed.setdefault(item.clauses[0], []).append(item.id)
-        others = tuple(other for other in MUTANTS if other is not mutant)
-        found = [
-            find_causes(Evidence(failures, passed, own.__getitem__, Simulation(lambda: folder), misreadings))
-            for misreadings in (MUTANTS, others)
-        ]
-    with_it, without = (causes[0].clause if causes else None for causes in found)
-    return with_it, without
+        causes = find_causes(Evidence(failures, passed, own.__getitem__, Simulation(lambda: folder), MUTANTS))
+    return causes[0].clause if causes else None
+
+
+def _part(clause: str) -> str:
+    """The part of a store that a clause is about; decoding of text shows in the log."""
+    head = clause.partition("-")[0]
+    return "LOG" if head == "UTF8" else head
 
 
 def _judged(library: Library, case: Case, expected: Observation, folder: Path) -> Judgement | None:
