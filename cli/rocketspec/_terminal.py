@@ -117,9 +117,7 @@ def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[Step]
     timer.daemon = True
     timer.start()
     try:
-        yield lambda done, total, text=None: bar.update(
-            task, completed=done, total=total, **({} if text is None else {"description": text})
-        )
+        yield lambda done, total, text=None: bar.update(task, completed=done, total=total, description=text)
     finally:
         timer.cancel()
         timer.join()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Concluder", "line_of"]
 
 _DIED: Final[frozenset[Verdict]] = frozenset({"crash", "timeout"})
-_SHRUNK: Final[frozenset[Verdict]] = _DIED | {"diverged", "errored"}
+_SHRUNK: Final[frozenset[Verdict]] = _DIED.union(("diverged", "errored"))
 _HANG_SECONDS: Final = 1.0
 """How long a shorter list of a case that hung may take before it counts as hanging, too."""
 
@@ -93,10 +93,15 @@ class Concluder:
             if state.verdict == "pass" and state.planned.is_directed:
                 own.setdefault(state.planned.clauses[0], {})[state.planned.id] = state.planned
         by_id = {name: planned for group in own.values() for name, planned in group.items()}
+
+        @cache
+        def passed_case(name: str) -> tuple[Case, Observation]:
+            return self._specified(by_id[name])
+
         evidence = Evidence(
             failures,
             {clause: tuple(group) for clause, group in own.items()},
-            cache(lambda name: self._specified(by_id[name])),
+            passed_case,
             Simulation(self._execution.private),
         )
         found = find_causes(evidence)

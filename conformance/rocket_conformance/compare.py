@@ -81,7 +81,7 @@ def _shortened(value: Any) -> Any:
     if not isinstance(value, (str, list, dict)):
         return value
     text = json.dumps(value)
-    return value if len(text) <= _LONGEST_VALUE else printable(text, limit=_LONGEST_VALUE)
+    return cast("object", value) if len(text) <= _LONGEST_VALUE else printable(text, limit=_LONGEST_VALUE)
 
 
 def same_results(expected: Sequence[Result], actual: Sequence[Result]) -> bool:

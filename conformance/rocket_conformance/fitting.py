@@ -7,7 +7,7 @@ operations: it loses what the adapter lacks, and stays evidence of the rest.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from rocket_spec.layout import CHECKPOINT_SIZE
 
@@ -85,7 +85,7 @@ def _is_whole_checkpoint(case: Case) -> bool:
 
 def _negative_size(result: Result) -> bool:
     unit = result.get("unit")
-    return isinstance(unit, dict) and unit.get("size", 0) < 0
+    return isinstance(unit, dict) and cast("dict[str, int]", unit).get("size", 0) < 0
 
 
 def fit_drawn(case: Case, hello: Hello) -> Case | None:

@@ -26,8 +26,8 @@ SPEC = find_data("spec/SPEC.md").read_text("utf-8")
 HEADER = (
     "begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset", "hash_slot_count", "index_count",
 )  # fmt: skip
-CODES = dict(zip(HEADER, "qqqqii", strict=True))
-PLACES = dict(zip(HEADER, (0, 8, 16, 24, 32, 36), strict=True))
+CODES: dict[str, str] = dict(zip(HEADER, "qqqqii", strict=True))
+PLACES: dict[str, int] = dict(zip(HEADER, (0, 8, 16, 24, 32, 36), strict=True))
 
 
 def code(heading: str) -> dict[str, Callable[..., Any]]:

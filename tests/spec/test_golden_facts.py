@@ -232,7 +232,7 @@ def test_bit_maps() -> None:
 
     log2(1 / 0.2) = 2.32; 32 * 2.32 / ln 2 = 107.2, so 108, and 112 in whole bytes.
     """
-    seen = dict.fromkeys(("sql-a", "sql-b", "sql-c", "none"), 0)
+    seen: dict[str, int] = dict.fromkeys(("sql-a", "sql-b", "sql-c", "none"), 0)
     bodies = {line["phy_offset"]: base64.b64decode(line["body"]) for line in lines("ext")["log_record"]}
     in_files = {
         (u["topic"], u["queue_id"], u["logical_offset"]): u["bit_map"] for u in lines("ext")["ext_unit"]

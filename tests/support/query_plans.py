@@ -54,6 +54,7 @@ class Side(Protocol):
         rows: int | None = None,
     ) -> DataFrame:
         """The table: some columns of it, the rows that pass, in partitions of about so many rows."""
+        ...
 
 
 @dataclass

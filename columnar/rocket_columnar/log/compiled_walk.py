@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def _room(count: int, *, check_crc: bool) -> RequestColumns:
     """Room for the records of a batch, as the loop fills it."""
     checked = count if check_crc else 0
     kinds = Requests.dtypes()
-    columns = {name: np.empty(count, kind) for name, kind in kinds.items()}
+    columns: dict[str, Any] = {name: np.empty(count, kind) for name, kind in kinds.items()}
     columns["crc_ok"][:] = True
     columns["key_hash"] = np.empty(min(_KEYS, 3 * count + (1 << 15)), np.int32)
     bodies = BodyChecks(
@@ -94,8 +94,9 @@ def _room(count: int, *, check_crc: bool) -> RequestColumns:
 
 def _taken(rows: RequestColumns, count: int, hashes: int) -> Requests:
     """The first rows, with so many keys, as they are in this room."""
-    columns = {name: getattr(rows, name)[:count] for name in Requests.dtypes()}
-    return Requests(**columns | {"key_hash": rows.key_hash[:hashes]})
+    columns: dict[str, Any] = {name: getattr(rows, name)[:count] for name in Requests.dtypes()}
+    columns["key_hash"] = rows.key_hash[:hashes]
+    return Requests(**columns)
 
 
 class Windows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -79,9 +79,9 @@ class Requests:
 
     def part(self, start: int, stop: int, bounds: NDArray[np.int64]) -> Requests:
         """Records `start` up to `stop`; `bounds` has the number of keys before each record."""
-        columns = {name: getattr(self, name)[start:stop] for name in _DTYPES}
-        keys = self.key_hash[int(bounds[start]) : int(bounds[stop])]
-        return Requests(**columns | {"key_hash": keys})
+        columns: dict[str, Any] = {name: getattr(self, name)[start:stop] for name in _DTYPES}
+        columns["key_hash"] = self.key_hash[int(bounds[start]) : int(bounds[stop])]
+        return Requests(**columns)
 
     @staticmethod
     def dtypes() -> dict[str, type[np.generic]]:
@@ -93,7 +93,7 @@ class Requests:
         """Batches as one."""
         if len(parts) == 1:
             return parts[0]
-        columns = {
+        columns: dict[str, Any] = {
             name: np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
             for name, kind in _DTYPES.items()
         }

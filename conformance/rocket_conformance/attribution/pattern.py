@@ -71,7 +71,7 @@ def pattern_of(failures: Sequence[Failure], clause: str) -> Pattern:
         del symptoms[""]
     place = max(symptoms, key=lambda name: symptoms[name])
     shown = [(failure, difference) for failure in failures for difference in _first(failure, place)]
-    only = sum(failure.places == {place} for failure in failures)
+    only = sum(failure.places == frozenset((place,)) for failure in failures)
     if not shown:
         return Pattern(place, _WORDS.get(failures[0].symptom.change, ""), len(failures), len(failures))
     rules = Counter(rule for failure, item in shown for rule in _rules(item, failure.case.ops))

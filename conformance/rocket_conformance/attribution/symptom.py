@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from rocket_conformance.file_fields import FileKind, kind_of
 
@@ -68,16 +68,16 @@ def _change(difference: Difference) -> str:
     if want is None or got is None:
         return "unexpected" if want is None else "missing"
     if isinstance(want, list) and isinstance(got, list):
-        return _change_of_list(want, got)
+        return _change_of_list(cast("list[object]", want), cast("list[object]", got))
     if isinstance(want, bool) and isinstance(got, bool):
         return "true" if got else "false"
-    expected, actual = number_of(want), number_of(got)
+    expected, actual = number_of(difference.expected), number_of(difference.actual)
     if expected is None or actual is None:
         return "other value"
     return "zero" if actual == 0 else "less" if actual < expected else "more"
 
 
-def _change_of_list(want: list[Any], got: list[Any]) -> str:
+def _change_of_list(want: list[object], got: list[object]) -> str:
     if want[: len(got)] == got:
         return "ends early"
     if got[: len(want)] == want:

@@ -13,7 +13,7 @@ from rocket_conformance.images import Allowance, image_from_base64
 from rocket_conformance.protocol import check_operation, check_path, parse_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     from rocket_conformance.images import FileImage
     from rocket_conformance.protocol import Op
@@ -39,7 +39,7 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
     """
     document = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     shape = document.get("rocketspec_case")
-    if shape != SHAPE or isinstance(shape, bool):
+    if isinstance(shape, bool) or shape != SHAPE:
         raise MalformedError(
             file=file, found="other JSON", expected=f'an object with "rocketspec_case": {SHAPE}'
         )
@@ -61,7 +61,7 @@ def case_from_json(value: Any, *, file: str | None = None) -> Case:
 
 
 @contextmanager
-def _named(file: str | None) -> Iterator[None]:
+def _named(file: str | None) -> Generator[None]:
     """Turns what is wrong into an error that names the file."""
     try:
         yield

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["READ_HANDLERS"]
 
 
-def _travelling(kind: str, value: object, **also: object) -> dict[str, Any]:
+def _travelling(kind: str, value: object, **also: Any) -> dict[str, Any]:
     """An object's fields of a kind, as they travel."""
     fields: dict[str, Any] = {}
     for name, field_kind in OBJECTS[kind].items():
         content: Any = also[name] if name in also else getattr(value, name)
-        if field_kind in {"i64", "i64?"} and content is not None:
-            content = from_i64(content)
+        if field_kind in {"i64", "i64?"}:
+            content = None if content is None else from_i64(content)
         elif field_kind == "base64":
             content = b64encode(content).decode("ascii")
         elif field_kind == "texts":

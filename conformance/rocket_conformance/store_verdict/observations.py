@@ -48,10 +48,10 @@ class Observations:
         notes: what 4.9.3 leaves open and this store shows, in words.
     """
 
-    held: Counter[str] = field(default_factory=Counter)
-    broken: dict[str, list[Place]] = field(default_factory=dict)
-    broken_count: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
+    held: Counter[str] = field(default_factory=Counter[str])
+    broken: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
+    broken_count: Counter[str] = field(default_factory=Counter[str])
+    notes: Counter[str] = field(default_factory=Counter[str])
 
     def hold(self, *clauses: str) -> None:
         """Counts one agreement with every clause of `clauses`."""

@@ -21,13 +21,13 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.sparse import read_written
-from rocket_conformance.store_verdict.stored_log import numbered_files
+from rocket_conformance.store_verdict.stored_log import StoredRecord, numbered_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+    from rocket_conformance.store_verdict.stored_log import StoredLog
 
 __all__ = ["judge_queues", "units_of"]
 
@@ -39,8 +39,8 @@ _UNIT: Final = QUEUE_UNIT.size
 class _Expected:
     """What the log says of one queue: its records in their order, and the logical offset that each asks for."""
 
-    records: list[StoredRecord] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
+    records: list[StoredRecord] = field(default_factory=list[StoredRecord])
+    offsets: list[int] = field(default_factory=list[int])
     light: bool = False
 
     def number(self, record: StoredRecord, start: int) -> int | None:

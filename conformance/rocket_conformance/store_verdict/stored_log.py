@@ -99,8 +99,8 @@ class StoredLog:
         whole: whether every file could be read to its end; else what follows the damage is unknown.
     """
 
-    records: list[StoredRecord] = field(default_factory=list)
-    files: list[LogFile] = field(default_factory=list)
+    records: list[StoredRecord] = field(default_factory=list[StoredRecord])
+    files: list[LogFile] = field(default_factory=list[LogFile])
     end: int = 0
     whole: bool = True
 
@@ -136,7 +136,7 @@ def numbered_files(folder: Path) -> list[tuple[int, Path]]:
 
     Files whose name is no Java long are left out.
     """
-    found = []
+    found: list[tuple[int, Path]] = []
     for path in sorted(folder.iterdir(), key=lambda path: path.name) if folder.is_dir() else []:
         if path.is_symlink() or not path.is_file():
             continue

@@ -112,7 +112,7 @@ def _judge_unique(
 def _before(answer: dict[str, Any], records: Iterator[StoredRecord]) -> list[StoredRecord] | None:
     """The records that were stored when the question was asked; None where one may be either."""
     asked = answer["asked"]
-    kept = []
+    kept: list[StoredRecord] = []
     for stored in records:
         apart = stored.request.store_timestamp - asked
         if abs(apart) < _CLOCKS_APART:

@@ -113,7 +113,7 @@ def key_of_least_hash(topic: str) -> str:
     modulus = 1 << 32
     base = java.string_hash(f"{topic}#" + "0" * digits)
     rest = (-(1 << 31) - base) % modulus
-    key = []
+    key: list[str] = []
     for power in range(digits - 1, -1, -1):
         digit, rest = divmod(rest, 31**power)
         key.append(chr(ord("0") + digit))

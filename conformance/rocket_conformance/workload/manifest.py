@@ -60,9 +60,9 @@ class Manifest:
     seed: int
     client: str
     kills: int = 0
-    sent: list[Sent] = field(default_factory=list)
-    refused: list[dict[str, Any]] = field(default_factory=list)
-    answers: list[dict[str, Any]] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list[Sent])
+    refused: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    answers: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
     def write(self, path: Path) -> None:
         """Writes it as JSON."""

@@ -49,7 +49,9 @@ def write_page(
     environment = jinja2.Environment(autoescape=True, trim_blocks=True)
     environment.filters["safe_text"] = lambda text: printable(str(text), limit=None)
     environment.filters["of_store"] = lambda text: text.replace("STORE", shlex.quote(str(store)))
-    template = environment.from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
+    template = environment.from_string(
+        files("rocketspec.verbs.audit").joinpath("page.html").read_text("utf-8")
+    )
     log = seen.log
     times = () if log is None else (log.begin_timestamp, log.end_timestamp)
     text = template.render(
