@@ -11,7 +11,7 @@ import pytest
 from rocket_columnar.audit import LEVELS, Level, audit
 from rocket_columnar.findings import CODES
 from rocket_columnar.index import IndexFile
-from rocket_golden import manifest, open_store
+from rocket_golden import open_store, stores
 from rocket_spec.errors import UsageError
 from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
 
@@ -53,7 +53,7 @@ DESIGN_CODES = [
 NAME = "index/20260101000000000"
 
 
-@pytest.fixture(scope="module", params=sorted(manifest().stores))
+@pytest.fixture(scope="module", params=sorted([*stores(), *stores(unclean=True)]))
 def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store(request.param, tmp_path_factory.mktemp("golden"))
 
