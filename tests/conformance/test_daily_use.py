@@ -40,7 +40,7 @@ def test_a_written_baseline_excuses_what_failed(adapter: AdapterMaker, tmp_path:
     assert f"{known}: " in first.stderr
     lines = read_baseline(known).lines
     assert {line.verdict for line in lines} == {"diverged"}
-    assert all(line.reason.startswith("IDX-HASH-1: hash") for line in lines)
+    assert {line.reason for line in lines} <= {"IDX-HASH-1: hash", "IDX-HASH-2: hash"}
     again = rocketspec(*select, "--baseline", str(known), "--", *adapter(WRONG), cwd=tmp_path)
     assert again.returncode == 0, again.stdout
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rocket_spark.decode import PartTask
+    from rocket_spark.decode import DecodeOptions, PartTask
+    from rocket_spark.output import Folder
 
 SETTINGS = {
     "spark.speculation": "true",
@@ -26,10 +27,10 @@ SETTINGS = {
 }
 
 
-def faulty(kind: str, marks: Path) -> Callable[[PartTask, str], dict[str, Any]]:
+def faulty(kind: str, marks: Path) -> Callable[[PartTask, Folder, DecodeOptions], dict[str, Any]]:
     """What the tasks run; sent to the workers as it is."""
 
-    def work(task: PartTask, directory: str) -> dict[str, Any]:
+    def work(task: PartTask, directory: Folder, options: DecodeOptions) -> dict[str, Any]:
         import os
         import time
 
@@ -44,11 +45,11 @@ def faulty(kind: str, marks: Path) -> Callable[[PartTask, str], dict[str, Any]]:
         context = TaskContext.get()
         number = context.attemptNumber() if context is not None else 0
         if task.number or kind == "plain":
-            return run_part(task, directory)
+            return run_part(task, directory, options)
         if kind == "killed" and number == 0:
             (marks / f"running-on-{os.environ['TEST_WORKER']}").touch()
             until(marks / "never")
-        done = run_part(task, directory)
+        done = run_part(task, directory, options)
         (marks / f"{kind}-{'again' if number else 'first'}").touch()
         if number and kind != "killed":
             until(marks / f"{kind}-first")
@@ -64,13 +65,14 @@ def faulty(kind: str, marks: Path) -> Callable[[PartTask, str], dict[str, Any]]:
 def main(master: str, directory: str, *stores: str) -> None:
     from dataclasses import asdict
 
-    from rocket_spark import decode, decode_stores, open_session, rebuild_stores
+    from rocket_spark import decode_stores, open_session, rebuild_stores
 
+    job: Any = sys.modules["rocket_spark.decode.job"]
     marks = Path(directory) / "marks"
     marks.mkdir()
     spark = open_session(master, conf=SETTINGS)
     for kind in ("plain", "retried", "speculative", "killed"):
-        decode.run_part = faulty(kind, marks)  # type: ignore[assignment]
+        job.run_part = faulty(kind, marks)
         summary = decode_stores(spark, stores, Path(directory) / kind)
         sys.stdout.write(json.dumps({"kind": kind, **asdict(summary)}) + "\n")
         if kind == "plain":

@@ -431,7 +431,7 @@ def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counte
             typer.echo(f"{store}:")
         causes = find_causes(mine, has_index=True, has_queues=True)
         extra = {"store": store} if store else {}
-        counts += print_causes(causes, store=store or "STORE", as_json=as_json, most=None, **extra)
+        counts += print_causes(causes, path=store or "STORE", as_json=as_json, most=None, **extra)
     return counts
 
 

@@ -29,13 +29,13 @@ def summary(counts: Counter[str]) -> str:
 
 
 def print_causes(
-    causes: Sequence[Cause], *, store: str, as_json: bool, most: int | None = None, **extra: str
+    causes: Sequence[Cause], *, path: str, as_json: bool, most: int | None = None, **extra: str
 ) -> Counter[str]:
     """Prints findings by cause; returns their number by severity.
 
     Args:
         causes: of one store.
-        store: its path, for the commands that cure.
+        path: of the store, for the commands that cure.
         as_json: one JSON object per finding instead of text.
         most: greatest number of findings that are printed as text.
         extra: members that each JSON object begins with.
@@ -44,7 +44,7 @@ def print_causes(
     if as_json:
         for cause in causes:
             for finding in cause.findings:
-                write_json({**extra, **asdict(finding), "cure": _of_store(finding.cure, store)})
+                write_json({**extra, **asdict(finding), "cure": _of_store(finding.cure, path)})
         return counts
     left = counts.total() if most is None else most
     hidden = 0
@@ -53,7 +53,7 @@ def print_causes(
         left -= len(shown)
         hidden += len(cause.roots) - len(shown)
         if shown:
-            for line in _lines(cause, shown, store):
+            for line in _lines(cause, shown, path):
                 typer.echo(line)
     if hidden:
         typer.echo(f"and {counted(hidden, 'more finding')}; --max-findings N shows more, --json shows all")

@@ -98,7 +98,7 @@ def audit(
             summary=summary(Counter(finding.severity for cause in causes for finding in cause.findings)),
             geometry=given,
         )
-    counts = print_causes(causes, store=str(store), as_json=as_json, most=max_findings)
+    counts = print_causes(causes, path=str(store), as_json=as_json, most=max_findings)
     if not as_json:
         typer.echo(f"{store}: {summary(counts)}")
         if report is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from rocket_spec.errors import FormatError
@@ -45,7 +46,12 @@ class Report:
         note(str(gap))
 
     def error(self, file: StoreFile, error: FormatError | OSError) -> None:
-        """Reports a file that cannot be decoded, or not to its end; once, whatever the number of tables."""
+        """Reports a file that cannot be decoded, or not to its end; once, whatever the number of tables.
+
+        A file that the broker deleted after the listing is no part of the store any more.
+        """
+        if isinstance(error, FileNotFoundError) and not os.path.lexists(file.path):
+            return
         self.incomplete = True
         if isinstance(error, FormatError):
             text = f"{error}; the rest of the file is left out"
