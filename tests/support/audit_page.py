@@ -157,7 +157,7 @@ def page() -> str:
         damaged = io.StringIO()
         with redirect_stdout(damaged):
             found = audit(open_damaged(_DAMAGED, Path(directory) / "damaged"))
-            print_causes(find_causes(found, has_index=True, has_queues=True), store="STORE", as_json=False)
+            print_causes(find_causes(found, has_index=True, has_queues=True), path="STORE", as_json=False)
         killed = open_store("killed", Path(directory))
         shown = io.StringIO()
         with redirect_stdout(shown):
