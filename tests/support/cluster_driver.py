@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SETTINGS = {
     "spark.speculation": "true",
+    "spark.speculation.task.duration.threshold": "2s",  # small parts share one task, which has no median to be slower than
     "spark.speculation.interval": "200ms",
     "spark.speculation.quantile": "0.5",
     "spark.speculation.multiplier": "1.5",
