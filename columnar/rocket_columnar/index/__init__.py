@@ -10,7 +10,7 @@ from rocket_columnar.index.entry_reader import (
     read_headers,
     slot_position,
 )
-from rocket_columnar.index.geometry import GeometryGuess, parse_geometry, resolve, resolve_each
+from rocket_columnar.index.geometry import GeometryGuess, resolve, resolve_each
 from rocket_columnar.index.geometry_agreement import Header, read_header
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.index.index_file import IndexFile
@@ -32,7 +32,6 @@ __all__ = [
     "RejectedError",
     "build",
     "entry_position",
-    "parse_geometry",
     "plain",
     "read_header",
     "read_headers",

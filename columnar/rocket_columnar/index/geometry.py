@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["GeometryGuess", "parse_geometry", "resolve", "resolve_each"]
+__all__ = ["GeometryGuess", "resolve", "resolve_each"]
 
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry
 _WITNESSES: Final = 16  # files of one size that are asked
@@ -225,16 +225,6 @@ def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
                 f"{other.geometry.hash_slot_num},{other.geometry.index_num}, {other.agreed:,} do"
             )
     return _guess(given, found, "given", 1)
-
-
-def parse_geometry(text: str) -> Geometry:
-    """The geometry that `text` names as "SLOTS,ENTRIES"; UsageError for anything else."""
-    parts = text.split(",")
-    if len(parts) != 2 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
-        raise UsageError(
-            f"geometry {text!r}: give two positive numbers SLOTS,ENTRIES, such as 5000000,20000000"
-        )
-    return Geometry(int(parts[0]), int(parts[1]))
 
 
 def _by_size(

@@ -8,10 +8,10 @@ import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_columnar.index import parse_geometry, resolve, resolve_each
+from rocket_columnar.index import resolve, resolve_each
 from rocket_columnar.store import find_files
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import Geometry
+from rocket_spec.layout import Geometry, parse_geometry
 from store_bytes import Entry, index_file, put, write_sparse_index
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def test_files_of_two_geometries_have_one_each(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "5", "5,", "a,b", "1,2,3", "0,5", "5,0", "-5,5", "5 5"])
 def test_what_is_no_geometry_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="give two positive numbers"):
+    with pytest.raises(UsageError, match="expected two positive numbers"):
         parse_geometry(text)
 
 
