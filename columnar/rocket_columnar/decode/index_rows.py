@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.arrow import Columns
-    from rocket_columnar.decode.filters import Skip, Where
+    from rocket_columnar.decode.filters import Where
+    from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
 __all__ = ["COMPILED_FROM", "entry_columns", "header_columns"]
 
 COMPILED_FROM: Final = 1_000_000
-"""Entries of a file from which the compiled loop serves; below, its start-up would cost more than it saves."""
+"""Number of entries of a file from which the compiled loop is used; for fewer its start-up costs more than it saves."""
 
 _MILLIS: Final = np.int64(1000)
 
 
 def header_columns(reader: Reader, geometry: Geometry) -> Columns:
-    """The one row of `index_headers`, less `file`: geometry, and the header as it is in the file (IDX-HDR-1)."""
+    """The one row of `index_headers`, without `file`: geometry, and the header as it is in the file (IDX-HDR-1)."""
     header = read_header(reader)
     wide = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
     columns = {name: arrow.integers(np.array([getattr(header, name)], np.int64)) for name in wide}
@@ -43,39 +44,28 @@ def header_columns(reader: Reader, geometry: Geometry) -> Columns:
     return columns | {name: arrow.integers(np.array([value], np.int32)) for name, value in narrow.items()}
 
 
-def entry_columns(
-    reader: Reader,
-    geometry: Geometry,
-    names: set[str],
-    batch_rows: int,
-    *,
-    all_entries: bool = False,
-    threads: int = 1,
-    where: Where | None = None,
-    skip: Skip | None = None,
-) -> Iterator[tuple[int, Columns]]:
-    """The rows of `index_entries`, less `file`: entries 1 .. indexCount - 1, of the columns in `names`.
+def entry_columns(reader: Reader, geometry: Geometry, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
+    """The rows of `index_entries`, without `file`: entries 1 .. indexCount - 1.
 
-    Rows that `skip` passes over are not read, unless `where` or `all_entries` makes it unknown which they are. A
-    large file goes through a compiled loop, on `threads` threads.
+    Rows that `choice.skip` passes over are not read, unless its `where` or `all_entries` makes it unknown which they
+    are. A large file goes through a compiled loop, on `choice.threads` threads.
 
     `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the
     header's begin + 1000 * time_diff, wrapped as a long, which is what a query computes (IDX-SEL-4). With
-    `all_entries` each entry from 1 on that is not all zeros is a row, those beyond the index count too.
+    `all_entries` each entry from 1 on that is not all zeros is a row, even beyond the index count.
     """
     header = read_header(reader)
+    where, batch_rows = choice.where, choice.batch_rows
     run = 1, min(header.index_count, geometry.index_num)
-    if skip is not None and where is None and not all_entries:
-        run = run[0] + skip.of(max(0, run[1] - run[0])), run[1]
-    if run[1] - run[0] >= COMPILED_FROM and where is None and not all_entries and geometry.hash_slot_num > 0:
-        from rocket_columnar.decode.large_index import split_entries
+    if where is None and not choice.all_entries:
+        run = run[0] + choice.skip.of(max(0, run[1] - run[0])), run[1]
+        if run[1] - run[0] >= COMPILED_FROM and geometry.hash_slot_num > 0:
+            from rocket_columnar.decode.large_index import split_entries
 
-        yield from split_entries(
-            reader, geometry, header.begin_timestamp, run, names, batch_rows, threads=threads
-        )
-        return
+            yield from split_entries(reader, geometry, header.begin_timestamp, run, choice)
+            return
     runs: Iterable[tuple[int, int]] = [run]
-    if all_entries:
+    if choice.all_entries:
         runs = (
             _whole_entries(first, end, geometry) for first, end in reader.extents(geometry.entries_offset)
         )
@@ -87,7 +77,7 @@ def entry_columns(
             raw = reader.read(offset, (stop - start) * INDEX_ENTRY.size)
             numbers = np.arange(start, stop, dtype=np.int32)
             entries = raw.view(ENTRY_DTYPE)
-            if all_entries:
+            if choice.all_entries:
                 written = raw.reshape(-1, INDEX_ENTRY.size).any(axis=1)
                 entries, numbers = entries[written], numbers[written]
             if where is not None:
@@ -95,7 +85,7 @@ def entry_columns(
             if entries.size:
                 yield (
                     entries.size,
-                    _columns(entries, numbers, geometry, np.int64(header.begin_timestamp), names),
+                    _columns(entries, numbers, geometry, np.int64(header.begin_timestamp), choice.names),
                 )
         done = max(done, end)
 
@@ -103,7 +93,7 @@ def entry_columns(
 def _filtered(
     entries: NDArray[Any], numbers: NDArray[np.int32], begin: int, where: Where
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The entries that pass; only what is asked about is looked at."""
+    """The entries that pass; only the columns that the filter needs are read."""
     keep = where.rows(
         phy_offsets=entries["phy_offset"] if where.offsets is not None else None,
         store_timestamps=entries["time_diff"].astype(np.int64) * _MILLIS + np.int64(begin)

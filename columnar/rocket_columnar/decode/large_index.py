@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.arrow import Columns
+    from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
 __all__ = ["split_entries"]
@@ -31,7 +32,7 @@ _NUMPY: Final = {name: np.dtype(kind.to_pandas_dtype()) for name, kind in _TYPES
 
 
 class _Scratch(threading.local):
-    """One thread's memory, used again for each run: the bytes read, and columns that nobody asked for."""
+    """One thread's memory, reused for each run: the bytes read, and columns that were not asked for."""
 
     raw = np.empty(0, np.uint8)
 
@@ -39,42 +40,35 @@ class _Scratch(threading.local):
         self.columns: dict[str, NDArray[Any]] = {}
 
     def bytes(self, length: int) -> NDArray[np.uint8]:
-        """So many bytes."""
+        """`length` bytes, whose content is arbitrary."""
         if len(self.raw) < length:
             self.raw = np.empty(length, np.uint8)
         return self.raw[:length]
 
     def column(self, name: str, count: int) -> NDArray[Any]:
-        """Room for a column that is thrown away."""
+        """Memory for a column that is discarded."""
         if name not in self.columns or len(self.columns[name]) < count:
             self.columns[name] = np.empty(count, _NUMPY[name])
         return self.columns[name][:count]
 
 
 def split_entries(
-    reader: Reader,
-    geometry: Geometry,
-    begin_timestamp: int,
-    run: tuple[int, int],
-    names: set[str],
-    batch_rows: int,
-    *,
-    threads: int = 1,
+    reader: Reader, geometry: Geometry, begin_timestamp: int, run: tuple[int, int], choice: RowChoice
 ) -> Iterator[tuple[int, Columns]]:
-    """The rows of `index_entries`, less `file`, for the entries from `run[0]` up to `run[1]`; see `entry_columns`.
+    """The rows of `index_entries`, without `file`, for the entries from `run[0]` up to `run[1]`; see `entry_columns`.
 
-    Columns lie in memory of Arrow's pool, which gives it again once a batch is let go.
+    Columns are in memory of Arrow's pool, which reuses it once a batch is released.
     """
     scratch = _Scratch()
 
     def work(start: int) -> tuple[int, Columns]:
-        count = min(batch_rows, run[1] - start)
+        count = min(choice.batch_rows, run[1] - start)
         raw = scratch.bytes(count * INDEX_ENTRY.size)
         reader.read_into(geometry.entries_offset + start * INDEX_ENTRY.size, raw)
         columns: Columns = {}
         views: list[NDArray[Any]] = []
         for name, dtype in _NUMPY.items():
-            if name in names:
+            if name in choice.names:
                 buffer = pa.allocate_buffer(count * dtype.itemsize)
                 columns[name] = arrow.of_buffer(_TYPES[name], count, buffer)
                 views.append(np.frombuffer(memoryview(buffer), dtype))
@@ -83,16 +77,16 @@ def split_entries(
         kernels.split_entries(raw.view(np.uint32), start, geometry.hash_slot_num, begin_timestamp, *views)
         return count, columns
 
-    starts = range(*run, batch_rows)
-    if threads < 2:
+    starts = range(*run, choice.batch_rows)
+    if choice.threads < 2:
         yield from map(work, starts)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(choice.threads) as pool:
         ahead: deque[Any] = deque()
         try:
             for start in starts:
                 ahead.append(pool.submit(work, start))
-                if len(ahead) > threads:
+                if len(ahead) > choice.threads:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()

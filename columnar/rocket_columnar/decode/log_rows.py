@@ -1,12 +1,12 @@
 """A commit-log file to rows: record after record to the blank or the zeros after the last one.
 
-Where a record does not verify, the walk goes on at the next frame that does, and reports the gap.
+If a record does not verify, the walk reports a gap and continues at the next frame that verifies.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_spec.errors import MalformedError
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rocket_columnar.arrow import Columns
-    from rocket_columnar.decode.filters import Where
     from rocket_columnar.decode.large_log import LogScan
+    from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
 __all__ = ["COMPILED_FROM", "LARGE", "LogState", "log_columns"]
 
 COMPILED_FROM: Final = 100_000
-"""Records of a log from which compiled loops serve; below, their start-up would cost more than they save."""
+"""Number of records of a log from which compiled loops are used; for fewer their start-up costs more than it saves."""
 
 _ROWS: Final = 1 << 13  # of a batch at most: Python's objects of more rows than this cost more than they save
-_SAMPLE: Final = 1 << 6  # records that tell how many there may be
+_SAMPLE: Final = 1 << 6  # records from whose size the number of records is estimated
 
 
 def _zeros(reader: Reader, position: int) -> bool:
@@ -39,22 +39,16 @@ class LogState:
     """What the files of one decode share: the topics, and the compiled scan once it is worth its start.
 
     Attributes:
-        names: the columns wanted.
-        batch_rows: rows of a batch at most.
-        where: which records are rows; None for all.
+        choice: the columns, which records are rows, and the size of a batch.
+        bodies: whether the columns need the records' bodies.
         topics: the dictionary of topics.
         room: bytes that the disk holds of the files up to the present one.
     """
 
-    def __init__(
-        self, names: set[str], batch_rows: int, where: Where | None = None, *, threads: int = 1
-    ) -> None:
-        self.names = names
-        self.bodies = bool(names & {"body", "crc_ok"})
-        self._threads = threads
-        self._mean = 0  # bytes of a record, of late
-        self.where = where
-        self.batch_rows = batch_rows
+    def __init__(self, choice: RowChoice) -> None:
+        self.choice = choice
+        self.bodies = bool(choice.names & {"body", "crc_ok"})
+        self._mean = 0  # recent mean of the records' sizes, bytes
         self.topics = Topics()
         self.room = 0
         self._rows = 0
@@ -63,35 +57,36 @@ class LogState:
         self._framed = False
 
     def entered(self) -> None:
-        """Notes an entry header: the file is one of DLedger mode, whose records the compiled scan does not follow."""
+        """Notes an entry header: the file is in DLedger mode, which the compiled scan does not read."""
         self._framed = True
 
     def seen(self, size: int) -> None:
-        """One more record, of so many bytes."""
+        """Counts one more record, of `size` bytes."""
         self._rows += 1
         self._bytes += size
         self._mean += (size - self._mean) // 4
 
     def scanned(self, size: int, count: int) -> None:
-        """So many bytes of records went through the scan."""
+        """Notes that `count` records of `size` bytes together went through the scan."""
         self._mean = size // count
 
     def drop(self) -> None:
-        """Lets go of the file: it is closed next."""
+        """Releases the file, which is closed next."""
         self._framed = False
         if self._scan is not None:
             self._scan.drop()
 
     def scan(self) -> LogScan | None:
-        """The compiled scan, where so many records are to be expected that it pays."""
+        """The compiled scan, if enough records are to be expected for it to pay."""
         if self._scan is None and self._rows >= min(COMPILED_FROM, _SAMPLE):
             expected = self._rows + (self.room - self._bytes) * self._rows // max(self._bytes, 1)
             if expected >= COMPILED_FROM:
                 from rocket_columnar.decode.large_log import LogScan
 
-                pool = ThreadPoolExecutor(1) if self._threads > 1 else None
-                self._scan = LogScan(self.names, self.topics, self.batch_rows, self.where, pool)
-        # The walk passes over large bodies, the scan reads them.
+                choice = self.choice
+                pool = ThreadPoolExecutor(1) if choice.threads > 1 else None
+                self._scan = LogScan(choice.names, self.topics, choice.batch_rows, choice.where, pool)
+        # The walk does not read large bodies, the scan does.
         return None if self._framed or (self._mean >= LARGE and not self.bodies) else self._scan
 
 
@@ -99,58 +94,70 @@ def log_columns(
     reader: Reader,
     base_offset: int,
     state: LogState,
-    log_range: tuple[int, int],
     *,
     on_gap: Callable[[Gap], None],
     goes_on: Callable[[], bool],
 ) -> Iterator[tuple[int, Columns]]:
-    """The rows of `commit_log`, less `file`, of the columns in the state's `names`.
+    """The rows of `commit_log`, without `file`.
 
     A record verifies when its magic, its lengths and its physical offset are right; the body's CRC is a column of
-    its own. `goes_on` tells whether a later file of the log holds records: zeros at the end of this one are then
-    a gap, and otherwise the room that is still to be written. Of `log_range` see `decode`.
+    its own. `goes_on` returns whether a later file of the log contains records: zeros at the end of this one are then
+    a gap, and otherwise space that is still to be written.
 
-    Where the state asks for physical offsets, the walk begins shortly before the first, and only gaps that touch them
-    are told.
+    If only certain physical offsets are wanted, the walk begins shortly before the first, and only gaps that touch
+    them are reported.
+
+    Raises:
+        MalformedError: the file is empty (LOG-FILE-1), or as `on_gap` raises it.
     """
-    where = state.where
-
-    def tell(gap: Gap) -> None:
-        if where is None or where.gap(gap.begin, gap.end):
-            on_gap(gap)
-
-    try:
-        yield from _columns(reader, base_offset, state, log_range, on_gap=tell, goes_on=goes_on)
-    finally:
-        state.drop()
-
-
-def _columns(  # noqa: C901, PLR0912, PLR0915 - one walk, from record to record
-    reader: Reader,
-    base_offset: int,
-    state: LogState,
-    log_range: tuple[int, int],
-    *,
-    on_gap: Callable[[Gap], None],
-    goes_on: Callable[[], bool],
-) -> Iterator[tuple[int, Columns]]:
     if not reader.size:
         raise MalformedError(
             file=reader.name, found="an empty file", expected="a commit log", clause="LOG-FILE-1"
         )
-    batch_rows = min(state.batch_rows, _ROWS)
+    where = state.choice.where
+
+    def report(gap: Gap) -> None:
+        if where is None or where.gap(gap.begin, gap.end):
+            on_gap(gap)
+
     walk = Walk(reader, base_offset, bodies=state.bodies)
-    rows = LogRows(state.names, state.topics)
-    position = max(log_range[0] - base_offset, 0)
-    stop = end = min(log_range[1] - base_offset, reader.size)
-    if state.where is not None and state.where.offsets is not None:
-        stop = min(stop, state.where.offsets[1] - base_offset)
-    if position:
-        position = walk.next_frame(position, stop)
-    if state.where is not None and state.where.offsets is not None:
-        position = max(position, walk.frame_before(state.where.offsets[0] - base_offset))
-    state.room += max(0, min(reader.allocated, stop - position))
-    start = position
+    try:
+        yield from _columns(walk, state, on_gap=report, goes_on=goes_on)
+    finally:
+        state.drop()
+
+
+class _Span(NamedTuple):
+    """The bytes of a file that are walked: from a frame at `start` to before `stop`; the range ends at `end`."""
+
+    start: int
+    stop: int
+    end: int
+
+
+def _span(walk: Walk, choice: RowChoice) -> _Span:
+    """The part of a file that the log's range and the wanted physical offsets leave."""
+    base_offset = walk.base_offset
+    begin, end = (offset - base_offset for offset in choice.log_range)
+    start, end = max(begin, 0), min(end, walk.reader.size)
+    offsets = None if choice.where is None else choice.where.offsets
+    stop = end if offsets is None else min(end, offsets[1] - base_offset)
+    if start:
+        start = walk.next_frame(start, stop)
+    if offsets is not None:
+        start = max(start, walk.frame_before(offsets[0] - base_offset))
+    return _Span(start, stop, end)
+
+
+def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
+    walk: Walk, state: LogState, *, on_gap: Callable[[Gap], None], goes_on: Callable[[], bool]
+) -> Iterator[tuple[int, Columns]]:
+    reader, base_offset, where = walk.reader, walk.base_offset, state.choice.where
+    batch_rows = min(state.choice.batch_rows, _ROWS)
+    rows = LogRows(state.choice.names, state.topics)
+    start, stop, end = _span(walk, state.choice)
+    state.room += max(0, min(reader.allocated, stop - start))
+    position = start
     while position < stop:
         scan = state.scan()
         if scan is not None:
@@ -165,7 +172,7 @@ def _columns(  # noqa: C901, PLR0912, PLR0915 - one walk, from record to record
                 continue
         record = walk.record(position)
         if isinstance(record, Record):
-            if state.where is None or state.where.record(walk.window, record):
+            if where is None or where.record(walk.window, record):
                 rows.add(walk.window, record)
             state.seen(record.fixed.total_size)
             position += record.fixed.total_size
@@ -180,16 +187,15 @@ def _columns(  # noqa: C901, PLR0912, PLR0915 - one walk, from record to record
         gap = _gap(walk, position, record, goes_on)
         if gap is None:
             break
-        after = gap.end - base_offset
-        if walk.is_written(position, last=after >= reader.size):
+        if _is_written(walk, gap):
             continue
         on_gap(gap)
-        position = after
+        position = gap.end - base_offset
     else:
-        # The gap behind a range's last record is this range's: the next one begins at the next frame.
+        # The gap after a range's last record belongs to this range: the next range begins at the next frame.
         if start < position < reader.size and position >= end:
             gap = _gap(walk, position, walk.record(position), goes_on)
-            if gap is not None and not walk.is_written(position, last=gap.end >= base_offset + reader.size):
+            if gap is not None and not _is_written(walk, gap):
                 on_gap(gap)
     if rows.count:
         yield rows.count, rows.take()
@@ -211,6 +217,6 @@ def _gap(walk: Walk, position: int, record: Record | Bad, goes_on: Callable[[], 
 
 
 def _is_written(walk: Walk, gap: Gap) -> bool:
-    """Whether a frame verifies at a gap by now: a broker may have written it since the window was read."""
+    """Whether a frame verifies at a gap now: a broker may have written it since the window was read."""
     end = walk.base_offset + walk.reader.size
     return walk.is_written(gap.begin - walk.base_offset, last=gap.end >= end)

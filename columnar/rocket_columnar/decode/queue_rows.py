@@ -16,20 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rocket_columnar.arrow import Columns
-    from rocket_columnar.decode.filters import Skip, Where
+    from rocket_columnar.decode.filters import Where
+    from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
 __all__ = ["checkpoint_columns", "ext_columns", "queue_columns"]
 
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
-_CHUNK: Final = 1 << 16  # units read at once where the end is looked for
+_CHUNK: Final = 1 << 16  # units read at once in the search for the last one
 _WINDOW: Final = 1 << 20
 
 
 def _units(reader: Reader, *, every: bool) -> int:
-    """How many units of the file are shown: up to the last valid one; with `every`, to the last not all zero.
+    """The number of units that are rows: up to the last valid one; with `every`, to the last that is not all zeros.
 
-    Valid is what 4.9.3's recover takes: offset >= 0 and size > 0 (ConsumeQueue.recover 106-122).
+    Valid means what 4.9.3's recovery accepts: offset >= 0 and size > 0 (ConsumeQueue.recover 106-122).
     """
     last = reader.last_nonzero(0, reader.size)
     end = 0 if last is None else last // QUEUE_UNIT.size + 1
@@ -43,24 +44,15 @@ def _units(reader: Reader, *, every: bool) -> int:
     return end
 
 
-def queue_columns(
-    reader: Reader,
-    base_offset: int,
-    names: set[str],
-    batch_rows: int,
-    *,
-    all_entries: bool = False,
-    where: Where | None = None,
-    skip: Skip | None = None,
-) -> Iterator[tuple[int, Columns]]:
-    """The rows of `consume_queue`, less topic, queue number and file: units up to the file's last valid one.
+def queue_columns(reader: Reader, base_offset: int, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
+    """The rows of `consume_queue`, without topic, queue number and file: units up to the file's last valid one.
 
-    What lies behind it was never written, or was cut off. Units before it are shown as they lie, the invalid
-    ones of a damaged file too, so that a row's place follows from its logical offset. `all_entries` goes on
-    to the last unit that is not all zeros.
+    Units after it were never written, or were cut off. Units before it are returned as they are in the file, even
+    the invalid ones of a damaged file, so that a row's place follows from its logical offset. With `all_entries` the
+    rows go on to the last unit that is not all zeros.
 
     Raises:
-        MalformedError: the file is empty, or no whole number of units (CQ-FILE-1).
+        MalformedError: the file is empty, or its size is not a whole number of units (CQ-FILE-1).
     """
     if not reader.size or reader.size % QUEUE_UNIT.size:
         raise MalformedError(
@@ -70,10 +62,11 @@ def queue_columns(
             expected=f"units of {QUEUE_UNIT.size} bytes",
             clause="CQ-FILE-1",
         )
-    count = _units(reader, every=all_entries)
-    passed = skip.of(count) if skip is not None and where is None else 0
-    for start in range(passed, count, batch_rows):
-        stop = min(start + batch_rows, count)
+    names, where = choice.names, choice.where
+    count = _units(reader, every=choice.all_entries)
+    passed = choice.skip.of(count) if where is None else 0
+    for start in range(passed, count, choice.batch_rows):
+        stop = min(start + choice.batch_rows, count)
         units = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
         first = base_offset // QUEUE_UNIT.size
         numbers = np.arange(first + start, first + stop, dtype=np.int64)
@@ -96,11 +89,11 @@ def queue_columns(
 def ext_columns(
     reader: Reader, base_offset: int, batch_rows: int, *, where: Where | None = None
 ) -> Iterator[tuple[int, Columns]]:
-    """The rows of `consume_queue_ext`, less topic, queue number and file: units up to an end mark or a zero.
+    """The rows of `consume_queue_ext`, without topic, queue number and file: units up to an end mark or a zero.
 
-    `address` is the unit's offset in the ext queue + Long.MIN_VALUE, as a consume-queue unit's tags code holds
-    it (CQ-EXT-2). A restart that cuts units off clears nothing, so that units written later may end within an old
-    one: behind a unit, bytes whose lengths do not add up are the end, too.
+    `address` is the unit's offset in the ext queue + Long.MIN_VALUE, as in a consume-queue unit's tags code
+    (CQ-EXT-2). A restart that cuts units off clears nothing, so units written later may end within an old one: after
+    a unit, bytes whose lengths do not add up are the end, too.
 
     Raises:
         MalformedError: a first unit whose lengths do not add up or lead outside the file (CQ-EXT-1).
@@ -134,7 +127,7 @@ def ext_columns(
 
 
 def _misfit(reader: Reader, position: int, head: bytes) -> MalformedError | None:
-    """What is wrong with an ext unit's lengths, if anything is."""
+    """The error in an ext unit's lengths, or None."""
     size, left = int.from_bytes(head[:2], signed=True), reader.size - position
     if size < _EXT.size or size > left:
         found, expected = f"a unit of {size} bytes", f"{_EXT.size} .. {min(0x7FFF, left)} bytes"
@@ -161,7 +154,7 @@ def _ext_columns(rows: list[tuple[int, int, int, int, bytes]]) -> Columns:
 
 
 def checkpoint_columns(reader: Reader) -> Columns:
-    """The one row of `checkpoint`, less `file`: three times in ms (CKP-1); MalformedError below 4096 bytes."""
+    """The one row of `checkpoint`, without `file`: three times in ms (CKP-1); MalformedError below 4096 bytes."""
     if reader.size < CHECKPOINT_SIZE:
         raise MalformedError(
             file=reader.name,

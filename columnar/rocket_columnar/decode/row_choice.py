@@ -1,0 +1,40 @@
+"""Which rows and columns of a table a decode returns, and how the work is cut into batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rocket_columnar.decode.filters import Skip
+from rocket_columnar.formats import LONG_MAX, LONG_MIN
+
+if TYPE_CHECKING:
+    from rocket_columnar.decode.filters import Where
+
+__all__ = ["WHOLE_LOG", "RowChoice"]
+
+WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)
+"""The range of all physical offsets."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoice:
+    """The rows and columns of one table that are wanted.
+
+    Attributes:
+        names: the columns.
+        batch_rows: rows of a batch at most.
+        where: the filter; None lets all rows pass.
+        skip: rows still to be passed over; shared by all files of the table.
+        all_entries: see `decode`.
+        threads: number of threads for a large file.
+        log_range: first physical offset, and the one after the last; see `decode`.
+    """
+
+    names: set[str]
+    batch_rows: int
+    where: Where | None = None
+    skip: Skip = field(default_factory=lambda: Skip(0))
+    all_entries: bool = False
+    threads: int = 1
+    log_range: tuple[int, int] = WHOLE_LOG
