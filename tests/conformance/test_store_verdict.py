@@ -165,9 +165,25 @@ def test_the_command(
         "footer",
     }
     assert "IDX-PUT-7" in (out / "report.html").read_text()
+    assert (out / "badge.svg").exists()
     assert run("--store", store, "--", "adapter").code == 2
     assert run("--store", tmp_path / "nowhere").code == 2
     assert run("--store", tmp_path).code == 3
+
+
+def test_the_command_writes_a_baseline_and_json(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runner("conform", capfd, monkeypatch)
+    store = open_damaged("mixed-index-slot-hash", tmp_path)
+    known = tmp_path / "known.txt"
+    assert run("--store", store, "--write-baseline", known).code == 1
+    assert known.read_text("utf-8").splitlines()[1:] == ["IDX-PUT-7/store  diverged  IDX-PUT-7: slot 41"]
+    done = run("--store", store, "--baseline", known, "--json")
+    assert done.code == 0
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    assert (lines[0]["type"], lines[-1]["type"]) == ("header", "footer")
+    assert [line["id"] for line in lines if line.get("verdict") == "diverged"] == ["IDX-PUT-7/store"]
 
 
 def test_a_directory_without_a_log_is_refused(tmp_path: Path) -> None:

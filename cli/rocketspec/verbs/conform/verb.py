@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -12,7 +12,7 @@ from rocketspec._options import UNREADABLE, GeometryText, read_geometry, write_j
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rocket_conformance.baseline import Baseline
     from rocket_conformance.report import CaseLine, Report
@@ -147,9 +147,7 @@ def conform(
 
         if command or rocketmq or oracle:
             raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
-        if as_json or write_baseline is not None:
-            raise UsageError("--store and --json or --write-baseline are mutually exclusive; use --report")
-        code = conform_store(
+        result, summary = conform_store(
             store,
             geometry=read_geometry(geometry),
             workload=workload,
@@ -158,7 +156,7 @@ def conform(
             baseline=known,
             folder=report,
         )
-        raise typer.Exit(code)
+        _finish(result, known, write_baseline, report, as_json=as_json, summary=summary)
     options = Options(
         select=tuple(select or ()),
         level="must" if level == "must" else "observed",
@@ -184,9 +182,22 @@ def conform(
             )
         witness = stack.enter_context(_open_oracle(jars)) if oracle else None
         result = _run(opened, options, witness, report)
+    _finish(result, known, write_baseline, report, as_json=as_json)
+
+
+def _finish(
+    result: Report,
+    known: Baseline,
+    write_baseline: Path | None,
+    folder: Path | None,
+    *,
+    as_json: bool,
+    summary: Sequence[str] | None = None,
+) -> NoReturn:
+    """Writes the baseline, shows the report, and ends with its exit code; `summary` replaces that of an adapter."""
     if write_baseline is not None:
         _write_baseline(write_baseline, result, known)
-    _show(result, report, as_json=as_json)
+    _show(result, folder, as_json=as_json, summary=summary)
     raise typer.Exit(result.exit_code)
 
 
@@ -252,7 +263,7 @@ def _write_baseline(path: Path, result: Report, known: Baseline) -> None:
     note(f"{path}: {len(text.splitlines()) - 1} known failures")
 
 
-def _show(result: Report, folder: Path | None, *, as_json: bool) -> None:
+def _show(result: Report, folder: Path | None, *, as_json: bool, summary: Sequence[str] | None) -> None:
     """Renders the report into its folder, and prints it as JSON lines or as a summary."""
     from rocket_conformance.badges import write_badges
     from rocket_conformance.renderings import write_renderings
@@ -263,6 +274,12 @@ def _show(result: Report, folder: Path | None, *, as_json: bool) -> None:
     if as_json:
         for line in result.to_lines():
             write_json(line)
+        return
+    if summary is not None:
+        from rocket_spec.printable import printable
+
+        for text in [*([f"report: {folder / 'report.html'}"] if folder else []), *summary]:
+            typer.echo(printable(text))
         return
     from rich.console import Console
     from rocket_conformance.report import print_summary
