@@ -16,6 +16,7 @@ from rocket_conformance.attribution import (
     symptom_of,
 )
 from rocket_conformance.expect import specified
+from rocket_conformance.hashed_texts import hashed_texts
 from rocket_conformance.replays import replay_name, replay_of
 from rocket_conformance.report import CaseLine
 from rocket_conformance.shrink import shrink
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
     from rocket_conformance.case_state import CaseState, Failing
     from rocket_conformance.cases import Case, Observation
+    from rocket_conformance.compare import Difference
     from rocket_conformance.execution import Execution
     from rocket_conformance.judge import Judgement
     from rocket_conformance.plan import Planned
+    from rocket_conformance.protocol import Op
 
 __all__ = ["Concluder", "line_of"]
 
@@ -48,6 +51,12 @@ def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> C
         detail=detail,
         **fields,
     )
+
+
+def _texts(difference: Difference, ops: Sequence[Op]) -> dict[str, Any]:
+    """The field `texts` of a differing hash whose texts are known."""
+    texts = hashed_texts(difference, ops)
+    return {"texts": texts} if texts else {}
 
 
 Concluded = tuple[CaseLine, "dict[str, Any] | None"]
@@ -133,7 +142,9 @@ class Concluder:
         divergence: list[dict[str, Any]] = []
         if failure is not None:
             clause = self.causes[cause - 1]["clause"] if cause is not None else state.planned.clauses[0]
-            divergence = [item.to_json(clause) for item in failure.judgement.found]
+            divergence = [
+                item.to_json(clause) | _texts(item, failure.case.ops) for item in failure.judgement.found
+            ]
             if self._options.replays:
                 document = replay_of(failure.case, failure.expected, failure.judgement, divergence)
         replay = None if document is None else f"replay/{replay_name(state.planned.id)}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import planted_port
 import pytest
+from planted_queue_port import QUEUE_DEFECTS, PlantedQueuePort
 from rocket_conformance.attribution import Evidence, Failure, Simulation, find_causes, pattern_of
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.compare import differences
@@ -34,6 +35,12 @@ def reported(defect: str) -> Report:
         return run(transport, options)
 
 
+def reported_queue(defect: str) -> Report:
+    options = Options(select=["CQ-*"], level="must", examples=10, shrink_seconds=2)
+    with open_handler(PlantedQueuePort(defect)) as transport:
+        return run(transport, options)
+
+
 def causes(report: Report) -> list[Mapping[str, Any]]:
     assert report.footer is not None
     return list(report.footer["causes"])
@@ -42,6 +49,24 @@ def causes(report: Report) -> list[Mapping[str, Any]]:
 def test_the_port_without_a_defect_conforms() -> None:
     report = reported("")
     assert [line.id for line in report.cases if line.verdict not in {"pass", "not_applicable"}] == []
+
+
+def test_the_queue_port_without_a_defect_conforms() -> None:
+    verdicts = {line.id: line.verdict for line in reported_queue("").cases}
+    assert {name: found for name, found in verdicts.items() if found not in {"pass", "not_applicable"}} == {}
+    assert list(verdicts.values()).count("pass") > 20
+
+
+@pytest.mark.parametrize("defect", QUEUE_DEFECTS)
+def test_the_first_cause_is_the_one_planted_in_the_queue(defect: str) -> None:
+    """Cases of other clauses, such as CQ-FILE-1, fail with it and are carried."""
+    report = reported_queue(defect)
+    found = causes(report)
+    assert found[0]["clause"] == QUEUE_DEFECTS[defect]
+    assert len(found) <= 3
+    failed = {line.id for line in report.cases if line.verdict == "diverged"}
+    assert {name for cause in found for name in cause["cases"]} == failed
+    assert {name.partition("/")[0] for name in failed} - {QUEUE_DEFECTS[defect]}
 
 
 @pytest.mark.parametrize("defect", planted_port.DEFECTS)

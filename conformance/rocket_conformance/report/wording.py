@@ -44,7 +44,11 @@ def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
     for item in divergence:
         where = f"operation {item['op']}" if item["op"] is not None else f"file {value_text(item['file'])}"
         at = "" if item["offset"] is None else f" at byte {item['offset']}"
-        want, got = (value_text(item[name]) for name in ("expected", "actual"))
+        texts = item.get("texts", {})
+        want, got = (
+            value_text(item[name]) + (f" (of {value_text(texts[name])})" if name in texts else "")
+            for name in ("expected", "actual")
+        )
         lines.append(
             f"{item['clause']}: {where}, {value_text(item['field'])}{at}: {item['kind']}, expected {want}, actual {got}"
         )
