@@ -1,0 +1,3 @@
+module fromspec
+
+go 1.19
