@@ -12,7 +12,9 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 __all__ = ["BrokerConf", "read_broker_conf"]
 
+_LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000
+_UNIT: Final = 20  # bytes of a consume-queue unit
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -23,26 +25,30 @@ class BrokerConf:
     Attributes:
         path: the file.
         geometry: `maxHashSlotNum` and `maxIndexNum`.
-        queue_file_size: `mappedFileSizeConsumeQueue`, bytes.
+        log_file_size: `mappedFileSizeCommitLog`, bytes.
+        queue_file_size: `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units.
         store: `storePathRootDir`, or None if the file does not set it.
-        commit_log: `storePathCommitLog`, or None if the file does not set it.
+        commit_logs: the directories of `storePathCommitLog` and `readOnlyCommitLogStorePaths`.
         index_safe: `messageIndexSafe`.
         index_enabled: `messageIndexEnable`.
         dledger: `enableDLegerCommitLog`.
-        light_queues: `enableLmq` and `enableMultiDispatch`, both.
+        light_queues: `enableLmq`, which gives light queues the number 0.
+        multi_dispatch: `enableMultiDispatch`.
 
-    Source: `MessageStoreConfig` 30-164 (4.9.3).
+    Source: `MessageStoreConfig` 25-175; `ConsumeQueue.multiDispatchLmqQueue` 432-453 (4.9.3).
     """
 
     path: Path
     geometry: Geometry
+    log_file_size: int
     queue_file_size: int
     store: str | None
-    commit_log: str | None
+    commit_logs: tuple[str, ...]
     index_safe: bool
     index_enabled: bool
     dledger: bool
     light_queues: bool
+    multi_dispatch: bool
 
 
 def read_broker_conf(path: Path) -> BrokerConf:
@@ -69,13 +75,22 @@ def read_broker_conf(path: Path) -> BrokerConf:
             number("maxHashSlotNum", DEFAULT_GEOMETRY.hash_slot_num),
             number("maxIndexNum", DEFAULT_GEOMETRY.index_num),
         ),
-        queue_file_size=number("mappedFileSizeConsumeQueue", _QUEUE_FILE_SIZE),
+        log_file_size=number("mappedFileSizeCommitLog", _LOG_FILE_SIZE),
+        queue_file_size=-(-number("mappedFileSizeConsumeQueue", _QUEUE_FILE_SIZE) // _UNIT) * _UNIT,
         store=values.get("storePathRootDir"),
-        commit_log=values.get("storePathCommitLog"),
+        commit_logs=tuple(
+            dict.fromkeys(
+                part.strip()
+                for name in ("storePathCommitLog", "readOnlyCommitLogStorePaths")
+                for part in values.get(name, "").split(",")
+                if part.strip()
+            )
+        ),
         index_safe=switch("messageIndexSafe"),
         index_enabled=switch("messageIndexEnable", default=True),
         dledger=switch("enableDLegerCommitLog"),
-        light_queues=switch("enableLmq") and switch("enableMultiDispatch"),
+        light_queues=switch("enableLmq"),
+        multi_dispatch=switch("enableMultiDispatch"),
     )
 
 

@@ -59,7 +59,14 @@ TABLES: Final = (
     "checkpoint",
 )
 
-StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The directory of a store.")]
+StorePath = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[STORE]",
+        help="The directory of a store. \\[default: that of --broker-conf]",
+        show_default=False,
+    ),
+]
 CommitLogPaths = Annotated[
     list[str] | None,  # of a list of paths Typer would load pydantic
     typer.Option(
@@ -129,7 +136,7 @@ BrokerConfFile = Annotated[
     typer.Option(
         "--broker-conf",
         metavar="FILE",
-        help="The broker's configuration file, for geometry, file sizes and switches.",
+        help="The broker's configuration file, for directories, geometry, file sizes and switches.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace output that already exists.")]

@@ -39,14 +39,14 @@ def test_a_configuration_as_java_reads_properties(tmp_path: Path) -> None:
         )
     )
     assert (conf.geometry, conf.queue_file_size) == (Geometry(61, 200), 400)
-    assert (conf.store, conf.commit_log) == ("/data/store", "/disk1/log")
+    assert (conf.store, conf.commit_logs) == ("/data/store", ("/disk1/log",))
     assert (conf.index_safe, conf.light_queues, conf.dledger, conf.index_enabled) == (True, True, False, True)
 
 
 def test_defaults_are_those_of_4_9_3(tmp_path: Path) -> None:
     conf = read_broker_conf(configuration(tmp_path / "broker.conf", ""))
     assert (conf.geometry, conf.queue_file_size) == (Geometry(5_000_000, 20_000_000), 6_000_000)
-    assert (conf.store, conf.commit_log, conf.index_safe) == (None, None, False)
+    assert (conf.store, conf.commit_logs, conf.index_safe) == (None, (), False)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "", "4294967296"])

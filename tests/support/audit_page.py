@@ -13,7 +13,7 @@ from rocket_columnar.audit import audit, find_causes
 from rocket_columnar.findings import CODES
 from rocket_columnar.restart import restart
 from rocket_golden import open_damaged, open_store
-from rocketspec.verbs.audit import print_causes, show_restart
+from rocketspec.verbs.audit import Places, print_causes, show_restart
 
 __all__ = ["PAGE", "page"]
 
@@ -157,7 +157,7 @@ def page() -> str:
         damaged = io.StringIO()
         with redirect_stdout(damaged):
             found = audit(open_damaged(_DAMAGED, Path(directory) / "damaged"))
-            print_causes(find_causes(found, has_index=True, has_queues=True), path="STORE", as_json=False)
+            print_causes(find_causes(found, has_index=True, has_queues=True), Places("STORE"), as_json=False)
         killed = open_store("killed", Path(directory))
         shown = io.StringIO()
         with redirect_stdout(shown):

@@ -11,6 +11,7 @@ import typer
 
 from rocketspec._options import (
     FINDINGS,
+    BrokerConfFile,
     GeometryText,
     JsonLines,
     KindText,
@@ -45,6 +46,7 @@ def diff(
     *,
     kind: KindText = None,
     geometry: GeometryText = None,
+    broker_conf: BrokerConfFile = None,
     as_json: JsonLines = False,
 ) -> None:
     """Compare two files of a store field by field.
@@ -53,8 +55,13 @@ def diff(
     """
     from rocket_columnar.describe import diff as engine
 
+    from rocketspec._broker_conf import read_broker_conf
+
+    given = read_geometry(geometry)
+    if given is None and broker_conf is not None:
+        given = read_broker_conf(broker_conf).geometry
     count = 0
-    for found in engine(first, second, kind=kind, geometry=read_geometry(geometry)):
+    for found in engine(first, second, kind=kind, geometry=given):
         count += 1
         if as_json:
             write_json({name: _plain(value) for name, value in asdict(found).items()})

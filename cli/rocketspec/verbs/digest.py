@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rocketspec._options import CommitLogPaths, GeometryText, JsonLines, read_geometry, write_json
+from rocketspec._options import BrokerConfFile, CommitLogPaths, GeometryText, JsonLines, write_json
 
 __all__ = ["register"]
 
@@ -19,12 +19,17 @@ def register(app: typer.Typer) -> None:
 
 def digest(
     store: Annotated[
-        Path,
-        typer.Argument(metavar="STORE", help="A store, one of its directories, or a file."),
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="[STORE]",
+            help="A store, one of its directories, or a file. \\[default: that of --broker-conf]",
+            show_default=False,
+        ),
+    ] = None,
     *,
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
+    broker_conf: BrokerConfFile = None,
     as_json: JsonLines = False,
 ) -> None:
     """Print the SHA-256 of each file's content and one of the store's; replicas with equal content have equal digests.
@@ -37,11 +42,19 @@ def digest(
     from rocket_columnar.describe import digest as engine
     from rocket_columnar.describe import store_digest
 
+    from rocketspec._settings import read_settings, warn
     from rocketspec._terminal import one_line, progress, skipped
 
+    settings = read_settings(store, commitlog, geometry, broker_conf)
+    warn(settings)
     with progress("reading"):
         files = list(
-            engine(store, geometry=read_geometry(geometry), commitlog=commitlog or (), on_skip=skipped)
+            engine(
+                settings.store,
+                geometry=settings.geometry,
+                commitlog=settings.commitlog,
+                on_skip=skipped,
+            )
         )
     whole = store_digest(files)
     if as_json:
@@ -51,4 +64,4 @@ def digest(
         return
     for file in files:
         typer.echo(f"{file.digest}  {one_line(file.path)}")
-    typer.echo(f"{whole}  {store}")
+    typer.echo(f"{whole}  {settings.store}")

@@ -18,7 +18,6 @@ from rocketspec._options import (
     RebuildGeometry,
     StorePath,
     exit_codes,
-    read_geometry,
     write_json,
 )
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_UNIT: Final = 20  # bytes of a consume-queue unit
+_LIGHT: Final = "consumequeue/%LMQ%"
 _PARTS: Final = ("index", "consumequeue", "consumequeue_ext", "_manifest.json")
 
 
@@ -41,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def rebuild(
-    store: StorePath,
+    store: StorePath = None,
     *,
     output: Annotated[
         Path,
@@ -71,25 +70,26 @@ def rebuild(
 
     from rocket_columnar.rebuild import rebuild as engine
 
-    from rocketspec._broker_conf import read_broker_conf
     from rocketspec._outputs import replaced
+    from rocketspec._settings import read_settings
     from rocketspec._store import has_files
     from rocketspec._terminal import note, progress, skipped
 
-    given = read_geometry(geometry)
-    has_index, has_queues = has_files(store, "index"), has_files(store, "queue")
-    conf = None if broker_conf is None else read_broker_conf(broker_conf)
+    settings = read_settings(store, commitlog, geometry, broker_conf)
+    path, given, conf = settings.store, settings.geometry, settings.conf
+    has_index, has_queues = has_files(path, "index"), has_files(path, "queue")
     if conf is not None:
         given = given or (None if has_index else conf.geometry)
         queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)
     with progress("rebuilding"), replaced(output, _PARTS) if force else nullcontext():
         done = engine(
-            store,
+            path,
             output,
             geometry=given,
             queue_file_size=queue_file_size,
             only_missing=only_missing,
-            commitlog=commitlog or (),
+            light_queues=None if conf is None or has_queues else conf.light_queues,
+            commitlog=settings.commitlog,
         )
     for text in _warnings(
         done,
@@ -141,9 +141,13 @@ def _warnings(
             f"GEOMETRY DIFFERS: {conf.path} sets {wanted.hash_slot_num:,} slots and {wanted.index_num:,} entries, but "
             f"these files have {slots:,} and {entries:,}: the broker finds no key in them"
         )
-    size = -(-conf.queue_file_size // _UNIT) * _UNIT
-    if size != done.queue_file_size:
+    if conf.queue_file_size != done.queue_file_size:
         yield (
-            f"FILE SIZE DIFFERS: {conf.path} sets consume-queue files of {size:,} bytes, but these have "
+            f"FILE SIZE DIFFERS: {conf.path} sets consume-queue files of {conf.queue_file_size:,} bytes, but these have "
             f"{done.queue_file_size:,}: the broker refuses to start"
+        )
+    if not conf.multi_dispatch and any(name.startswith(_LIGHT) for name in done.files):
+        yield (
+            "LIGHT QUEUES: the log contains messages that are copied to light queues (%LMQ%), which are rebuilt, but "
+            f"{conf.path} does not set enableMultiDispatch: the broker adds nothing to them"
         )

@@ -422,7 +422,7 @@ def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counte
     """Prints findings as `audit` does; of several stores each with its name."""
     from rocket_columnar.audit import find_causes
 
-    from rocketspec.verbs.audit import print_causes
+    from rocketspec.verbs.audit import Places, print_causes
 
     counts: Counter[str] = Counter()
     for store, group in groupby(found, key=lambda pair: pair[0]):
@@ -431,7 +431,7 @@ def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counte
             typer.echo(f"{store}:")
         causes = find_causes(mine, has_index=True, has_queues=True)
         extra = {"store": store} if store else {}
-        counts += print_causes(causes, path=store or "STORE", as_json=as_json, most=None, **extra)
+        counts += print_causes(causes, Places(store or "STORE"), as_json=as_json, most=None, **extra)
     return counts
 
 

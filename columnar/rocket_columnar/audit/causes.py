@@ -81,6 +81,7 @@ def find_causes(findings: Iterable[Finding], *, has_index: bool, has_queues: boo
     causes: list[Cause] = []
     rules: list[Callable[[Sequence[Finding]], Cause | None]] = [
         _log_gone,
+        _misconfigured,
         _strays,
         _log_damaged,
         _log_end,
@@ -142,6 +143,19 @@ def _strays(left: Sequence[Finding]) -> Cause | None:
         "move them away while the broker is stopped",
         roots=found,
         commands=(f"mv {_quoted(finding.file)} ." for finding in found),
+    )
+
+
+def _misconfigured(left: Sequence[Finding]) -> Cause | None:
+    found = [finding for finding in left if finding.cure.startswith("set ") and "=" in finding.cure]
+    return _cause(
+        left,
+        "the broker's configuration does not match the store's files",
+        "give the broker the settings with which the files were written; of a name that is set twice the last one counts",
+        roots=found,
+        commands=(
+            f"echo {setting} >> BROKER.CONF" for finding in found for setting in finding.cure.split()[1:]
+        ),
     )
 
 

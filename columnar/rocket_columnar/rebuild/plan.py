@@ -42,6 +42,7 @@ class RebuildPlan:
         geometry: of the index files to write.
         queue_file_size: of the consume-queue files to write, bytes.
         buckets: among how many the queues are dealt out.
+        light: whether light queues have the number 0 (`enableLmq`).
     """
 
     files: tuple[StoreFile, ...]
@@ -50,11 +51,7 @@ class RebuildPlan:
     geometry: Geometry
     queue_file_size: int
     buckets: int
-
-    @property
-    def light(self) -> bool:
-        """Whether light queues have the number 0."""
-        return has_light_queues(self.files)
+    light: bool
 
     def missing_logs(self) -> list[Finding]:
         """Log files that are missing between the others; a rebuild goes on without them."""
@@ -77,6 +74,7 @@ def plan_rebuild(
     *,
     files: Sequence[StoreFile] | None = None,
     skipped: Sequence[tuple[str, str]] = (),
+    light_queues: bool | None = None,
     commitlog: Sequence[Path | str] = (),
 ) -> RebuildPlan:
     """Surveys a store for `rebuild`; arguments and errors as there.
@@ -87,6 +85,7 @@ def plan_rebuild(
         queue_file_size: bytes.
         files: of the store, if they are not in a directory of this machine.
         skipped: name and reason of each file that their listing left out.
+        light_queues: the broker's `enableLmq`; by default what the names of the queues show.
         commitlog: further directories of the commit log, as for `find_files`.
     """
     left_out = [*skipped]
@@ -108,7 +107,8 @@ def plan_rebuild(
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
     held = sum(file.size() for file in logs)
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
-    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets)
+    light = has_light_queues(files) if light_queues is None else light_queues
+    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, light)
 
 
 def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:

@@ -68,6 +68,7 @@ def rebuild(
     queue_file_size: int | None = None,
     only_missing: bool = False,
     threads: int | None = None,
+    light_queues: bool | None = None,
     commitlog: Sequence[Path | str] = (),
 ) -> Rebuilt:
     """Makes index files and consume queues from the commit log of `store`.
@@ -81,6 +82,7 @@ def rebuild(
             else 4.9.3's default.
         only_missing: leaves out the files that the store already has, byte for byte.
         threads: that work on a large store; by default as many as there are processors, at most 4.
+        light_queues: the broker's `enableLmq`; by default what the names of the queues show.
         commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
@@ -88,7 +90,7 @@ def rebuild(
         OSError: reading or writing fails.
     """
     store, directory = Path(store), Path(directory)
-    plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
+    plan = plan_rebuild(store, geometry, queue_file_size, light_queues=light_queues, commitlog=commitlog)
     for read in (store, *map(Path, commitlog)):
         check_directory(read, directory)
     count = min(os.cpu_count() or 1, 4) if threads is None else threads

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -18,9 +18,40 @@ if TYPE_CHECKING:
     from rocket_columnar.audit import Cause
     from rocket_columnar.findings import Finding
 
-__all__ = ["print_causes", "summary"]
+    from rocketspec._settings import Settings
+
+__all__ = ["Places", "print_causes", "summary"]
 
 _STYLES: Final = {"error": "red", "warning": "yellow", "note": "blue"}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What the names in a cure's commands stand for.
+
+    Attributes:
+        store: STORE.
+        options: options that a rebuild of this store needs too, for a shell; empty or with a leading space.
+        conf: BROKER.CONF; None leaves that name.
+    """
+
+    store: str
+    options: str = ""
+    conf: str | None = None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Places:
+        """Those of an audit with these settings."""
+        options = "".join(f" {shlex.quote(one)}" for one in settings.options)
+        return cls(str(settings.store), options, None if settings.conf is None else str(settings.conf.path))
+
+    def fill(self, text: str) -> str:
+        """A command, or text with commands, with these names."""
+        if self.conf is not None:  # which is among the options
+            text = text.replace(" --broker-conf BROKER.CONF", "")
+            text = text.replace("BROKER.CONF", shlex.quote(self.conf))
+        text = text.replace("rebuild STORE", f"rebuild STORE{self.options}")
+        return text.replace("STORE", shlex.quote(self.store))
 
 
 def summary(counts: Counter[str]) -> str:
@@ -29,13 +60,13 @@ def summary(counts: Counter[str]) -> str:
 
 
 def print_causes(
-    causes: Sequence[Cause], *, path: str, as_json: bool, most: int | None = None, **extra: str
+    causes: Sequence[Cause], places: Places, *, as_json: bool, most: int | None = None, **extra: str
 ) -> Counter[str]:
     """Prints findings by cause; returns their number by severity.
 
     Args:
         causes: of one store.
-        path: of the store, for the commands that cure.
+        places: what the names in the cures' commands stand for.
         as_json: one JSON object per finding instead of text.
         most: greatest number of findings that are printed as text.
         extra: members that each JSON object begins with.
@@ -44,7 +75,7 @@ def print_causes(
     if as_json:
         for cause in causes:
             for finding in cause.findings:
-                write_json({**extra, **asdict(finding), "cure": _of_store(finding.cure, path)})
+                write_json({**extra, **asdict(finding), "cure": places.fill(finding.cure)})
         return counts
     left = counts.total() if most is None else most
     hidden = 0
@@ -53,18 +84,14 @@ def print_causes(
         left -= len(shown)
         hidden += len(cause.roots) - len(shown)
         if shown:
-            for line in _lines(cause, shown, path):
+            for line in _lines(cause, shown, places):
                 typer.echo(line)
     if hidden:
         typer.echo(f"and {counted(hidden, 'more finding')}; --max-findings N shows more, --json shows all")
     return counts
 
 
-def _of_store(text: str, store: str) -> str:
-    return text.replace("STORE", shlex.quote(store))
-
-
-def _lines(cause: Cause, shown: Sequence[Finding], store: str) -> Iterator[str]:
+def _lines(cause: Cause, shown: Sequence[Finding], places: Places) -> Iterator[str]:
     if cause.title:
         yield typer.style(f"{cause.severity:7}", fg=_STYLES[cause.severity]) + f" {cause.title}"
     for finding in shown:
@@ -85,4 +112,4 @@ def _lines(cause: Cause, shown: Sequence[Finding], store: str) -> Iterator[str]:
         yield f"        {follows} from it: {parts}"
     yield f"        cure: {cause.cure}"
     for command in cause.commands:
-        yield f"          {_of_store(command, store)}"
+        yield f"          {places.fill(command)}"

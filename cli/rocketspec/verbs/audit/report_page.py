@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
     from rocket_columnar.audit import Cause
     from rocket_columnar.describe import Overview
     from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
+
+    from rocketspec._settings import Settings
+    from rocketspec.verbs.audit.findings_view import Places
 
 __all__ = ["check_directory", "write_page"]
 
@@ -40,15 +41,16 @@ def check_directory(directory: Path, store: Path, *, force: bool) -> None:
 
 
 def write_page(
-    directory: Path, store: Path, causes: Sequence[Cause], *, summary: str, geometry: Geometry | None
+    directory: Path, settings: Settings, causes: Sequence[Cause], *, summary: str, places: Places
 ) -> Path:
     """Writes `directory/audit.html` and returns its path."""
-    seen = look_at(store, geometry=geometry)
-    listed = find_files(store, kinds=("index", "log"))
+    store, commitlog = settings.store, settings.commitlog
+    seen = look_at(store, geometry=settings.geometry, commitlog=commitlog)
+    listed = find_files(store, kinds=("index", "log"), commitlog=commitlog)
     bars = list(_bars(seen, listed))
     environment = jinja2.Environment(autoescape=True, trim_blocks=True)
     environment.filters["safe_text"] = lambda text: printable(str(text), limit=None)
-    environment.filters["of_store"] = lambda text: text.replace("STORE", shlex.quote(str(store)))
+    environment.filters["of_store"] = places.fill
     template = environment.from_string(
         files("rocketspec.verbs.audit").joinpath("page.html").read_text("utf-8")
     )

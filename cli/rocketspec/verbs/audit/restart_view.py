@@ -18,12 +18,26 @@ __all__ = ["show"]
 _SHOWN: Final = 20
 
 
-def show(usual: Restart, safe: Restart, *, as_json: bool) -> None:
-    """Prints the plan of a start, and how messageIndexSafe would change it."""
+def show(usual: Restart, safe: Restart, *, as_json: bool, index_safe: bool = False) -> None:
+    """Prints the plan of a start, and how the other value of messageIndexSafe would change it.
+
+    Args:
+        usual: the plan without messageIndexSafe.
+        safe: the plan with it.
+        as_json: prints JSON.
+        index_safe: whether the broker has messageIndexSafe.
+    """
     if as_json:
-        _show_json(usual, safe)
-    else:
-        _show_text(usual, safe)
+        _show_json(safe if index_safe else usual, safe)
+        return
+    plan, other = (safe, usual) if index_safe else (usual, safe)
+    _show_text(plan)
+    if plan.refused is None and not plan.clean:
+        which, without = ("without", "with") if index_safe else ("with", "without")
+        typer.echo(
+            f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {len(other.lost):,} keys lost "
+            f"({without}: {len(plan.lost):,})"
+        )
 
 
 def _show_json(usual: Restart, safe: Restart) -> None:
@@ -47,29 +61,24 @@ def _show_json(usual: Restart, safe: Restart) -> None:
     )
 
 
-def _show_text(usual: Restart, safe: Restart) -> None:
-    typer.echo("the last stop was clean" if usual.clean else "found an abort file: a start will recover")
-    if usual.refused is not None:
-        typer.echo(f"a broker will not start on these files: {usual.refused}")
-    for one in usual.deletions:
+def _show_text(plan: Restart) -> None:
+    typer.echo("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
+    if plan.refused is not None:
+        typer.echo(f"a broker will not start on these files: {plan.refused}")
+    for one in plan.deletions:
         place = one.file if one.offset is None else f"{one.file} from byte {one.offset:,}"
         typer.echo(f"{one.action} {place}: {one.reason}")
-    if usual.refused is not None:
+    if plan.refused is not None:
         return
-    typer.echo(f"the log is read from {usual.walk_from:,} and ends at {usual.log_end:,}")
-    typer.echo(f"dispatch {'starts' if usual.clean else 'restarts'} at {usual.dispatch_from:,}")
-    for unit in usual.lost_units:
+    typer.echo(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
+    typer.echo(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
+    for unit in plan.lost_units:
         typer.echo(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "
             f"the record at physical offset {unit.phy_offset:,}: {unit.reason}"
         )
-    for key in islice(usual.lost, _SHOWN):
+    for key in islice(plan.lost, _SHOWN):
         text = f"key {key.key!r}" if key.key is not None else f"the key with hash {key.key_hash}"
         typer.echo(f"lost: {text} of {key.topic}, the record at physical offset {key.phy_offset:,}")
-    if len(usual.lost) > _SHOWN:
-        typer.echo(f"lost: {len(usual.lost) - _SHOWN:,} more keys; --json lists them all")
-    if not usual.clean:
-        typer.echo(
-            f"with messageIndexSafe: dispatch restarts at {safe.dispatch_from:,}, {len(safe.lost):,} keys lost "
-            f"(without: {len(usual.lost):,})"
-        )
+    if len(plan.lost) > _SHOWN:
+        typer.echo(f"lost: {len(plan.lost) - _SHOWN:,} more keys; --json lists them all")

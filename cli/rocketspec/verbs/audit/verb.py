@@ -11,6 +11,7 @@ from rocket_spec.errors import UsageError
 
 from rocketspec._options import (
     FINDINGS,
+    BrokerConfFile,
     CommitLogPaths,
     DeepLevel,
     Force,
@@ -19,14 +20,12 @@ from rocketspec._options import (
     QuickLevel,
     StorePath,
     exit_codes,
-    read_geometry,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rocket_columnar.audit import Level
-    from rocket_spec.layout import Geometry
+
+    from rocketspec._settings import Settings
 
 __all__ = ["register"]
 
@@ -39,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def audit(
-    store: StorePath,
+    store: StorePath = None,
     *,
     quick: QuickLevel = False,
     deep: DeepLevel = False,
@@ -48,6 +47,7 @@ def audit(
     ] = False,
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
+    broker_conf: BrokerConfFile = None,
     max_findings: Annotated[
         int, typer.Option("--max-findings", metavar="N", min=1, help="Print at most N findings.")
     ] = 50,
@@ -74,48 +74,65 @@ def audit(
     from rocket_columnar.audit import find_causes
     from rocket_columnar.store import while_listed
 
+    from rocketspec._settings import mismatches, read_settings
     from rocketspec._store import has_files
     from rocketspec._terminal import progress
-    from rocketspec.verbs.audit.findings_view import print_causes, summary
+    from rocketspec.verbs.audit.findings_view import Places, print_causes, summary
 
-    given = read_geometry(geometry)
+    settings = read_settings(store, commitlog, geometry, broker_conf)
+    path = settings.store
     if restart:
-        _restart(store, given, commitlog or (), as_json=as_json)
+        _restart(settings, as_json=as_json)
         return
     if report is not None:
         from rocketspec.verbs.audit.report_page import check_directory, write_page
 
-        check_directory(report, store, force=force)
+        check_directory(report, path, force=force)
     level: Level = "quick" if quick else "deep" if deep else "default"
     with progress("auditing"):
-        findings = while_listed(lambda: list(engine(store, level, geometry=given, commitlog=commitlog or ())))
-    causes = find_causes(findings, has_index=has_files(store, "index"), has_queues=has_files(store, "queue"))
+        findings = while_listed(
+            lambda: list(engine(path, level, geometry=settings.geometry, commitlog=settings.commitlog))
+        )
+    if settings.conf is not None and not settings.conf.index_enabled:
+        findings = [finding for finding in findings if finding.code != "index.missing_key"]
+    causes = find_causes(
+        [*mismatches(settings), *findings],
+        has_index=has_files(path, "index"),
+        has_queues=has_files(path, "queue"),
+    )
+    places = Places.of(settings)
     if report is not None:
         page = write_page(
             report,
-            store,
+            settings,
             causes,
             summary=summary(Counter(finding.severity for cause in causes for finding in cause.findings)),
-            geometry=given,
+            places=places,
         )
-    counts = print_causes(causes, path=str(store), as_json=as_json, most=max_findings)
+    counts = print_causes(causes, places, as_json=as_json, most=max_findings)
     if not as_json:
-        typer.echo(f"{store}: {summary(counts)}")
+        typer.echo(f"{path}: {summary(counts)}")
         if report is not None:
             typer.echo(f"page: {page}")
     if counts["error"] or counts["warning"]:
         raise typer.Exit(FINDINGS)
 
 
-def _restart(store: Path, geometry: Geometry | None, commitlog: Sequence[str], *, as_json: bool) -> None:
+def _restart(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.restart import restarts
     from rocket_columnar.store import while_listed
 
+    from rocketspec._settings import warn
     from rocketspec._terminal import progress
     from rocketspec.verbs.audit.restart_view import show
 
+    warn(settings)
     with progress("reading"):
-        usual, safe = while_listed(lambda: restarts(store, geometry=geometry, commitlog=commitlog))
-    show(usual, safe, as_json=as_json)
-    if usual.deletions or usual.lost_units or len(usual.lost) or usual.refused:
+        usual, safe = while_listed(
+            lambda: restarts(settings.store, geometry=settings.geometry, commitlog=settings.commitlog)
+        )
+    index_safe = settings.conf is not None and settings.conf.index_safe
+    show(usual, safe, as_json=as_json, index_safe=index_safe)
+    plan = safe if index_safe else usual
+    if plan.deletions or plan.lost_units or len(plan.lost) or plan.refused:
         raise typer.Exit(FINDINGS)

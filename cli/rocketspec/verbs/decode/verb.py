@@ -13,13 +13,13 @@ from rocket_spec.tables import TABLES
 
 from rocketspec._options import (
     FINDINGS,
+    BrokerConfFile,
     CommitLogPaths,
     Force,
     GeometryText,
     KindText,
     TableNames,
     exit_codes,
-    read_geometry,
     read_time,
 )
 from rocketspec._store import topics_of
@@ -148,8 +148,13 @@ def _where(
 
 def decode(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A file, a directory of one kind, or a whole store.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="[PATH]",
+            help="A file, a directory of one kind, or a whole store. \\[default: the store of --broker-conf]",
+            show_default=False,
+        ),
+    ] = None,
     *,
     output: Annotated[
         Path | None,
@@ -168,6 +173,7 @@ def decode(
     kind: KindText = None,
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
+    broker_conf: BrokerConfFile = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeatable.")
     ] = None,
@@ -208,7 +214,12 @@ def decode(
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
 
-    where, folders = _where(begin, end, offsets, topic, key), [Path(one) for one in commitlog or ()]
+    from rocketspec._settings import read_settings, warn
+
+    where = _where(begin, end, offsets, topic, key)
+    settings = read_settings(path, commitlog, geometry, broker_conf)
+    path, folders = settings.store, settings.commitlog
+    warn(settings)
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
     wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
@@ -237,7 +248,7 @@ def decode(
         batches = engine(
             files,
             tables=tables,
-            geometry=read_geometry(geometry),
+            geometry=settings.geometry,
             columns=column,
             limit=limit,
             skip=skip,

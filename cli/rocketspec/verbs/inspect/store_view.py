@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +26,10 @@ __all__ = ["overview_as_json", "show_overview"]
 _TOPICS: Final = 15
 _PROBLEMS: Final = 5
 _NAME_WIDTH: Final = 34
+_KINDS: Final = {
+    "plain": "store",
+    "several commit-log directories": "store with several commit-log directories",
+}
 _HOW: Final = {"given": "given", "inferred": "inferred", "assumed": "ASSUMED, not verified"}
 
 
@@ -43,19 +48,20 @@ def overview_as_json(seen: Overview, findings: Sequence[Finding] | None) -> dict
     return shown
 
 
-def show_overview(seen: Overview, findings: Sequence[Finding] | None) -> None:
-    """Prints the overview."""
+def show_overview(seen: Overview, findings: Sequence[Finding] | None, *, options: Sequence[str] = ()) -> None:
+    """Prints the overview; `options` are those that an audit of the store needs too."""
     console = Console(highlight=False)
-    for line in _lines(seen, findings):
+    audit = shlex.join(["rocketspec", "audit", str(seen.path), *options])
+    for line in _lines(seen, findings, audit):
         console.print(escape(printable(line, limit=None)), soft_wrap=True)
 
 
-def _lines(seen: Overview, findings: Sequence[Finding] | None) -> Iterator[str]:
+def _lines(seen: Overview, findings: Sequence[Finding] | None, audit: str) -> Iterator[str]:
     name = printable(str(seen.path))
     if seen.clean is None:
         yield name
     else:
-        yield f"{name}: {'' if seen.kind == 'plain' else seen.kind + ' '}store, {_state(seen)}"
+        yield f"{name}: {_KINDS.get(seen.kind, seen.kind + ' store')}, {_state(seen)}"
     yield from _log(seen)
     yield from _index(seen)
     yield from _queue_summary(seen)
@@ -79,7 +85,7 @@ def _lines(seen: Overview, findings: Sequence[Finding] | None) -> Iterator[str]:
         yield f"not read: {file}: {reason}"
     if findings is not None:
         yield ""
-        yield from _problems(seen, findings)
+        yield from _problems(findings, audit)
 
 
 def _state(seen: Overview) -> str:
@@ -188,12 +194,12 @@ def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str
         yield f"and {counted(left, 'more topic')}; --json lists all queues"
 
 
-def _problems(seen: Overview, findings: Sequence[Finding]) -> Iterator[str]:
+def _problems(findings: Sequence[Finding], audit: str) -> Iterator[str]:
     serious = [finding for finding in findings if finding.severity != "note"]
     if not serious:
-        yield f"quick check: nothing wrong; `rocketspec audit {seen.path}` checks everything"
+        yield f"quick check: nothing wrong; `{audit}` checks everything"
         return
-    yield f"quick check: {counted(len(serious), 'problem')}; `rocketspec audit {seen.path}` explains them"
+    yield f"quick check: {counted(len(serious), 'problem')}; `{audit}` explains them"
     for finding in serious[:_PROBLEMS]:
         yield f"  {finding.severity} {finding.code} {finding.file}"
         yield f"    {finding.message}"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rocket_spec.errors import MalformedError, UsageError
 
-from rocketspec._options import AsJson, CommitLogPaths, GeometryText, KindText, read_geometry, write_json
+from rocketspec._options import AsJson, BrokerConfFile, CommitLogPaths, GeometryText, KindText, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
+
+    from rocketspec._settings import Settings
 
 __all__ = ["register"]
 
@@ -46,7 +46,14 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A store, one of its directories, or a file.")],
+    path: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PATH]",
+            help="A store, one of its directories, or a file. \\[default: the store of --broker-conf]",
+            show_default=False,
+        ),
+    ] = None,
     *,
     at: Annotated[
         str | None,
@@ -55,6 +62,7 @@ def inspect(
     kind: KindText = None,
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
+    broker_conf: BrokerConfFile = None,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None,
@@ -67,13 +75,16 @@ def inspect(
     """Prints an overview, a summary, or the meaning of a byte."""
     from rocket_columnar.store import find_files
 
+    from rocketspec._settings import read_settings
+
     offset = None if at is None else _parse_offset(at)
-    given = read_geometry(geometry)
+    settings = read_settings(path, commitlog, geometry, broker_conf)
+    path, given = settings.store, settings.geometry
     if path.is_dir():
         for option, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
             if value is not None:
                 raise UsageError(f"{path}: is a directory; {option} requires a file")
-        _overview(path, given, commitlog or (), as_json=as_json)
+        _overview(settings, as_json=as_json)
         return
     if commitlog:
         raise UsageError(f"{path}: is a file; --commitlog requires a store")
@@ -87,25 +98,28 @@ def inspect(
         _summarise(found, guess, as_json=as_json, plot=plot)
 
 
-def _overview(path: Path, geometry: Geometry | None, commitlog: Sequence[str], *, as_json: bool) -> None:
+def _overview(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.audit import audit
     from rocket_columnar.describe import look_at
     from rocket_columnar.store import while_listed
 
+    from rocketspec._settings import mismatches
     from rocketspec._terminal import progress
     from rocketspec.verbs.inspect.store_view import overview_as_json, show_overview
 
+    path, geometry, commitlog = settings.store, settings.geometry, settings.commitlog
     with progress("reading"):
         seen = while_listed(lambda: look_at(path, geometry=geometry, commitlog=commitlog))
         findings = (
             None
             if seen.clean is None
-            else while_listed(lambda: list(audit(path, "quick", commitlog=commitlog)))
+            else mismatches(settings)
+            + while_listed(lambda: list(audit(path, "quick", geometry=geometry, commitlog=commitlog)))
         )
     if as_json:
         write_json(overview_as_json(seen, findings))
     else:
-        show_overview(seen, findings)
+        show_overview(seen, findings, options=settings.options)
 
 
 def _parse_offset(text: str) -> int:

@@ -9,11 +9,11 @@ import typer
 from rocketspec._options import (
     FINDINGS,
     AsJson,
+    BrokerConfFile,
     CommitLogPaths,
     GeometryText,
     StorePath,
     exit_codes,
-    read_geometry,
     read_time,
     write_json,
 )
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def query(
-    store: StorePath,
+    store: StorePath = None,
     *,
     topic: Annotated[str | None, typer.Option(metavar="T", help="Topic of the message.")] = None,
     key: Annotated[
@@ -83,6 +83,7 @@ def query(
     as_json: AsJson = False,
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
+    broker_conf: BrokerConfFile = None,
 ) -> None:
     """Find messages by key or ID through the index files, as a broker would.
 
@@ -105,10 +106,13 @@ def query(
 
     from rocket_columnar.query import OpenStore
 
+    from rocketspec._settings import read_settings, warn
     from rocketspec._store import has_files, topics_of
     from rocketspec._terminal import note, progress, skipped
 
-    with OpenStore(store, read_geometry(geometry), commitlog=commitlog or ()) as opened:
+    settings = read_settings(store, commitlog, geometry, broker_conf)
+    warn(settings)
+    with OpenStore(settings.store, settings.geometry, commitlog=settings.commitlog) as opened:
         for name, reason in (*opened.indexes.skipped, *opened.log.skipped):
             skipped(name, reason)
         for name, problem in opened.indexes.damaged:
@@ -121,5 +125,6 @@ def query(
         show(found, walk, asked)
     if not found.messages:
         if walk is None:
-            note(nothing_found(found, asked, topics=topics_of(store), has_index=has_files(store, "index")))
+            topics, has_index = topics_of(settings.store), has_files(settings.store, "index")
+            note(nothing_found(found, asked, topics=topics, has_index=has_index))
         raise typer.Exit(FINDINGS)

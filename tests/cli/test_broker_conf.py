@@ -1,0 +1,218 @@
+"""The option --broker-conf of each verb: the store is found, read and judged as its broker would."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_golden import open_store
+from verb_run import Outcome, runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Verb = Callable[..., Outcome]
+
+MIXED = {
+    "maxHashSlotNum": 61,
+    "maxIndexNum": 200,
+    "mappedFileSizeConsumeQueue": 400,
+    "mappedFileSizeCommitLog": 32768,
+}
+"""The settings of the brokers that wrote these golden stores (golden/rocket_golden/manifest.json)."""
+PATHS = {
+    "maxHashSlotNum": 31,
+    "maxIndexNum": 60,
+    "mappedFileSizeConsumeQueue": 400,
+    "mappedFileSizeCommitLog": 4096,
+}
+
+
+@pytest.fixture
+def verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    """Runs a verb: its name, then its arguments."""
+    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return open_store("mixed", tmp_path)
+
+
+def written(path: Path, **values: object) -> Path:
+    path.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
+    return path
+
+
+def root(store: Path) -> dict[str, object]:
+    return {"storePathRootDir": store, "storePathCommitLog": store / "commitlog"}
+
+
+@pytest.mark.parametrize("name", ["audit", "inspect", "digest", "query", "decode", "rebuild"])
+def test_the_store_is_that_of_the_configuration(store: Path, verb: Verb, tmp_path: Path, name: str) -> None:
+    more: dict[str, list[object]] = {
+        "query": ["--topic", "BBTopic", "--key", "oneway-0"],
+        "decode": ["--table", "checkpoint"],
+        "rebuild": ["-o", tmp_path / "new"],
+    }
+    conf = written(tmp_path / "broker.conf", **root(store), **MIXED)
+    ended = verb(name, "--broker-conf", conf, *more.get(name, []))
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out
+
+
+def test_directories_of_the_log_are_those_of_the_configuration(verb: Verb, tmp_path: Path) -> None:
+    """The store was copied from /data/store, and its commit-log directories with it."""
+    store = open_store("many-paths", tmp_path)
+    paths = ",".join(f"/data/store/commitlog-{name}" for name in "ab")
+    conf = written(
+        tmp_path / "broker.conf",
+        storePathRootDir="/data/store",
+        storePathCommitLog=paths,
+        readOnlyCommitLogStorePaths="/data/store/commitlog-c",
+        **PATHS,
+    )
+    ended = verb("decode", store, "--broker-conf", conf, "--table", "commit_log")
+    assert (ended.code, ended.err, len(ended.out.splitlines())) == (0, "", 120)
+
+
+def test_a_commit_log_that_is_elsewhere_is_noted(store: Path, verb: Verb, tmp_path: Path) -> None:
+    (store / "commitlog").rename(tmp_path / "log")
+    conf = written(tmp_path / "broker.conf", storePathRootDir=store, **MIXED)
+    assert "does not set storePathCommitLog: 4.9.3 then keeps the commit log in ~/store/commitlog" in (
+        verb("inspect", "--broker-conf", conf).err
+    )
+    missing = written(
+        tmp_path / "broker.conf", storePathRootDir=store, storePathCommitLog="/nowhere", **MIXED
+    )
+    assert "COMMIT LOG MISSING" in verb("inspect", "--broker-conf", missing).err
+
+
+def test_a_cure_names_the_directories_and_the_configuration(verb: Verb, tmp_path: Path) -> None:
+    store = open_store("many-paths", tmp_path)
+    shutil.rmtree(store / "index")
+    folders = [part for name in "abc" for part in ("--commitlog", store / f"commitlog-{name}")]
+    out = verb("audit", store, *folders).out
+    assert f"rebuild {store} --commitlog {store}/commitlog-a --commitlog " in out
+    conf = written(
+        tmp_path / "broker.conf",
+        storePathCommitLog=",".join(str(store / f"commitlog-{name}") for name in "abc"),
+        **PATHS,
+    )
+    out = verb("audit", store, "--broker-conf", conf).out
+    assert f"rebuild {store} --broker-conf {conf} -o rebuilt-index\n" in out
+    assert f"`rocketspec audit {store} --broker-conf {conf}`" in (
+        verb("inspect", store, "--broker-conf", conf).out.replace("\n", "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mappedFileSizeConsumeQueue", 6000),
+        ("mappedFileSizeCommitLog", 1 << 30),
+        ("maxHashSlotNum", 62),
+        ("maxIndexNum", 201),
+    ],
+)
+def test_another_configuration_is_found_and_cured_as_printed(
+    store: Path, verb: Verb, tmp_path: Path, name: str, value: int
+) -> None:
+    conf = written(tmp_path / "broker.conf", **root(store), **{**MIXED, name: value})
+    ended = verb("audit", "--broker-conf", conf)
+    assert ended.code == 1
+    assert "the broker's configuration does not match the store's files" in ended.out
+    assert ended.out.count("DIFFERS: ") == 1
+    for other in ("digest", "inspect"):
+        assert "DIFFERS" in "".join(verb(other, "--broker-conf", conf)[1:])
+    for line in ended.out.splitlines():
+        if line.startswith(" " * 10):
+            subprocess.run(["sh", "-c", line], check=True)
+    assert f"{name}={MIXED[name]}" in conf.read_text()
+    assert verb("audit", "--broker-conf", conf).code == 0
+
+
+def test_the_configured_geometry_serves_if_that_of_the_files_is_open(
+    store: Path, verb: Verb, tmp_path: Path
+) -> None:
+    """Index files whose few entries fit several geometries of the same size."""
+    for path in sorted((store / "index").iterdir())[1:]:
+        path.unlink()
+    (path,) = (store / "index").iterdir()
+    data = bytearray(path.read_bytes())
+    data[40 : 40 + 4 * 61] = bytes(4 * 61)
+    data[36:40] = (1).to_bytes(4)
+    path.write_bytes(data)
+    assert verb("decode", store, "--table", "index_entries").code == 2
+    conf = written(tmp_path / "broker.conf", **MIXED)
+    assert verb("decode", store, "--table", "index_entries", "--broker-conf", conf).code == 0
+
+
+def test_a_restart_is_that_of_the_configured_message_index_safe(
+    store: Path, verb: Verb, tmp_path: Path
+) -> None:
+    """The figures of docs/recovery.md, section 2: 66 keys are lost without the switch, none with it."""
+    (store / "abort").touch()
+    conf = written(tmp_path / "broker.conf", **root(store), **MIXED, messageIndexSafe="true")
+    out = verb("audit", "--restart", "--broker-conf", conf).out
+    assert "dispatch restarts at 65,536\n" in out
+    assert "without messageIndexSafe: dispatch restarts at 98,304, 66 keys lost (with: 0)" in out
+    last = json.loads(verb("audit", "--restart", "--broker-conf", conf, "--json").out.splitlines()[-1])
+    assert last["dispatch_from"] == 65_536
+
+
+def test_no_key_is_missing_from_an_index_that_is_switched_off(
+    store: Path, verb: Verb, tmp_path: Path
+) -> None:
+    shutil.rmtree(store / "index")
+    conf = written(tmp_path / "broker.conf", **root(store), **MIXED, messageIndexEnable="false")
+    assert verb("audit", "--broker-conf", conf).code == 0
+    conf = written(tmp_path / "broker.conf", **root(store), **MIXED)
+    assert verb("audit", "--broker-conf", conf).code == 1
+
+
+@pytest.mark.parametrize(("value", "numbers"), [("true", {"0"}), ("false", {"0", "1"})])
+def test_light_queues_get_the_numbers_of_the_configured_enable_lmq(
+    verb: Verb, tmp_path: Path, value: str, numbers: set[str]
+) -> None:
+    """With enableLmq a light queue has the number 0, without it that of the record (ConsumeQueue 441-443)."""
+    store = open_store("lmq", tmp_path)
+    shutil.rmtree(store / "consumequeue")
+    conf = written(
+        tmp_path / "broker.conf", enableLmq=value, maxHashSlotNum=31, maxIndexNum=100,
+        mappedFileSizeConsumeQueue=300,
+    )  # fmt: skip
+    err = verb("rebuild", store, "-o", tmp_path / "new", "--broker-conf", conf).err
+    assert "does not set enableMultiDispatch" in err.replace("\n", " ")
+    folder = tmp_path / "new" / "consumequeue" / "%LMQ%device-0"
+    assert {path.name for path in folder.iterdir()} == numbers
+
+
+@pytest.mark.parametrize(("name", "value"), [("mixed", "true"), ("dledger", "false")])
+def test_another_mode_is_noted(verb: Verb, tmp_path: Path, name: str, value: str) -> None:
+    store = open_store(name, tmp_path)
+    conf = written(tmp_path / "broker.conf", enableDLegerCommitLog=value)
+    assert "MODE DIFFERS" in verb("inspect", store, "--broker-conf", conf).err
+
+
+def test_diff_takes_the_geometry(store: Path, verb: Verb, tmp_path: Path) -> None:
+    first, second, *_ = sorted((store / "index").iterdir())
+    conf = written(tmp_path / "broker.conf", **MIXED)
+    assert verb("diff", first, second, "--broker-conf", conf).code == 1
+    other = written(tmp_path / "broker.conf", maxHashSlotNum=62)
+    assert verb("diff", first, second, "--broker-conf", other).code == 2
+
+
+def test_a_store_must_be_named(verb: Verb, tmp_path: Path) -> None:
+    for name in ("audit", "inspect", "digest", "decode"):
+        ended = verb(name)
+        assert (ended.code, "name the directory of a store, or give --broker-conf FILE" in ended.err) == (
+            2,
+            True,
+        )
+    ended = verb("audit", "--broker-conf", written(tmp_path / "broker.conf"))
+    assert (ended.code, "does not set storePathRootDir" in ended.err.replace("\n", " ")) == (2, True)
