@@ -90,3 +90,13 @@ def test_a_page_that_exists_is_kept(run: Run, store: Path, tmp_path: Path) -> No
     assert run(store, "--report", tmp_path / "page", "--force").code == 0
     assert run(store, "--report", store / "page").code == 2
     assert not (store / "page").exists()
+
+
+def test_a_page_shows_the_log_of_several_directories(run: Run, tmp_path: Path) -> None:
+    """Seven log files in three directories, five index files (golden/rocket_golden/manifest.json)."""
+    store = rocket_golden.open_store("many-paths", tmp_path)
+    folders = [part for name in "abc" for part in ("--commitlog", store / f"commitlog-{name}")]
+    ended = run(store, *folders, "--report", tmp_path / "page")
+    assert (ended.code, ended.err) == (0, "")
+    page = Page((tmp_path / "page" / "audit.html").read_text("utf-8"))
+    assert [page.fills.count(f"var(--{kind})") for kind in ("log", "gap", "index")] == [7, 0, 5]

@@ -74,7 +74,6 @@ def plan_rebuild(
     *,
     files: Sequence[StoreFile] | None = None,
     skipped: Sequence[tuple[str, str]] = (),
-    light_queues: bool | None = None,
     commitlog: Sequence[Path | str] = (),
 ) -> RebuildPlan:
     """Surveys a store for `rebuild`; arguments and errors as there.
@@ -85,7 +84,6 @@ def plan_rebuild(
         queue_file_size: bytes.
         files: of the store, if they are not in a directory of this machine.
         skipped: name and reason of each file that their listing left out.
-        light_queues: the broker's `enableLmq`; by default what the names of the queues show.
         commitlog: further directories of the commit log, as for `find_files`.
     """
     left_out = [*skipped]
@@ -107,8 +105,7 @@ def plan_rebuild(
     size = -(-size // QUEUE_UNIT.size) * QUEUE_UNIT.size
     held = sum(file.size() for file in logs)
     buckets = min(-(-held // _BUCKET_BYTES) or 1, _MOST_BUCKETS)
-    light = has_light_queues(files) if light_queues is None else light_queues
-    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, light)
+    return RebuildPlan(tuple(files), tuple(left_out), logs, shape, size, buckets, has_light_queues(files))
 
 
 def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,7 +90,9 @@ def rebuild(
         OSError: reading or writing fails.
     """
     store, directory = Path(store), Path(directory)
-    plan = plan_rebuild(store, geometry, queue_file_size, light_queues=light_queues, commitlog=commitlog)
+    plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
+    if light_queues is not None:
+        plan = replace(plan, light=light_queues)
     for read in (store, *map(Path, commitlog)):
         check_directory(read, directory)
     count = min(os.cpu_count() or 1, 4) if threads is None else threads
