@@ -60,7 +60,6 @@ EXCEPTIONS: Final = {
     "columnar/rocket_columnar/query/broker_query.py:query": _OPTIONS,
     "columnar/rocket_columnar/query/explanation.py:explain": _OPTIONS,
     "columnar/rocket_columnar/rebuild/store_rebuild.py:rebuild": _OPEN,
-    "columnar/rocket_columnar/store/listing.py": _OPEN,
     "conformance/rocket_conformance/properties/_service_files.py:lay_file": _OPEN,
     "conformance/rocket_conformance/runner.py:_report": _OPEN,
     "reference/rocket_reference/query_message.py:query_message": "as many values as the Java object or frame has",

@@ -1,23 +1,21 @@
 """The files of a store: finding them, detecting their kind, reading parts of them."""
 
 from rocket_columnar.store.detection import entry_position
-from rocket_columnar.store.listing import (
+from rocket_columnar.store.listing import NO_NUMBER, find_files
+from rocket_columnar.store.places import placed_file, protected_directories
+from rocket_columnar.store.reader import PAUSES, Reader, Source, open_reader
+from rocket_columnar.store.safe_names import is_safe
+from rocket_columnar.store.sizes import is_large, size_of, usual_size
+from rocket_columnar.store.store_file import (
     KINDS,
-    NO_NUMBER,
     Kind,
     StoreFile,
-    find_files,
     is_gone,
-    placed_file,
-    protected_directories,
     read_at,
     shown_name,
     while_listed,
     while_there,
 )
-from rocket_columnar.store.reader import PAUSES, Reader, Source, open_reader
-from rocket_columnar.store.safe_names import is_safe
-from rocket_columnar.store.sizes import is_large, size_of, usual_size
 
 __all__ = [
     "KINDS",

@@ -10,7 +10,7 @@ from rocket_columnar.store.reader import settled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rocket_columnar.store.listing import StoreFile
+    from rocket_columnar.store.store_file import StoreFile
 
 
 __all__ = ["is_large", "size_of", "usual_size"]

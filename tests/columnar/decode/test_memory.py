@@ -103,7 +103,7 @@ def test_decoding_and_writing_load_neither_pandas_nor_numba(tmp_path: Path) -> N
     script = (
         "import json, sys\n"
         "from pathlib import Path\n"
-        "from rocket_columnar.store.listing import find_files\n"
+        "from rocket_columnar.store import find_files\n"
         "from rocket_columnar.decode.tables import decode\n"
         "from rocket_columnar.decode.writers import write\n"
         "root = Path(sys.argv[1])\n"

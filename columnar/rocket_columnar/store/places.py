@@ -1,0 +1,158 @@
+"""Places in a store: the kind, topic and queue that follow from a path, and which directories belong to a store."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import UsageError
+
+from rocket_columnar.formats import parse_int, parse_long
+from rocket_columnar.store.store_file import MEMBER, MEMBER_LOG, StoreFile
+
+if TYPE_CHECKING:
+    from rocket_columnar.store.reader import Source
+    from rocket_columnar.store.store_file import Kind
+
+__all__ = [
+    "Place",
+    "entries_of",
+    "is_store",
+    "log_of_member",
+    "member_logs",
+    "place_of",
+    "placed_file",
+    "protected_directories",
+]
+
+_PLACES: Final[dict[str, Kind]] = {
+    "index": "index",
+    "consumequeue": "queue",
+    "consumequeue_ext": "ext",
+    "commitlog": "log",
+    "checkpoint": "checkpoint",
+}
+_QUEUES: Final = ("consumequeue", "consumequeue_ext")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What follows from a path alone.
+
+    Attributes:
+        kind: of the file, or of the files in the directory.
+        root: directory of the store.
+        topic: if the path is inside a topic's directory, else None.
+        queue: name of the queue's directory if the path is inside one, else None.
+    """
+
+    kind: Kind
+    root: Path
+    topic: str | None = None
+    queue: str | None = None
+
+
+def place_of(path: Path, *, is_file: bool) -> Place | None:
+    """The place of `path` in a store by its own and its parents' names, or None."""
+    whole = Path(os.path.abspath(path))  # noqa: PTH100  (resolve() would follow the symbolic links that name the place)
+    folder = whole.parent if is_file else whole
+    parts = folder.parts
+    for depth in (0, 1, 2):
+        if len(parts) > depth and parts[-1 - depth] in _QUEUES and (not is_file or depth == 2):
+            below = parts[len(parts) - depth :]
+            root = Path(*parts[: len(parts) - depth - 1])
+            return Place(_PLACES[parts[-1 - depth]], root, *below)
+    if len(parts) > 1 and parts[-2].startswith(MEMBER):
+        return Place("log", folder.parent.parent) if parts[-1] == MEMBER_LOG else None
+    if parts and parts[-1] in ("index", "commitlog"):
+        return Place(_PLACES[parts[-1]], folder.parent)
+    if is_file and whole.name == "checkpoint":
+        return Place("checkpoint", folder)
+    return None
+
+
+def placed_file(name: str, *, source: Source | None = None, path: Path | None = None) -> StoreFile | None:
+    """The file of a store that has this name in it, such as `consumequeue/T/0/00000000000000000000`.
+
+    Args:
+        name: relative to the store, with `/`.
+        source: reads it; see `Source`.
+        path: where it is, for a file without a source; by default the name itself.
+
+    Returns:
+        None for a name that no file of a store has; `find_files` would skip it.
+    """
+    parts = name.split("/")
+    if parts[0].startswith(MEMBER):
+        parts = ["commitlog", *parts[2:]] if parts[1:2] == [MEMBER_LOG] else [""]
+    kind = _PLACES.get(parts[0])
+    path = Path(name) if path is None else path
+    if kind == "checkpoint" or kind is None:
+        return StoreFile("checkpoint", path, name, source=source) if name == "checkpoint" else None
+    number = parse_long(parts[-1])
+    if number is None or len(parts) != (4 if parts[0] in _QUEUES else 2):
+        return None
+    if kind == "index":
+        return StoreFile(kind, path, name, source=source)
+    if kind == "log":
+        return StoreFile(kind, path, name, base_offset=number, source=source)
+    queue_id = parse_int(parts[2])
+    return None if queue_id is None else StoreFile(kind, path, name, parts[1], queue_id, number, source)
+
+
+def protected_directories(path: Path) -> list[Path]:
+    """The directories, symbolic links resolved, that nothing may be written into while `path` is read.
+
+    They are `path` itself, or its folder if the path shows that the file is in a store; the folders of
+    that store; and the whole store if at least two of its parts exist.
+    """
+    is_file = not path.is_dir()
+    place = place_of(path, is_file=is_file)
+    kept = [] if is_file else [path]
+    root = path if place is None else place.root
+    parts = [root / name for name in _PLACES if (root / name).exists()]
+    parts += [folder.parent for folder in member_logs(root)]
+    if place is not None or not is_file:
+        kept += [part for part in parts if part.is_dir()]
+    if place is not None and len(parts) > 1:
+        kept.append(root)
+    return [directory.resolve() for directory in kept]
+
+
+def is_store(path: Path) -> bool:
+    """Whether a directory contains a part of a store."""
+    return any((path / name).exists() for name in _PLACES) or bool(member_logs(path))
+
+
+def member_logs(root: Path) -> list[Path]:
+    """The commit-log directories of members of a DLedger group in a store."""
+    members = [entry.name for entry in entries_of(root) if entry.name.startswith(MEMBER)]
+    return [folder for name in members if (folder := root / name / MEMBER_LOG).is_dir()]
+
+
+def entries_of(directory: Path, *, must_exist: bool = False) -> list[os.DirEntry[str]]:
+    """The directory's entries in name order; none if it no longer exists or is a file."""
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        if must_exist:
+            raise
+        return []
+
+
+def log_of_member(path: Path) -> Path:
+    """The commit log of the DLedger member whose directory `path` is; any other path as it is.
+
+    Raises:
+        UsageError: DLedger's own index and bookkeeping, which are not files of a store.
+    """
+    *_, above, folder, name = ("", "", *Path(os.path.abspath(path)).parts)  # noqa: PTH100
+    if name.startswith(MEMBER) and (path / MEMBER_LOG).is_dir():
+        return path / MEMBER_LOG
+    own = name if folder.startswith(MEMBER) else folder if above.startswith(MEMBER) else MEMBER_LOG
+    if own != MEMBER_LOG:
+        raise UsageError(f"{path}: belongs to DLedger itself; the commit log is in {MEMBER}*/{MEMBER_LOG}/")
+    return path

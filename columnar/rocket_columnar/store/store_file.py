@@ -1,0 +1,135 @@
+"""One file of a store, and work on files that a broker may delete at any time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+
+from rocket_columnar.store.reader import Source, open_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from rocket_columnar.store.reader import Reader
+
+__all__ = [
+    "KINDS",
+    "MEMBER",
+    "MEMBER_LOG",
+    "Kind",
+    "StoreFile",
+    "is_gone",
+    "read_at",
+    "shown_name",
+    "while_listed",
+    "while_there",
+]
+
+_T = TypeVar("_T")
+Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
+
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+"""The kinds of files, in the order in which `find_files` lists them."""
+
+MEMBER: Final = "dledger-"
+"""What the names of directories of a DLedger group's members begin with (DLG-1)."""
+
+MEMBER_LOG: Final = "data"
+"""The directory of a member that contains its commit log: `dledger-ID/data/` (DLG-1)."""
+
+_TRIES: Final = 4  # of work that lists files and opens them
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFile:
+    """One file of a store.
+
+    Attributes:
+        kind: which layout it has.
+        path: where the file is, beginning with the path that the user gave.
+        name: its path relative to the store (or to the given directory if no store is known), with `/`;
+            the base name of a single file.
+        topic: topic of a queue or ext file if the path contains it, else None.
+        queue_id: queue number of a queue or ext file if the path contains it, else None.
+        base_offset: of a queue, ext or log file the offset of its first byte in its queue or log, in bytes
+            (its name, CQ-FILE-2, LOG-FILE-1); 0 for the other kinds.
+        source: read instead of `path`: a file in memory, or one that is fetched.
+        log: of a commit-log file the store, if its log is in several directories; else None.
+    """
+
+    kind: Kind
+    path: Path
+    name: str
+    topic: str | None = None
+    queue_id: int | None = None
+    base_offset: int = 0
+    source: Source | None = field(default=None, compare=False, repr=False)
+    log: Path | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def sequence(self) -> tuple[Path, str | None, int | None]:
+        """What the files of one log, one queue or one ext queue have in common."""
+        return self.log or self.path.parent, self.topic, self.queue_id
+
+    @property
+    def framed(self) -> bool:
+        """Whether it is a file of DLedger mode, with a header before each record (DLG-2)."""
+        folder = self.path.parent
+        return self.kind == "log" and folder.name == MEMBER_LOG and folder.parent.name.startswith(MEMBER)
+
+    def open(self) -> AbstractContextManager[Reader]:
+        """Opens the file to read parts of it; OSError if that fails."""
+        return open_reader(self.path, self.source)
+
+    def size(self) -> int:
+        """Size in bytes; OSError if the file no longer exists."""
+        return self.path.stat().st_size if self.source is None else self.source.size
+
+
+def is_gone(file: StoreFile) -> bool:
+    """Whether a file that was found no longer exists."""
+    return file.source is None and not os.path.lexists(file.path)
+
+
+def while_there(files: Sequence[StoreFile], work: Callable[[Sequence[StoreFile]], _T]) -> _T:
+    """What `work` returns for the files without those that a broker has deleted since they were listed.
+
+    Raises:
+        OSError: none of them is left, or one cannot be read.
+    """
+    while True:
+        try:
+            return work(files)
+        except FileNotFoundError:
+            left = [file for file in files if not is_gone(file)]
+            if len(left) in (0, len(files)):
+                raise
+            files = left
+
+
+def while_listed(work: Callable[[], _T]) -> _T:
+    """What `work` returns, which lists files and opens them; called again if a file was deleted in between.
+
+    Raises:
+        OSError: as `work` raises it; for a missing file only after several tries.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return work()
+        except FileNotFoundError:
+            continue
+    return work()
+
+
+def shown_name(name: str) -> str:
+    r"""A file's name, or part of one, as text that can be written anywhere: bytes that are not UTF-8 as `\xff`."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def read_at(file: StoreFile, at: int, length: int) -> bytes:
+    """`length` bytes of a file from position `at` on, fewer at its end."""
+    with file.open() as reader:
+        return reader.read(at, max(min(length, reader.size - at), 0)).tobytes()
