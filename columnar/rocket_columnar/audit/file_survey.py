@@ -166,14 +166,13 @@ def survey_index(
     Args:
         file: the file.
         geometry: its slots and entries.
-        live: whether a broker runs, or died: the last file may then hold one entry before its count tells of it.
+        live: whether a broker runs, or died: the last file may then contain one entry more than its count.
         last: whether no other file follows.
-        compiled: whether compiled loops serve.
+        compiled: whether to use compiled loops.
 
     Raises:
         OSError: the file cannot be read.
     """
-    found: list[Finding] = []
     marks = Marks()
     with file.open() as reader:
         windows = EntryWindows(reader, geometry)
@@ -196,7 +195,7 @@ def survey_index(
             if counted.size:
                 ends = [*ends[:1], *counted["phy_offset"][[0, -1]].tolist()]
                 newest = [*newest[-1:], *counted["phy_offset"][-2:].tolist()]
-        sound = check_content(file, windows, replay, used, found.append, live=live and last, last=last)
+        found, sound = check_content(file, windows, replay, used, live=live and last, last=last)
     return IndexSurvey(
         file=file.name,
         header=state.header,
@@ -221,17 +220,16 @@ def _replayed(
     *,
     compiled: bool,
 ) -> tuple[int, int]:
-    """Puts entries once more, and finds where those before `count` point to.
+    """Replays the puts of entries, and finds the physical offsets of those before `count`.
 
     Returns:
-        How many of these have no other before them, and how many have a negative time diff.
+        Of these, how many have no previous entry, and how many have a negative time diff.
     """
     if compiled:
-        from rocket_columnar.kernels import survey_entries
+        from rocket_columnar.kernels import EntryBlocks, survey_entries
 
-        return survey_entries(
-            raw.view(np.uint8), start, count, ENTRIES, replay.heads, replay.differs, *blocks
-        )
+        sides = replay.heads, replay.differs
+        return survey_entries(raw.view(np.uint8), start, count, sides, EntryBlocks(ENTRIES, *blocks))
     replay.put(start, raw["key_hash"].astype(np.int32), raw["prev_entry"].astype(np.int32))
     counted = raw[: count - start]
     offsets = counted["phy_offset"].astype(np.int64)

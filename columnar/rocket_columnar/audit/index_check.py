@@ -1,4 +1,4 @@
-"""One index file in an audit by itself: header against content, slots and chains."""
+"""Checks one index file by itself: header, slots and chains."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import entry_position, slot_position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Replay", "check_content", "reached_count", "used_count"]
 
-_MANY: Final = 1 << 16  # slots beside those chosen, from which on all are looked at
+_MANY: Final = 1 << 16  # entries outside the chosen slots from which all slots are read
 _CHAIN_CLAUSES: Final = {"slot": "slot", "prev": "prev_entry of entry", "hash": "key_hash of entry"}
 
 
@@ -34,7 +32,7 @@ def reached_count(state: IndexState, *, live: bool) -> int:
 
 
 def used_count(state: IndexState) -> int:
-    """The count that the entries tell: one more than the newest that is written."""
+    """The count that follows from the entries: one more than the newest that is written."""
     if state.moving:
         return max(1, min(state.header.index_count, state.written))
     return state.written
@@ -42,11 +40,11 @@ def used_count(state: IndexState) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """All entries put once more, one after the other, and the slots where that gives something else than lies there.
+    """All entries put again, one after the other, and the slots for which the result differs from the file.
 
     Attributes:
-        heads: of each slot the newest entry so far.
-        differs: of each slot whether a prev field of its entries is another than the newest entry before.
+        heads: newest entry of each slot so far.
+        differs: for each slot whether a prev field of its entries is not the newest entry before.
     """
 
     heads: NDArray[np.int32]
@@ -58,7 +56,7 @@ class Replay:
         return cls(np.zeros(geometry.hash_slot_num, np.int32), np.zeros(geometry.hash_slot_num, np.bool_))
 
     def put(self, first: int, hashes: NDArray[np.int32], previous: NDArray[np.int32]) -> None:
-        """Puts entries from number `first` on; those with a negative hash are no slot's."""
+        """Puts entries from number `first` on; those with a negative hash belong to no slot."""
         chosen = np.flatnonzero(hashes >= 0)
         slots = hashes[chosen] % self.heads.size
         order = np.argsort(slots, kind="stable")
@@ -77,34 +75,32 @@ def check_content(
     windows: EntryWindows,
     replay: Replay,
     used: int,
-    report: Callable[[Finding], None],
     *,
     live: bool,
     last: bool,
-) -> bool:
-    """Header, slots and chains of a file, by themselves.
+) -> tuple[list[Finding], bool]:
+    """Checks header, slots and chains of a file by themselves.
 
     Args:
         file: the file.
         windows: its entries.
-        replay: of all that slots and chains may lead to.
-        used: how many of the entries that count have no other before them.
-        report: takes findings.
+        replay: of all entries that slots and chains may lead to.
+        used: number of entries that count and have no previous entry.
         live: whether this is the file that a broker writes, or wrote when it died: one entry may then be
-            there before the count tells of it (IDX-PUT-11).
-        last: whether no other file follows: an empty one is then where the next put goes.
+            written before the count includes it (IDX-PUT-11).
+        last: whether no other file follows: an empty file is then where the next put goes.
 
     Returns:
-        Whether slots and chains are sound, so that walks over them end.
+        The findings, and whether slots and chains are sound, so that walks over them end.
     """
     state = windows.state
     if state.written <= 1 and state.header.index_count <= 1:
-        report(empty_file(file, state.header, last=last))
-        return True
+        return [empty_file(file, state.header, last=last)], True
     count = used_count(state)
     put = live and not state.moving and count == max(state.header.index_count, 1) + 1
+    found: list[Finding] = []
     if not state.moving and not put:
-        _check_count(file, state, report)
+        found += _check_count(file, state)
     limit = reached_count(state, live=live)
     slots = windows.slots()
     differs = replay.differs | (replay.heads != slots)
@@ -119,25 +115,25 @@ def check_content(
             field = "prev_entry" if problem.place == "prev" else "key_hash"
             offset = entry_position(windows.geometry, problem.number, field)
         where = f"{_CHAIN_CLAUSES[problem.place]} {problem.number:,}"
-        report(finding(problem.code, file.name, offset, f"{where}: {problem.message}"))
+        found.append(finding(problem.code, file.name, offset, f"{where}: {problem.message}"))
     if not state.moving and not problems and not (put and used == state.header.hash_slot_count + 1):
-        _check_slot_count(file, state.header.hash_slot_count, used, count, report)
-    return not problems
+        found += _check_slot_count(file, state.header.hash_slot_count, used, count)
+    return found, not problems
 
 
 def _chains(
     windows: EntryWindows, limit: int, bound: int, slots: NDArray[np.int32], chosen: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """What `chain_problems` takes: the chosen slots with their entries, and all slots that these lead into.
+    """The arguments of `chain_problems`: the chosen slots with their entries, and all slots that these lead into.
 
-    Changes `chosen` to these. Entries before `bound` that are not all zeros must be found.
+    Adds the latter to `chosen`. Entries before `bound` that are not all zeros must be found.
     """
     slot_of = np.full(limit, -1, np.int32)
     previous = np.zeros(limit, np.int32)
     written = np.zeros(limit, np.bool_)
 
     def beside(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The entries among them that are left out so far."""
+        """Those of the entries that have not been read so far."""
         some = numbers[(numbers > 0) & (numbers < limit)]
         return some[slot_of[some] < 0]
 
@@ -162,33 +158,31 @@ def _chains(
         chosen[more] = True
 
 
-def _check_count(file: StoreFile, state: IndexState, report: Callable[[Finding], None]) -> None:
+def _check_count(file: StoreFile, state: IndexState) -> list[Finding]:
     found, count = state.header.index_count, state.written
     if found == count or (count == 1 and found == 0):
-        return
+        return []
     what = (
         "queries and puts rely on it: entries beyond it are not found, and are overwritten"
         if found < count
         else "a chain that leads to an empty entry ends there"
     )
-    report(
+    return [
         finding(
             "index.header_count",
             file.name,
             INDEX_HEADER.offset_of("index_count"),
             f"found an index count of {found:,}, expected {count:,}, one more than the newest entry; {what}",
         )
-    )
+    ]
 
 
-def _check_slot_count(
-    file: StoreFile, found: int, used: int, count: int, report: Callable[[Finding], None]
-) -> None:
-    """The header's count of slots in use; releases before 4.7.1 counted every put (IDX-HDR-4)."""
+def _check_slot_count(file: StoreFile, found: int, used: int, count: int) -> list[Finding]:
+    """Checks the header's count of slots in use; releases before 4.7.1 counted every put (IDX-HDR-4)."""
     if found == used:
-        return
+        return []
     old = found == count - 1
-    report(
+    return [
         finding(
             "index.header_count",
             file.name,
@@ -198,4 +192,4 @@ def _check_slot_count(
             severity="note" if old else None,
             clause="IDX-HDR-4",
         )
-    )
+    ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
+from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.fault_runs import MOST, Marks
@@ -164,7 +164,7 @@ def _check_units(
     range_, every = result.range, frames.all
     queued = np.zeros(every.phy_offset.size, np.uint8)
     met = queues.meeting(range_.begin, range_.last)
-    pieces = Pieces.read(plan, queues, met, UNITS, QUEUE_UNIT.size, UNIT_DTYPE, ahead)
+    pieces = Pieces.read(plan, queues, met, UNITS, UNIT_DTYPE, ahead)
     if not pieces.files:
         return queued
     topics = [frames.names.numbers.get(file.topic or "", -1) for file in pieces.files]
@@ -203,7 +203,7 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
     met = indexes.meeting(range_.begin, range_.last)
     if range_.number == 0:
         met = indexes.meeting(LONG_MIN, range_.last)  # negative offsets are nobody's
-    pieces = Pieces.read(plan, indexes, met, ENTRIES, INDEX_ENTRY.size, ENTRY_DTYPE)
+    pieces = Pieces.read(plan, indexes, met, ENTRIES, ENTRY_DTYPE)
     if not pieces.files:
         return seen
     raw = pieces.raw

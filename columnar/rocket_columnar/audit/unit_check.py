@@ -1,4 +1,4 @@
-"""Units and entries read in pieces of files, and the units among them that something is wrong with."""
+"""Units and entries read in pieces of files, and what is wrong with units."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _held = threading.local()
 
 
 def _room(length: int) -> NDArray[np.uint8]:
-    """So many bytes, this thread's until it asks again: fresh ones cost the system more than reading into them."""
+    """Memory of this thread, valid until its next call: fresh memory costs more than reading into it."""
     if not hasattr(_held, "room") or length > _held.room.size:
         _held.room = np.empty(length + length // 4, np.uint8)
     room: NDArray[np.uint8] = _held.room[:length]
@@ -48,10 +48,10 @@ def _room(length: int) -> NDArray[np.uint8]:
 
 
 class ReadAhead:
-    """Units that are read together with those that a range needs, since the next ones will need them.
+    """Units that are read ahead, together with those that a range needs, since the next ranges will need them.
 
-    Where there are many queues, each has few units in a range; so a file is not opened for each range again. All
-    that is held is `_HELD` bytes, whatever the number of files.
+    If there are many queues, each has few units in a range; so a file is not opened again for each range. At most
+    `_HELD` bytes are kept, whatever the number of files.
     """
 
     def __init__(self, files: int) -> None:
@@ -59,7 +59,7 @@ class ReadAhead:
         self._held: dict[str, tuple[int, NDArray[np.uint8]]] = {}
 
     def take(self, name: str, first: int, rows: NDArray[np.uint8]) -> bool:
-        """Fills the rows of a file from number `first` on, where they are held."""
+        """Fills the rows of a file from number `first` on, if they have been read ahead; otherwise returns False."""
         begin, held = self._held.get(name, (0, rows[:0]))
         at = (first - begin) * QUEUE_UNIT.size
         if at < 0 or at + rows.size > held.size:
@@ -68,7 +68,7 @@ class ReadAhead:
         return True
 
     def read(self, reader: Reader, name: str, first: int, count: int, rows: NDArray[np.uint8]) -> None:
-        """Fills the rows of an open file, which has `count`, and holds what comes behind them."""
+        """Fills the rows of an open file, which has `count`, and keeps those after them."""
         stop = min(first + self.rows, count, reader.size // QUEUE_UNIT.size)
         held = reader.read(first * QUEUE_UNIT.size, max((stop - first) * QUEUE_UNIT.size, rows.size))
         rows[:] = held[: rows.size]
@@ -80,11 +80,11 @@ class Pieces:
     """Parts of files, one after the other.
 
     Attributes:
-        files: of each piece its file.
-        owners: of each piece the place of its look.
-        firsts: of each piece the number of its first unit or entry in the file.
-        bounds: of each piece its first row; last, how many rows there are.
-        raw: the rows as they are in the files; the thread's next pieces take their place.
+        files: file of each piece.
+        owners: number of each piece's file among the surveyed files.
+        firsts: number of each piece's first unit or entry in its file.
+        bounds: first row of each piece, and at last the number of rows.
+        raw: the rows as they are in the files; overwritten by the thread's next pieces.
     """
 
     files: list[StoreFile]
@@ -100,11 +100,11 @@ class Pieces:
         blocks: Any,
         met: Sequence[tuple[int, int, int]],
         block: int,
-        size: int,
         kind: np.dtype[np.void],
         ahead: ReadAhead | None = None,
     ) -> Pieces:
-        """Reads runs of blocks; a file that is gone in the meantime is left out."""
+        """Reads runs of blocks of `block` units or entries; a file that no longer exists is left out."""
+        size = kind.itemsize
         entries = kind.names is not None and kind.names[0] == "key_hash"
         known = {file.name: file for file in (plan.content_indexes if entries else plan.queues)}
         wanted = []
@@ -122,7 +122,7 @@ class Pieces:
             try:
                 if ahead is None or not ahead.take(file.name, first, rows):
                     with file.open() as reader:
-                        stop = min(stop, (reader.size - header) // size)  # noqa: PLW2901 - cut off meanwhile
+                        stop = min(stop, (reader.size - header) // size)  # noqa: PLW2901 - may have been cut off meanwhile
                         if stop <= first:
                             continue
                         rows = rows[: (stop - first) * size]
@@ -141,7 +141,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Says what is wrong with the units that have flags."""
+    """Determines what is wrong with the units that have flags."""
 
     plan: Plan
     pieces: Pieces
@@ -152,7 +152,7 @@ class Judge:
     marks: Marks
 
     def judge(self, flags: NDArray[np.uint8]) -> None:
-        """Marks them, piece by piece."""
+        """Marks the units that have flags, piece by piece."""
         flags = without_appended(self.plan, flags, self.units.phy_offset)
         for piece in np.unique(
             np.searchsorted(self.pieces.bounds, np.flatnonzero(flags), side="right") - 1
@@ -191,7 +191,7 @@ class Judge:
             self._tags(file, rows, tagged, mark)
 
     def _is_moved(self, piece: int, row: int, logical: int, position: int) -> bool:
-        """Whether no put leaves a copy's unit here: one below its place, or one that its neighbours' records pass."""
+        """Whether no put leaves a copy's unit here: it is before its position, or out of order with its neighbours."""
         if logical == position or 0 != logical < position:
             return logical != position
         file, offset = self.pieces.files[piece], int(self.units.phy_offset[row])
@@ -204,7 +204,7 @@ class Judge:
         return False
 
     def _may_be_sound(self, file: StoreFile, row: int) -> bool:
-        """Whether a unit points to a copy for its queue, or into another range."""
+        """Whether a unit points to a copy for its queue, or into another range of the log."""
         offset = int(self.units.phy_offset[row])
         if self.units.size[row] <= 0 or not self.plan.begin <= offset < self.plan.end:
             return False
@@ -215,7 +215,7 @@ class Judge:
     def _have_tag(
         self, places: NDArray[np.int64], tags: NDArray[np.int64], chosen: NDArray[np.bool_]
     ) -> None:
-        """Leaves chosen only units whose tags code is the hash of their record's own tag."""
+        """Clears `chosen` for units whose tags code is not the hash of their record's own tag."""
         every = self.frames.all
         if not chosen.any() or self.range.log is None:
             return

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["split_entries"]
 
-_COLUMNS: Final = ("entry", "slot", "key_hash", "phy_offset", "time_diff", "prev_entry", "store_timestamp")
-_TYPES: Final = {name: SCHEMAS["index_entries"].field(name).type for name in _COLUMNS}
+_TYPES: Final = {name: SCHEMAS["index_entries"].field(name).type for name in kernels.EntryColumns._fields}
 _NUMPY: Final = {name: np.dtype(kind.to_pandas_dtype()) for name, kind in _TYPES.items()}
 
 
@@ -74,7 +73,9 @@ def split_entries(
                 views.append(np.frombuffer(memoryview(buffer), dtype))
             else:
                 views.append(scratch.column(name, count))
-        kernels.split_entries(raw.view(np.uint32), start, geometry.hash_slot_num, begin_timestamp, *views)
+        kernels.split_entries(
+            raw.view(np.uint32), start, geometry.hash_slot_num, begin_timestamp, kernels.EntryColumns(*views)
+        )
         return count, columns
 
     starts = range(*run, choice.batch_rows)

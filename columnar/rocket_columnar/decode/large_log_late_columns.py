@@ -1,6 +1,6 @@
-"""Columns of a scan that the compiled loop leaves for afterwards: bodies, checksums, hosts, and all properties.
+"""Columns that a scan's compiled loop does not fill: bodies, checksums, hosts, and all properties.
 
-They are made of the places of each record's parts, while the window that holds them is there.
+They are made from the places of each record's parts while the window contains them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from rocket_columnar import arrow, kernels
 from rocket_columnar.formats import host_text, parse_properties
-from rocket_columnar.kernels import SLACK, DistinctStrings, Items, RowSpans
+from rocket_columnar.kernels import SLACK, DistinctStrings, Items, PropertyPairs, PropertyTexts, RowSpans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,16 +80,18 @@ def _gathered(
 
 
 def _pair_column(window: NDArray[np.uint8], starts: NDArray[np.int32], lengths: NDArray[np.int32]) -> Array:
-    """The properties of each record as a map; Python has those whose text is not well formed."""
+    """The properties of each record as a map; those whose text is not well formed are parsed in Python."""
     count = len(starts)
     most = int(lengths.sum(dtype=np.int64)) // 2 + count
-    counts = np.empty(count, np.int32)
-    places = np.empty((2, most), np.int32)
-    sizes = np.empty((2, most), np.int32)
+    source = PropertyTexts(window, starts, lengths)
+    pairs = PropertyPairs(
+        np.empty(count, np.int32), np.empty((2, most), np.int32), np.empty((2, most), np.int32)
+    )
+    counts, places, sizes = pairs
     extra = bytearray()
     row, used = 0, 0
     while True:
-        row, used = kernels.split_properties(window, starts, lengths, row, counts, places, sizes, used)
+        row, used = kernels.split_properties(source, pairs, row, used)
         if row == count:
             break
         found = parse_properties(window[starts[row] :][: lengths[row]].tobytes())

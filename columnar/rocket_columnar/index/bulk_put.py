@@ -75,7 +75,7 @@ def put_words(
     if compiled:
         from rocket_columnar import kernels
 
-        return kernels.put_entries(slots, entries, *puts, header.index_count, header.begin_timestamp)
+        return kernels.put_entries(slots, entries, puts, header.index_count, header.begin_timestamp)
     hashes, phy_offsets, store_timestamps = puts
     rows = entries.view(ENTRY_DTYPE)
     numbers = np.arange(header.index_count, header.index_count + len(hashes), dtype=np.int32)

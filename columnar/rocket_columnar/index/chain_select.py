@@ -1,6 +1,6 @@
 """Chain walks for many keys at once: by NumPy, all chains a step at a time, and large batches by compiled loops.
 
-Where the keys are as many as the entries, about, one pass over the file finds what the walks would find.
+If there are about as many keys as entries, one pass over the file finds what the walks would find.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["WALK_BELOW", "Chains", "Hits", "select_batch"]
 
 WALK_BELOW: Final = 64
-"""Batch length below which a walk in Python is quicker than NumPy's start."""
+"""Length of a batch below which a walk in Python is faster than NumPy's start."""
 
-_ROUNDS: Final = 4096  # steps of a chain from which on the compiled loop takes over, however few the keys
+_ROUNDS: Final = 4096  # steps of a chain after which the compiled loop takes over, however few the keys
 _PART: Final = 1 << 18  # keys that a thread takes at a time
-_SPARSE: Final = 16  # entries for a key from which on walks are quicker than a pass over the file
+_SPARSE: Final = 16  # entries per key from which walks are faster than a pass over the file
 
 
 class Hits(NamedTuple):
@@ -56,10 +56,10 @@ def select_batch(
     Args:
         chains: the file.
         hashes: key hashes.
-        rooms: hits a key at most, one for all or one for each.
+        rooms: maximum number of hits, one for all keys or one for each.
         window: first and last ms, inclusive.
-        compiled: whether the compiled loop serves.
-        threads: of the compiled loop.
+        compiled: whether to use the compiled loop.
+        threads: number of threads for the compiled loop.
 
     Source: IDX-SEL-1 .. IDX-SEL-8.
     """
@@ -78,17 +78,18 @@ def _by_join(
     window: tuple[int, int],
     threads: int,
 ) -> Hits | int | None:
-    """By one pass over the file, where the keys are many enough and nothing of the file is out of the ordinary."""
+    """By one pass over the file, if there are enough keys and the file is an ordinary one; otherwise None."""
     header, slots, words = chains.header, chains.slots, _words_of(chains)
     last = chains.entries_position // 4 + 5 * header.index_count
     few = len(hashes) * _SPARSE < header.index_count
     if few or header.index_count < 2 or chains.entries_position != 40 + 4 * slots or last > len(words):
         return None
-    from rocket_columnar.index.pass_select import join_keys
+    from rocket_columnar.index.pass_select import IndexWords, join_keys
 
     begin = header.begin_timestamp
     seconds = -((begin - window[0]) // 1000), (window[1] - begin) // 1000
-    joined = join_keys(words, slots, header.index_count, seconds, hashes, rooms, threads)
+    file = IndexWords(words, slots, header.index_count)
+    joined = join_keys(file, seconds, hashes, rooms, threads)
     if joined is None:
         return None
     bounds, found, odd = joined
@@ -150,15 +151,17 @@ def _compiled_part(
     from rocket_columnar import kernels
 
     header = chains.header
-    file = chains.slots, chains.entries_position, header.index_count, header.begin_timestamp
+    file = kernels.ChainFile(
+        words, chains.slots, chains.entries_position, header.index_count, header.begin_timestamp
+    )
+    keys = kernels.ChainKeys(hashes, rooms, *window)
     counts = np.zeros(len(hashes), np.int64)
     found = np.empty(max(len(hashes), 64), np.int64)
     lanes, offsets = np.empty(1 << 10, np.int64), np.empty(1 << 10, np.int64)
     first, used = 0, 0
     while True:
-        first, used, state = kernels.select_chains(
-            words, hashes, rooms, *file, *window, first, used, counts, found, lanes, offsets
-        )
+        hits = kernels.ChainHits(counts, found, lanes, offsets)
+        first, used, state = kernels.select_chains(file, keys, hits, first, used)
         if state == 0:
             bounds = np.zeros(len(hashes) + 1, np.int64)
             np.cumsum(counts, out=bounds[1:])

@@ -1,4 +1,4 @@
-"""Many keys against one index file by passing over it once, on one thread or more; see `_compiled_join`."""
+"""Looks up many keys in one index file by passing over it once, on one or more threads; see `kernels.key_pass`."""
 
 from __future__ import annotations
 
@@ -16,20 +16,28 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["join_keys"]
+__all__ = ["IndexWords", "join_keys"]
 
 _HEADER, _ENTRY = INDEX_HEADER.size // 4, INDEX_ENTRY.size // 4
-_PART: Final = 1 << 15  # entries of a part, about: two thirds of a megabyte
-_WIDEST: Final = 16  # a part is 1 << so many slots at most
-_SPARE: Final = 2  # bits by which what finds the entries of a part is wider than they are many
-_BITS: Final = 20  # of that at most
-_BLOCK: Final = 1 << 17  # keys whose hits are put in order at once: two megabytes of places and hits, about
+_PART: Final = 1 << 15  # entries of a part, approximately: two thirds of a megabyte
+_WIDEST: Final = 16  # a part is at most 1 << _WIDEST slots
+_SPARE: Final = 2  # bits of a code beyond those that count the entries of a part
+_BITS: Final = 20  # of a code at most
+_BLOCK: Final = 1 << 17  # keys whose hits are put in order at once: about two megabytes of places and hits
 _Item = TypeVar("_Item")
 _Span = tuple[int, int]
 
 
+class IndexWords(NamedTuple):
+    """An index file: its words, number of slots (more than 0), and the header's index count."""
+
+    words: NDArray[np.uint32]
+    slots: int
+    index_count: int
+
+
 class _Joined(NamedTuple):
-    """What the parts gave: keys and hits in the order of the parts; see `_compiled_join.join`."""
+    """Keys and hits in the order of the parts; see `kernels.join_parts`."""
 
     keys: NDArray[np.uint64]
     key_bounds: NDArray[np.int64]
@@ -39,28 +47,25 @@ class _Joined(NamedTuple):
 
 
 def join_keys(
-    words: NDArray[np.uint32],
-    slots: int,
-    index_count: int,
+    file: IndexWords,
     seconds: tuple[int, int],
     hashes: NDArray[np.int32],
     rooms: NDArray[np.int64],
     threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-    """The bounds and physical offsets of the hits, as `Hits` has them, and the numbers of the keys left to the walk.
+    """The bounds and physical offsets of the hits, as in `Hits`, and the numbers of the keys left to the walk.
 
     Args:
-        words: the file, which has a header, so many slots, and `index_count - 1` entries behind the first.
-        slots: more than 0.
-        index_count: of the header.
-        seconds: the least and the largest time diff that lie in the window.
+        file: contains a header, all slots, and `index_count` entries.
+        seconds: the least and the greatest time diff in the window.
         hashes: key hashes.
-        rooms: hits a key at most, one for all or one for each.
-        threads: among which the work is divided.
+        rooms: maximum number of hits, one for all keys or one for each.
+        threads: number of threads.
 
     Returns:
-        None where entries do not all lie in the window, or a hash is negative.
+        None if an entry is outside the window, or a hash is negative.
     """
+    words, slots, index_count = file
     heads, entries = words[_HEADER : _HEADER + slots], words[_HEADER + slots :]
     joined = _join(heads, entries[_ENTRY : _ENTRY * index_count], seconds, hashes, rooms, threads)
     if joined is None:
@@ -108,15 +113,14 @@ def _join(
     _each(part_entries, entry_ranges)
     _each(part_keys, key_ranges)
     begins = np.empty(parts, np.int64)
+    items = loops.PartedItems(rows, row_bounds, keys, key_bounds)
+    file = loops.PartedFile(heads, shift, bits, count + 1)
 
     def join(_: int, span: _Span) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         expected = int(key_bounds[span[1]] - key_bounds[span[0]])
-        tape = np.empty(expected + (expected >> 4), np.int64)  # some hashes are those of other keys, too
+        tape = np.empty(expected + (expected >> 4), np.int64)  # different keys may have the same hash
         left = np.empty(expected, np.int64)  # hardly ever touched
-        file = heads, shift, bits, count + 1
-        hits, odd = loops.join_parts(
-            rows, row_bounds, keys, key_bounds, *file, rooms, span, begins, tape, left
-        )
+        hits, odd = loops.join_parts(items, file, rooms, span, begins, loops.HitTape(tape, left))
         return hits, left[:odd].copy()
 
     tapes, left = zip(*_each(join, _ranges(parts, threads)), strict=True)
@@ -124,36 +128,36 @@ def _join(
 
 
 def _in_order(joined: _Joined, count: int, threads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Bounds and physical offsets of the hits of `count` keys, in the order of these."""
+    """Bounds and physical offsets of the hits of `count` keys, in the order of the keys."""
     keys, key_bounds, begins, tapes, _ = joined
     ranges, parts = _ranges(count, threads), _ranges(len(begins), threads)
     cursors, totals = [np.stack([key_bounds[:-1], begins], axis=1)], [0]
     for _, stop in ranges[:-1]:
         ahead = cursors[-1].copy()
-        totals.append(totals[-1] + loops.advance_cursors(keys, key_bounds, stop, ahead))
+        totals.append(totals[-1] + loops.advance_cursors(loops.KeyCursors(keys, key_bounds, ahead), stop))
         cursors.append(ahead)
     bounds, found = np.zeros(count + 1, np.int64), np.empty(sum(map(len, tapes)), np.int64)
 
     def order(number: int, span: _Span) -> None:
-        here, total = cursors[number], totals[number]
+        here, total = loops.KeyCursors(keys, key_bounds, cursors[number]), totals[number]
         for first in range(*span, _BLOCK):
             block = first, min(first + _BLOCK, span[1])
-            total = loops.place_hits(keys, key_bounds, here, block, total, bounds[1:])
+            total = loops.place_hits(here, block, total, bounds[1:])
             for some, tape in zip(parts, tapes, strict=True):
-                loops.fill_hits(keys, key_bounds, here, some, block[1], tape, bounds[1:], found)
+                loops.fill_hits(here, some, block[1], tape, bounds[1:], found)
 
     _each(order, ranges)
     return bounds, found
 
 
 def _ranges(count: int, threads: int) -> list[_Span]:
-    """0 .. `count` in about equal ranges, one a thread."""
+    """0 .. `count` in ranges of about equal size, one for each thread."""
     cuts = [count * number // threads for number in range(threads + 1)]
     return list(pairwise(cuts))
 
 
 def _each(work: Callable[[int, _Span], _Item], ranges: list[_Span]) -> list[_Item]:
-    """What `work` gives for the number of each range and the range, each on a thread of its own."""
+    """The results of `work(number, range)` for all ranges, each on a thread of its own."""
     if len(ranges) == 1:
         return [work(0, ranges[0])]
     with ThreadPoolExecutor(len(ranges)) as pool:
@@ -161,7 +165,7 @@ def _each(work: Callable[[int, _Span], _Item], ranges: list[_Span]) -> list[_Ite
 
 
 def _places(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each range's items of each part go, part after part, and where each part begins."""
+    """Where the items of each range and part go, part after part, and where each part begins."""
     bounds = np.zeros(counts.shape[1] + 1, np.int64)
     np.cumsum(counts.sum(axis=0), out=bounds[1:])
     places = np.zeros_like(counts)

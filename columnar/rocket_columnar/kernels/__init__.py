@@ -1,6 +1,7 @@
-"""Loops that Numba compiles. Importing this package loads Numba: import it where a batch is large."""
+"""Loops that Numba compiles. Importing this package loads Numba: import it only for large batches."""
 
 from rocket_columnar.kernels.audit_loops import (
+    EntryBlocks,
     entries_are_sound,
     survey_entries,
     survey_units,
@@ -8,9 +9,13 @@ from rocket_columnar.kernels.audit_loops import (
 )
 from rocket_columnar.kernels.compilation import jit
 from rocket_columnar.kernels.distinct_strings import DistinctStrings
-from rocket_columnar.kernels.entry_columns import split_entries
-from rocket_columnar.kernels.index_chains import put_entries, select_chains
+from rocket_columnar.kernels.entry_columns import EntryColumns, split_entries
+from rocket_columnar.kernels.index_chains import ChainFile, ChainHits, ChainKeys, put_entries, select_chains
 from rocket_columnar.kernels.key_pass import (
+    HitTape,
+    KeyCursors,
+    PartedFile,
+    PartedItems,
     advance_cursors,
     count_entries,
     count_keys,
@@ -53,7 +58,13 @@ from rocket_columnar.kernels.log_requests import (
     scan_requests,
 )
 from rocket_columnar.kernels.raw_bytes import SLACK
-from rocket_columnar.kernels.utf8_text import hash_units, hash_utf8, split_properties
+from rocket_columnar.kernels.utf8_text import (
+    PropertyPairs,
+    PropertyTexts,
+    hash_units,
+    hash_utf8,
+    split_properties,
+)
 
 __all__ = [
     "FULL",
@@ -65,14 +76,25 @@ __all__ = [
     "TOPIC",
     "WANTED",
     "BodyChecks",
+    "ChainFile",
+    "ChainHits",
+    "ChainKeys",
     "DispatchTopics",
     "DistinctStrings",
+    "EntryBlocks",
+    "EntryColumns",
     "FieldColumns",
+    "HitTape",
     "Items",
+    "KeyCursors",
     "Limits",
     "LogColumns",
     "OpenLog",
+    "PartedFile",
+    "PartedItems",
     "Piece",
+    "PropertyPairs",
+    "PropertyTexts",
     "RequestColumns",
     "RowSpans",
     "StringTable",

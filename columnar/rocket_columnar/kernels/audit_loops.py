@@ -1,12 +1,12 @@
-"""Compiled loops over index entries and queue units as they are in their files; imported only where a store is large.
+"""Compiled loops over index entries and queue units as they are in their files; imported only for large stores.
 
-Those that compare them with records accept what is sound, in the order of the log, and give up at anything else, which
-`audit.matching` then examines. To examine everything there takes 1.8 times as long for units and 4.5 times for entries.
+Those that compare them with records accept what is sound, in the order of the log, and stop at anything else, which
+`audit.matching` then examines. Examining everything there takes 1.8 times as long for units and 4.5 times for entries.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, PRE_BLANK_SIZE, QUEUE_UNIT
@@ -17,7 +17,7 @@ from rocket_columnar.kernels.raw_bytes import address, i32, i64
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["entries_are_sound", "survey_entries", "survey_units", "units_are_sound"]
+__all__ = ["EntryBlocks", "entries_are_sound", "survey_entries", "survey_units", "units_are_sound"]
 
 _SIZE: Final = INDEX_ENTRY.size
 _DIFF: Final = INDEX_ENTRY.offset_of("time_diff")
@@ -30,6 +30,20 @@ _UNIT_TAGS: Final = QUEUE_UNIT.offset_of("tags_code")
 _CELL: Final = 6  # log2 of the bytes that hold the beginning of one record at most
 
 
+class EntryBlocks(NamedTuple):
+    """Where the entries of each block of a file point to.
+
+    Attributes:
+        size: number of entries in a block.
+        low: least physical offset of each block so far.
+        high: greatest physical offset of each block so far.
+    """
+
+    size: int
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+
+
 @inlined
 def _slot(base: int, entry: int, heads: NDArray[np.int32], inverse: float) -> Any:
     return slot_of(max(i32(base + _SIZE * entry), 0), len(heads), inverse)
@@ -40,31 +54,27 @@ def survey_entries(
     raw: NDArray[np.uint8],
     first: int,
     count: int,
-    block: int,
-    heads: NDArray[np.int32],
-    differs: NDArray[np.bool_],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
+    replay: tuple[NDArray[np.int32], NDArray[np.bool_]],
+    blocks: EntryBlocks,
 ) -> tuple[int, int]:
-    """Puts entries from number `first` on once more, as `Replay.put`, and finds where those before `count` point to.
+    """Replays puts as `Replay.put` does, and finds the physical offsets of the entries before number `count`.
 
     Args:
         raw: the entries.
         first: number of the first.
-        count: one more than the newest that counts.
-        block: how many make a block.
-        heads: of each slot the newest entry so far.
-        differs: of each slot whether a prev field of its entries is another than the newest entry before.
-        low: of each block the least physical offset so far.
-        high: of each block the greatest one so far.
+        count: one more than the newest entry that counts.
+        replay: `heads` and `differs` of a `Replay`; changed.
+        blocks: ranges of physical offsets; changed.
 
     Returns:
-        How many of those that count have no other before them, and how many have a negative time diff.
+        Of the entries that count, how many have no previous entry, and how many have a negative time diff.
     """
+    heads, differs = replay
+    block, low, high = blocks
     base = address(raw)
     inverse = 1.0 / len(heads)
     size = len(raw) // _SIZE
-    ahead = np.empty(_AHEAD, np.uint64)  # the slots of the entries to come, which are being fetched meanwhile
+    ahead = np.empty(_AHEAD, np.uint64)  # the slots of the next entries, which are being fetched meanwhile
     for i in range(min(_AHEAD, size)):
         ahead[i] = _slot(base, i, heads, inverse)
         prefetch(heads, ahead[i])
@@ -184,7 +194,7 @@ def units_are_sound(
 
 @jit
 def survey_units(raw: NDArray[np.uint8], block: int, low: NDArray[np.int64], high: NDArray[np.int64]) -> bool:
-    """Finds where units point to, block by block; False at one that is no plain unit."""
+    """Finds the physical offsets of units, block by block; False at one that is not a plain unit."""
     base = address(raw)
     size = len(raw) // _UNIT
     for part in range(len(low)):

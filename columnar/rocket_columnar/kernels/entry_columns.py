@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,27 +11,35 @@ from rocket_columnar.kernels.compilation import jit, long, signed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["split_entries"]
+__all__ = ["EntryColumns", "split_entries"]
+
+
+class EntryColumns(NamedTuple):
+    """The columns of `index_entries`, of equal length."""
+
+    entry: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    key_hash: NDArray[np.int32]
+    phy_offset: NDArray[np.int64]
+    time_diff: NDArray[np.int32]
+    prev_entry: NDArray[np.int32]
+    store_timestamp: NDArray[np.int64]
 
 
 @jit
 def split_entries(
-    words: NDArray[np.uint32],
-    first: int,
-    slots: int,
-    begin: int,
-    entry: NDArray[np.int32],
-    slot: NDArray[np.int32],
-    key_hash: NDArray[np.int32],
-    phy_offset: NDArray[np.int64],
-    time_diff: NDArray[np.int32],
-    prev_entry: NDArray[np.int32],
-    store_timestamp: NDArray[np.int64],
+    words: NDArray[np.uint32], first: int, slots: int, begin: int, columns: EntryColumns
 ) -> None:
-    """Splits entries, the first of which is number `first`, into the columns of `index_entries`.
+    """Splits entries into columns.
 
-    `slots` is positive, `begin` the header's begin timestamp.
+    Args:
+        words: the entries, as words of the file.
+        first: number of the first entry.
+        slots: number of slots, more than 0.
+        begin: the header's begin timestamp, ms.
+        columns: to fill.
     """
+    entry, slot, key_hash, phy_offset, time_diff, prev_entry, store_timestamp = columns
     inverse = 1.0 / slots
     for i in range(len(entry)):
         at = np.uint64(5 * i)

@@ -1,21 +1,21 @@
-"""The loops for large batches, compiled by Numba; imported only where a batch is large.
+"""Compiled loops over an index file's chains: put, and select; imported only for large batches.
 
-An index file is a run of big-endian 32-bit words: 10 of header, one a slot, 5 an entry. The loops
-take it as native words and swap the bytes of what they read.
+An index file is a run of big-endian 32-bit words: 10 for the header, 1 for each slot, 5 for each entry. The loops
+take them as native words and swap the bytes of what they read.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocket_columnar.kernels.compilation import jit, long, prefetch, signed, slot_of
+from rocket_columnar.kernels.compilation import inlined, jit, long, prefetch, signed, slot_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["put_entries", "select_chains"]
+__all__ = ["ChainFile", "ChainHits", "ChainKeys", "put_entries", "select_chains"]
 
 
 _AHEAD = 32
@@ -39,20 +39,26 @@ def _swapped(value: Any) -> Any:
 def put_entries(
     slots: NDArray[np.uint32],
     entries: NDArray[np.uint32],
-    hashes: NDArray[np.int32],
-    phy_offsets: NDArray[np.int64],
-    store_timestamps: NDArray[np.int64],
+    puts: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
     count: int,
     begin: int,
 ) -> int:
-    """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8) into `entries`, which has room for just these.
+    """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8).
 
-    Both are words as they are in a file; `begin` is the header's begin timestamp. Returns how many slots were
-    empty; the header is the caller's.
+    Args:
+        slots: as words of the file.
+        entries: as words of the file; room for exactly these entries.
+        puts: key hashes, physical offsets in bytes, and store timestamps in ms.
+        count: number of the first entry.
+        begin: the header's begin timestamp, ms.
+
+    Returns:
+        How many of the slots were empty. The header is not changed.
     """
+    hashes, phy_offsets, store_timestamps = puts
     used = 0
     inverse = 1.0 / len(slots)
-    ahead = np.empty(_AHEAD, np.uint64)  # the slots of the puts to come, which are being fetched meanwhile
+    ahead = np.empty(_AHEAD, np.uint64)  # the slots of the next puts, which are being fetched meanwhile
     for i in range(min(_AHEAD, len(hashes))):
         ahead[i] = slot_of(long(hashes[i]), len(slots), inverse)
         prefetch(slots, ahead[i])
@@ -84,96 +90,191 @@ def put_entries(
     return used
 
 
-@jit
-def select_chains(  # noqa: C901, PLR0912, PLR0915 - one walk; a compiled loop takes plain positional values
-    words: NDArray[np.uint32],
-    hashes: NDArray[np.int32],
-    rooms: NDArray[np.int64],
-    slots: int,
-    entries_position: int,
-    index_count: int,
-    header_begin: int,
-    begin: int,
-    end: int,
-    first: int,
-    used: int,
-    counts: NDArray[np.int64],
-    found: NDArray[np.int64],
-    lanes: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-) -> tuple[int, int, int]:
-    """Walks the chains of the hashes from number `first` on (IDX-SEL-1 .. IDX-SEL-8), some side by side.
+class ChainFile(NamedTuple):
+    """An index file as the walks read it.
 
-    A walk waits for memory at each step; side by side, none waits for another. Hits go into `found` from
-    `used` on, key after key, and their number into `counts`; `rooms` is how many a key may have, one for all
-    or one for each. `lanes` and `offsets` hold the hits of the walks that are under way. `header_begin` is at
-    least 2^31 seconds away from the ends of a Java long.
+    Attributes:
+        words: of the file.
+        slots: number of slots, more than 0.
+        entries_position: of entry 0, bytes.
+        index_count: of the header.
+        begin_timestamp: of the header, ms; at least 2^31 seconds away from the ends of a Java long.
+    """
+
+    words: NDArray[np.uint32]
+    slots: int
+    entries_position: int
+    index_count: int
+    begin_timestamp: int
+
+
+class ChainKeys(NamedTuple):
+    """What is searched for.
+
+    Attributes:
+        hashes: key hashes.
+        rooms: maximum number of hits, one for all keys or one for each.
+        begin: first store timestamp, ms.
+        end: last store timestamp, ms.
+    """
+
+    hashes: NDArray[np.int32]
+    rooms: NDArray[np.int64]
+    begin: int
+    end: int
+
+
+class ChainHits(NamedTuple):
+    """What walks fill.
+
+    Attributes:
+        counts: number of hits of each key.
+        found: physical offsets of the hits, key after key.
+        lanes: lane of each hit of the walks under way.
+        offsets: its physical offset.
+    """
+
+    counts: NDArray[np.int64]
+    found: NDArray[np.int64]
+    lanes: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+class _Walks(NamedTuple):
+    """The walks under way, one in each lane.
+
+    Attributes:
+        entry: the present entry.
+        hits: number of hits so far.
+        room: maximum number of hits.
+        marks: of Brent's algorithm, where a chain that meets its mark without a hit is a cycle: the marked entry, the
+            steps since, and the steps after which the mark moves.
+        active: lanes that are still walking.
+        read: words of an entry, for each place in `active`.
+    """
+
+    entry: NDArray[np.int64]
+    hits: NDArray[np.int64]
+    room: NDArray[np.int64]
+    marks: NDArray[np.int64]
+    active: NDArray[np.int64]
+    read: NDArray[np.uint32]
+
+
+@inlined
+def _mark(walks: _Walks, lane: int, entry: int) -> None:
+    """Marks an entry of a chain."""
+    walks.marks[lane, 0] = entry
+    walks.marks[lane, 1] = 0
+    walks.marks[lane, 2] = 1
+
+
+@inlined
+def _start_walks(file: ChainFile, keys: ChainKeys, first: int, group: int, walks: _Walks) -> Any:
+    """Starts the walks of `group` keys from number `first` on; returns how many have an entry."""
+    words, size = file.words, len(file.words)
+    # Words are read for all walks before any is used: none waits for the memory of another.
+    for lane in range(group):
+        index = _wrapped(40 + 4 * (long(keys.hashes[first + lane]) % file.slots)) >> 2
+        walks.read[lane, 0] = words[index] if 0 <= index < size else 0
+    walking = 0
+    for lane in range(group):
+        start = long(signed(walks.read[lane, 0]))
+        walks.hits[lane] = 0
+        walks.room[lane] = keys.rooms[first + lane] if len(keys.rooms) > 1 else keys.rooms[0]
+        if start > 0 and 1 < file.index_count >= start and walks.room[lane] > 0:
+            walks.entry[lane] = start
+            _mark(walks, lane, start)
+            walks.active[walking] = lane
+            walking += 1
+    return walking
+
+
+@inlined
+def _read_entries(file: ChainFile, walks: _Walks, walking: int) -> None:
+    """Reads the present entries of all walks."""
+    words, size, read = file.words, len(file.words), walks.read
+    for place in range(walking):
+        index = _wrapped(file.entries_position + 20 * walks.entry[walks.active[place]]) >> 2
+        if index < 0 or index + 5 > size:
+            read[place, 3] = _OUTSIDE  # a negative time diff ends a walk too
+            continue
+        read[place, 0] = words[index]
+        read[place, 1] = words[index + 1]
+        read[place, 2] = words[index + 2]
+        read[place, 3] = words[index + 3]
+        read[place, 4] = words[index + 4]
+
+
+@inlined
+def _place_hits(walks: _Walks, hits: ChainHits, span: tuple[int, int], events: int, used: int) -> Any:
+    """Moves the hits of a group of keys, from number `span[0]` on, to their places; returns how many there are now."""
+    first, group = span
+    for lane in range(group):
+        hits.counts[first + lane] = walks.hits[lane]
+        walks.entry[lane] = used
+        used += walks.hits[lane]
+    for event in range(events):
+        lane = hits.lanes[event]
+        hits.found[walks.entry[lane]] = hits.offsets[event]
+        walks.entry[lane] += 1
+    return used
+
+
+@jit
+def select_chains(  # noqa: C901 - one walk
+    file: ChainFile, keys: ChainKeys, hits: ChainHits, first: int, used: int
+) -> tuple[int, int, int]:
+    """Walks the chains of the keys from number `first` on (IDX-SEL-1 .. IDX-SEL-8), several side by side.
+
+    A walk waits for memory at each step; side by side, none waits for another.
+
+    Args:
+        file: the index file.
+        keys: what is searched for.
+        hits: to fill; `found` from `used` on.
+        first: number of the first key.
+        used: number of hits so far.
 
     Returns:
-        The next number, how many hits there are, and 0; in place of 0, 1 where `found` is too short to go on, 2
-        where `lanes` and `offsets` are, 3 where the chain of that number never ends.
+        The next number, the number of hits, and 0; instead of 0, 1 if `found` is too short to continue, 2
+        if `lanes` and `offsets` are, 3 if the chain of that number never ends.
     """
-    size = len(words)
-    many_rooms = len(rooms) > 1
-    entry = np.empty(_LANES, np.int64)
-    hits = np.empty(_LANES, np.int64)
-    room = np.empty(_LANES, np.int64)
-    marks = np.empty(
-        (_LANES, 3), np.int64
-    )  # Brent's walk: a chain that meets its mark without a hit is a cycle
-    active = np.empty(_LANES, np.int64)
-    read = np.empty((_LANES, 5), np.uint32)
-    while first < len(hashes):
-        group = min(_LANES, len(hashes) - first)
-        walking, events = 0, 0
-        # Words are read for all walks before one of them is looked at: none waits for the memory of another.
-        for lane in range(group):
-            index = _wrapped(40 + 4 * (long(hashes[first + lane]) % slots)) >> 2
-            read[lane, 0] = words[index] if 0 <= index < size else 0
-        for lane in range(group):
-            start = long(signed(read[lane, 0]))
-            hits[lane] = 0
-            room[lane] = rooms[first + lane] if many_rooms else rooms[0]
-            if start > 0 and 1 < index_count >= start and room[lane] > 0:
-                entry[lane] = marks[lane, 0] = start
-                marks[lane, 1] = 0
-                marks[lane, 2] = 1
-                active[walking] = lane
-                walking += 1
+    walks = _Walks(
+        np.empty(_LANES, np.int64),
+        np.empty(_LANES, np.int64),
+        np.empty(_LANES, np.int64),
+        np.empty((_LANES, 3), np.int64),
+        np.empty(_LANES, np.int64),
+        np.empty((_LANES, 5), np.uint32),
+    )
+    read, marks = walks.read, walks.marks
+    while first < len(keys.hashes):
+        group = min(_LANES, len(keys.hashes) - first)
+        walking, events = _start_walks(file, keys, first, group, walks), 0
         while walking > 0:
-            if events + walking > len(lanes):
+            if events + walking > len(hits.lanes):
                 return first, used, 2
             still = 0
+            _read_entries(file, walks, walking)
             for place in range(walking):
-                index = _wrapped(entries_position + 20 * entry[active[place]]) >> 2
-                if index < 0 or index + 5 > size:
-                    read[place, 3] = _OUTSIDE  # a negative time diff ends a walk too
-                    continue
-                read[place, 0] = words[index]
-                read[place, 1] = words[index + 1]
-                read[place, 2] = words[index + 2]
-                read[place, 3] = words[index + 3]
-                read[place, 4] = words[index + 4]
-            for place in range(walking):
-                lane = active[place]
-                number = entry[lane]
+                lane = walks.active[place]
+                number = walks.entry[lane]
                 time_diff = long(signed(read[place, 3]))
                 if time_diff < 0:
                     continue
-                time = header_begin + 1000 * time_diff
-                if signed(read[place, 0]) == hashes[first + lane] and begin <= time <= end:
+                time = file.begin_timestamp + 1000 * time_diff
+                if signed(read[place, 0]) == keys.hashes[first + lane] and keys.begin <= time <= keys.end:
                     high = long(signed(read[place, 1]))
-                    lanes[events] = lane
-                    offsets[events] = high << 32 | long(_swapped(read[place, 2]))
+                    hits.lanes[events] = lane
+                    hits.offsets[events] = high << 32 | long(_swapped(read[place, 2]))
                     events += 1
-                    hits[lane] += 1
-                    marks[lane, 0] = number
-                    marks[lane, 1] = 0
-                    marks[lane, 2] = 1
+                    walks.hits[lane] += 1
+                    _mark(walks, lane, number)
                 previous = long(signed(read[place, 4]))
-                if previous <= 0 or previous > index_count or previous == number or time < begin:
+                if previous <= 0 or previous > file.index_count or previous == number or time < keys.begin:
                     continue
-                if hits[lane] >= room[lane]:
+                if walks.hits[lane] >= walks.room[lane]:
                     continue
                 marks[lane, 1] += 1
                 if previous == marks[lane, 0]:
@@ -182,21 +283,12 @@ def select_chains(  # noqa: C901, PLR0912, PLR0915 - one walk; a compiled loop t
                     marks[lane, 0] = previous
                     marks[lane, 1] = 0
                     marks[lane, 2] *= 2
-                entry[lane] = previous
-                active[still] = lane
+                walks.entry[lane] = previous
+                walks.active[still] = lane
                 still += 1
             walking = still
-        if used + events > len(found):
+        if used + events > len(hits.found):
             return first, used, 1
-        at = used
-        for lane in range(group):
-            counts[first + lane] = hits[lane]
-            entry[lane] = at
-            at += hits[lane]
-        for event in range(events):
-            lane = lanes[event]
-            found[entry[lane]] = offsets[event]
-            entry[lane] += 1
-        used = at
+        used = _place_hits(walks, hits, (first, group), events, used)
         first += group
     return first, used, 0

@@ -1,16 +1,16 @@
 """Compiled loops that look up many keys in an index file by passing over it once; imported only for large batches.
 
 Entries and keys are parted by slot, so that the chains of one part fit into the cache. In a part, each entry must lead
-to the entry before it in its slot, and the slot to the last: then a chain is the slot's entries backwards, and those of
-one hash are found without the others. Keys of slots where that does not hold are left to the walk.
+to the entry before it in its slot, and the slot to the last: then a chain is the slot's entries backwards, and the
+entries of one hash are found without the others. Keys of slots for which that is not true are left to the walk.
 
-What is parted by slot holds, in place of a hash, its code: the quotient by the number of slots, and below it the place of
-the slot in its part, so that slot and finer divisions are the low bits of it. In a part it stands for one hash.
+Parted entries and keys contain, instead of a hash, its code: the quotient by the number of slots, and below it the place of
+the slot in its part, so that slot and finer divisions are its low bits. Within a part, a code stands for one hash.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "HitTape",
+    "KeyCursors",
+    "PartedFile",
+    "PartedItems",
     "advance_cursors",
     "count_entries",
     "count_keys",
@@ -56,10 +60,10 @@ def _part_and_code(key_hash: Any, slots: int, inverse: float, shift: int) -> Any
 def count_entries(
     entries: NDArray[np.uint32], slots: int, shift: int, counts: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Adds to `counts` how many entries belong to each part.
+    """Adds the number of entries of each part to `counts`.
 
     Returns:
-        The least and the largest time diff; the least is -1 where it, or a hash, is negative.
+        The least and the greatest time diff; the least is -1 if it, or a hash, is negative.
     """
     inverse = 1.0 / slots
     least, most = long(0x7FFFFFFF), long(0)
@@ -85,8 +89,8 @@ def part_entries(
 ) -> None:
     """Copies entries, the first of which is number `first`, into `rows`, those of a part one after the other.
 
-    `places` tells for each part where its next row lies. A row is the code, both words of the physical offset as
-    they lie in the file, the number of the entry, and that of the entry before it.
+    `places` contains for each part where its next row goes. A row is the code, both words of the physical offset as
+    they are in the file, the number of the entry, and that of the entry before it.
     """
     inverse = 1.0 / slots
     for i in range(len(entries) // 5):
@@ -103,7 +107,7 @@ def part_entries(
 
 @jit
 def count_keys(hashes: NDArray[np.int32], slots: int, shift: int, counts: NDArray[np.int64]) -> bool:
-    """Adds to `counts` how many hashes belong to each part; false where one is negative."""
+    """Adds the number of hashes of each part to `counts`; False if one is negative."""
     inverse = 1.0 / slots
     for i in range(len(hashes)):
         if hashes[i] < 0:
@@ -140,9 +144,9 @@ def _link(
 ) -> None:
     """Makes chains of the rows of a part: of those that agree in the low bits of their code.
 
-    `newest` gets where the newest row of these bits lies in the part, counted in words, or -1; a row, where the next
-    one lies in place of the number of the entry before it. `last` gets -1 for each slot whose entries and head are not
-    what puts make.
+    `newest` gets the position of the newest row of these bits in the part, in words, or -1; a row gets that of the next
+    one instead of the number of the entry before it. `last` gets -1 for each slot whose entries and head are not as
+    puts make them.
     """
     slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
     last[:] = 0
@@ -161,21 +165,47 @@ def _link(
             last[slot] = -1
 
 
+class _PartChains(NamedTuple):
+    """The chains of a part: its rows from word `base` on, and what `_link` makes."""
+
+    rows: NDArray[np.uint32]
+    base: int
+    last: NDArray[np.int32]
+    newest: NDArray[np.int32]
+
+
+class HitTape(NamedTuple):
+    """What a join fills: physical offsets of the hits, key after key; numbers of the keys left to the walk."""
+
+    offsets: NDArray[np.int64]
+    left: NDArray[np.int64]
+
+
 @jit
 def _answer(
-    rows: NDArray[np.uint32],
-    base: int,
-    last: NDArray[np.int32],
-    newest: NDArray[np.int32],
+    chains: _PartChains,
     keys: NDArray[np.uint64],
     span: tuple[int, int],
     rooms: NDArray[np.int64],
-    tape: NDArray[np.int64],
-    used: int,
-    left: NDArray[np.int64],
-    odd: int,
+    tape: HitTape,
+    state: tuple[int, int],
 ) -> tuple[int, int, int]:
-    """Finds the hits of keys of a part; the key for which the tape is too short, and new `used` and `odd`."""
+    """Finds the hits of keys of a part.
+
+    Args:
+        chains: of the part.
+        keys: as `part_keys` leaves them.
+        span: of the part's keys.
+        rooms: maximum number of hits, one for all keys or one for each.
+        tape: to fill.
+        state: number of hits on the tape, and of keys left.
+
+    Returns:
+        The key for which the tape is too short, or the span's end; and the new state.
+    """
+    rows, base, last, newest = chains
+    offsets, left = tape
+    used, odd = state
     slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
     many_rooms = len(rooms) > 1
     for i in range(span[0], span[1]):
@@ -192,75 +222,110 @@ def _answer(
             while place >= 0 and used - start < room:
                 at = np.uint64(base + place)
                 if rows[at] == np.uint32(code):
-                    if used == len(tape):
+                    if used == len(offsets):
                         return i, start, odd
                     low = np.uint32(signed(rows[at + np.uint64(2)]))
-                    tape[np.uint64(used)] = _read(rows[at + np.uint64(1)]) << 32 | long(low)
+                    offsets[np.uint64(used)] = _read(rows[at + np.uint64(1)]) << 32 | long(low)
                     used += 1
                 place = np.int32(rows[at + np.uint64(4)])
         keys[np.uint64(i)] = np.uint64(used - start) << np.uint64(32) | number
     return span[1], used, odd
 
 
+class PartedItems(NamedTuple):
+    """Entries and keys, parted by slot.
+
+    Attributes:
+        rows: entries, as `part_entries` leaves them.
+        row_bounds: where the rows of each part begin.
+        keys: as `part_keys` leaves them.
+        key_bounds: where the keys of each part begin.
+    """
+
+    rows: NDArray[np.uint32]
+    row_bounds: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    key_bounds: NDArray[np.int64]
+
+
+class PartedFile(NamedTuple):
+    """The slots of an index file, in parts.
+
+    Attributes:
+        heads: the slots, as words of the file.
+        shift: a part is `1 << shift` slots.
+        bits: of a code that entries of a part are found by, at least `shift`.
+        index_count: of the header.
+    """
+
+    heads: NDArray[np.uint32]
+    shift: int
+    bits: int
+    index_count: int
+
+
 @jit
 def join_parts(
-    rows: NDArray[np.uint32],
-    row_bounds: NDArray[np.int64],
-    keys: NDArray[np.uint64],
-    key_bounds: NDArray[np.int64],
-    heads: NDArray[np.uint32],
-    shift: int,
-    bits: int,
-    index_count: int,
+    items: PartedItems,
+    file: PartedFile,
     rooms: NDArray[np.int64],
     parts: tuple[int, int],
     begins: NDArray[np.int64],
-    tape: NDArray[np.int64],
-    left: NDArray[np.int64],
+    tape: HitTape,
 ) -> tuple[NDArray[np.int64], int]:
     """Finds the hits of the keys of some parts (IDX-SEL-1 .. IDX-SEL-3, IDX-SEL-6).
 
     Args:
-        rows: as `part_entries` leaves them; the number of the entry before is overwritten.
-        row_bounds: where the rows of each part begin.
-        keys: as `part_keys` leaves them; the code is overwritten by the number of hits.
-        key_bounds: where the keys of each part begin.
-        heads: the slots, as words of the file.
-        shift: a part is `1 << shift` slots.
-        bits: of a code that entries of a part are found by, no fewer than `shift`.
-        index_count: of the header.
-        rooms: hits a key at most, one for all or one for each.
+        items: entries and keys. Of the rows the number of the entry before is overwritten, of the keys the code by
+            the number of hits.
+        file: the slots.
+        rooms: maximum number of hits, one for all keys or one for each.
         parts: the first, and the one after the last.
-        begins: gets where the hits of each part begin on the tape.
-        tape: room for the physical offsets of the hits, key after key as in `keys`.
-        left: gets the numbers of the keys that are left to the walk and have no hits here; room for all.
+        begins: filled with the place on the tape where the hits of each part begin.
+        tape: filled; `left` has room for all keys.
 
     Returns:
-        The hits, on another tape where this one was too short; and how many keys are left.
+        The physical offsets of the hits, in other memory if the tape was too short; and the number of keys left.
     """
+    heads, shift, bits, index_count = file
+    rows, row_bounds, keys, key_bounds = items
+    offsets = tape.offsets
     last, newest = np.empty(1 << shift, np.int32), np.empty(1 << bits, np.int32)
     used, odd = 0, 0
     for part in range(parts[0], parts[1]):
         some = heads[part << shift : (part + 1) << shift]
         _link(rows, (row_bounds[part], row_bounds[part + 1]), some, index_count, last, newest)
+        chains = _PartChains(rows, 5 * row_bounds[part], last, newest)
         begins[part] = used
         key, stop = key_bounds[part], key_bounds[part + 1]
         while True:
-            base = 5 * row_bounds[part]
             key, used, odd = _answer(
-                rows, base, last, newest, keys, (key, stop), rooms, tape, used, left, odd
+                chains, keys, (key, stop), rooms, HitTape(offsets, tape.left), (used, odd)
             )
             if key == stop:
                 break
-            tape = np.concatenate((tape, np.empty(len(tape) + 64, np.int64)))
-    return tape[:used], odd
+            offsets = np.concatenate((offsets, np.empty(len(offsets) + 64, np.int64)))
+    return offsets[:used], odd
+
+
+class KeyCursors(NamedTuple):
+    """Joined keys of all parts, and how far they have been put in order.
+
+    Attributes:
+        keys: as `join_parts` leaves them.
+        key_bounds: where the keys of each part begin.
+        cursors: for each part a key, and where its hits begin on the tape.
+    """
+
+    keys: NDArray[np.uint64]
+    key_bounds: NDArray[np.int64]
+    cursors: NDArray[np.int64]
 
 
 @jit
-def advance_cursors(
-    keys: NDArray[np.uint64], key_bounds: NDArray[np.int64], end: int, cursors: NDArray[np.int64]
-) -> int:
-    """Moves the cursors - of each part a key, and where its hits begin - to number `end`; how many hits that passes."""
+def advance_cursors(order: KeyCursors, end: int) -> int:
+    """Moves the cursors to the key of number `end`; returns the number of hits passed."""
+    keys, key_bounds, cursors = order
     total = 0
     for part in range(len(cursors)):
         at, hits = cursors[part, 0], 0
@@ -274,27 +339,19 @@ def advance_cursors(
 
 
 @jit
-def place_hits(
-    keys: NDArray[np.uint64],
-    key_bounds: NDArray[np.int64],
-    cursors: NDArray[np.int64],
-    block: tuple[int, int],
-    total: int,
-    places: NDArray[np.int64],
-) -> int:
-    """Writes to `places` where the first hit of each key of a block of numbers goes, that of the first to `total`.
+def place_hits(order: KeyCursors, block: tuple[int, int], total: int, places: NDArray[np.int64]) -> int:
+    """Writes to `places` where the first hit of each key of a block goes, that of the first key to `total`.
 
     Args:
-        keys: as `join` leaves them.
-        key_bounds: where the keys of each part begin.
-        cursors: as `advance` leaves them at the first number of the block.
+        order: with cursors at the first number of the block; not changed.
         block: the first number, and the one after the last.
-        total: hits of the keys before.
+        total: number of hits of the keys before.
         places: of all keys.
 
     Returns:
-        How many hits there are with those of the block.
+        The number of hits including those of the block.
     """
+    keys, key_bounds, cursors = order
     for part in range(len(cursors)):
         for i in range(cursors[part, 0], key_bounds[part + 1]):
             number = _number(keys[i])
@@ -310,16 +367,18 @@ def place_hits(
 
 @jit
 def fill_hits(
-    keys: NDArray[np.uint64],
-    key_bounds: NDArray[np.int64],
-    cursors: NDArray[np.int64],
+    order: KeyCursors,
     parts: tuple[int, int],
     end: int,
     tape: NDArray[np.int64],
     places: NDArray[np.int64],
     found: NDArray[np.int64],
 ) -> None:
-    """Moves the hits of the keys of some parts, up to number `end`, from the tape to their places; these move on."""
+    """Copies the hits of the keys of some parts, up to number `end`, from the tape to their places in `found`.
+
+    Moves the cursors and the places on.
+    """
+    keys, key_bounds, cursors = order
     for part in range(parts[0], parts[1]):
         at, used = cursors[part, 0], cursors[part, 1]
         while at < key_bounds[part + 1]:

@@ -1,12 +1,12 @@
 """Compiled loops over text in UTF-8: key hashes, and the properties of records.
 
-Imported only where there is much of it. Text that is not well formed is left to Python: a loop ends at such a row, and
-is called again for those behind it.
+Imported only for large amounts of text. Text that is not well formed is left to Python: a loop ends at such a row, and
+is called again for the rows after it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,16 @@ from rocket_columnar.kernels.raw_bytes import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hash_units", "hash_utf8", "key_hash", "split_properties", "text_hash", "well_formed"]
+__all__ = [
+    "PropertyPairs",
+    "PropertyTexts",
+    "hash_units",
+    "hash_utf8",
+    "key_hash",
+    "split_properties",
+    "text_hash",
+    "well_formed",
+]
 
 _ONE: Final = np.uint64(1)
 
@@ -125,7 +134,7 @@ def hash_utf8(
 
 @inlined
 def _value(at: int, end: int) -> Any:
-    """Where the value of a pair begins, behind the separator; behind the pair's end where it has none."""
+    """Where the value of a pair begins, after the separator; after the end of a pair without one."""
     while at < end:
         found = separators(at)
         if found:
@@ -134,22 +143,33 @@ def _value(at: int, end: int) -> Any:
     return end + 1
 
 
-@jit
-def split_properties(
-    window: NDArray[np.uint8],
-    starts: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    first: int,
-    counts: NDArray[np.int32],
-    places: NDArray[np.int32],
-    sizes: NDArray[np.int32],
-    used: int,
-) -> tuple[int, int]:
-    """Places and sizes of all names (row 0) and values (row 1) from record `first` on, behind the `used` ones.
+class PropertyTexts(NamedTuple):
+    """The properties of records, as text: bytes, and where each record's begins and its length in them."""
 
-    A name keeps the place where it came first, and its last value, as in a Python dict. Returns the record at
-    which Python has to take over, or their number, and how many pairs there are now.
+    window: NDArray[np.uint8]
+    starts: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+
+
+class PropertyPairs(NamedTuple):
+    """The pairs of records: their number in each record; place and size of each name (row 0) and value (row 1)."""
+
+    counts: NDArray[np.int32]
+    places: NDArray[np.int32]
+    sizes: NDArray[np.int32]
+
+
+@jit
+def split_properties(texts: PropertyTexts, pairs: PropertyPairs, first: int, used: int) -> tuple[int, int]:
+    """Splits the properties from record `first` on, and adds their pairs after the first `used` ones.
+
+    A name keeps its first place and its last value, as in a Python dict.
+
+    Returns:
+        The first record whose text is not well formed, otherwise the number of records; and the number of pairs.
     """
+    window, starts, lengths = texts
+    counts, places, sizes = pairs
     base = address(window)
     for i in range(first, len(starts)):
         begin = base + long(starts[i])
@@ -190,7 +210,7 @@ def hash_units(
     codes: NDArray[np.uint32],
     hashes: NDArray[np.int32],
 ) -> None:
-    """Fills `hashes` with the key hash of each run of units (IDX-HASH-1, IDX-HASH-2) behind one of `codes[0]`."""
+    """Fills `hashes` with the key hash of each run of units (IDX-HASH-1, IDX-HASH-2) after a text of hash `codes[0]`."""
     for i in range(len(hashes)):
         code = long(codes[0])
         for j in range(bounds[i], bounds[i + 1]):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rocket_columnar.formats import hash_key, hash_keys
 from rocket_columnar.index import Hits, IndexFile
-from rocket_columnar.index.pass_select import join_keys
+from rocket_columnar.index.pass_select import IndexWords, join_keys
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import Geometry
 
@@ -125,7 +125,7 @@ def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
     hashes = hash_keys([f"T#{number % 35}" for number in range(70)])
     rooms = np.array([100], np.int64)
     for threads in (1, 2):
-        joined = join_keys(words, 40, 1501, (0, 1 << 31), hashes, rooms, threads)
+        joined = join_keys(IndexWords(words, 40, 1501), (0, 1 << 31), hashes, rooms, threads)
         assert joined is not None
         bounds, offsets, left = joined
         assert not left.size
@@ -133,7 +133,9 @@ def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
             singles = [file.select(f"T#{number % 35}", 100, 0, FOREVER) for number in range(70)]
         assert lists(Hits(bounds, offsets)) == singles
         assert len(offsets) > 70 * 20
-    assert join_keys(words, 40, 1501, (1, 1 << 31), hashes, rooms, 1) is None  # an entry before the window
+    assert (
+        join_keys(IndexWords(words, 40, 1501), (1, 1 << 31), hashes, rooms, 1) is None
+    )  # an entry before the window
 
 
 @pytest.mark.parametrize("part", [1, 60, 1 << 14])
@@ -151,9 +153,8 @@ def test_hashes_of_the_whole_range_stay_apart(
     with IndexFile(path, *geometry, end_timestamp=T) as file:
         file.put_many(put, np.arange(300, dtype=np.int64) - 150, np.full(300, T))
     for threads in (1, 2):
-        joined = join_keys(
-            np.fromfile(path, np.uint32), slots, 301, (0, 0), hashes, np.array([99], np.int64), threads
-        )
+        words = IndexWords(np.fromfile(path, np.uint32), slots, 301)
+        joined = join_keys(words, (0, 0), hashes, np.array([99], np.int64), threads)
         assert joined is not None
         bounds, offsets, left = joined
         assert not left.size
