@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import Marks
+from rocket_columnar.audit.fault_runs import MOST, Marks, stretches
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import EntryWindows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.findings import Finding
     from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Reader, StoreFile
 
 __all__ = ["ENTRIES", "UNITS", "IndexSurvey", "QueueSurvey", "survey_index", "survey_queue"]
 
@@ -45,14 +45,16 @@ class QueueSurvey:
     Attributes:
         file: its name.
         count: units up to the last that is not all zeros.
-        low: of each block the least physical offset of a unit that counts.
-        high: of each block the greatest one.
+        blocks: numbers of the blocks that are not holes.
+        low: of each of these blocks the least physical offset of a unit that counts.
+        high: of each of these blocks the greatest one.
         marks: units that 4.9.3 does not take.
         zeros: runs of units of zeros before others, as (first, length).
     """
 
     file: str
     count: int
+    blocks: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     marks: Marks = field(default_factory=Marks)
@@ -68,6 +70,7 @@ class IndexSurvey:
         header: as it is in the file.
         count: one more than the newest entry's number.
         moving: whether a broker put into it meanwhile.
+        blocks: numbers of its blocks.
         low: of each block the least physical offset of an entry.
         high: of each block the greatest one.
         ends: physical offsets of the first and the last entry; none without entries.
@@ -81,6 +84,7 @@ class IndexSurvey:
     header: IndexHeader
     count: int
     moving: bool
+    blocks: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     ends: tuple[int, int] | tuple[()] = ()
@@ -107,16 +111,20 @@ def survey_queue(file: StoreFile, *, compiled: bool = False) -> QueueSurvey:
     Raises:
         OSError: the file cannot be read.
     """
-    lows, highs = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    lows, highs, blocks = ([np.empty(0, np.int64)] for _ in range(3))
     marks = Marks()
-    zeros: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    zeros: list[tuple[int, int]] = []
+    done = 0
     with file.open() as reader:
         last = reader.last_nonzero(0, reader.size)
         whole = reader.size // QUEUE_UNIT.size
         count = 0 if last is None else min(last // QUEUE_UNIT.size + 1, whole)
-        for start in range(0, count, _AT_ONCE):
-            stop = min(start + _AT_ONCE, count)
+        for start, stop in _pieces(reader, count):
             raw = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+            blocks.append(np.arange(start // UNITS, -(-stop // UNITS)))
+            if start > done:
+                zeros.append((done, start - done))
+            done = stop
             if compiled and (plain := _plain(raw)) is not None:
                 lows.append(plain[0])
                 highs.append(plain[1])
@@ -129,15 +137,25 @@ def survey_queue(file: StoreFile, *, compiled: bool = False) -> QueueSurvey:
                 tags = raw["tags_code"].astype(np.int64)
                 empty = (offset == 0) & (size == 0) & (tags == 0)
                 judged = valid & ~((offset == 0) & (size == PRE_BLANK_SIZE) & (tags == 0))
-                zeros.append(np.flatnonzero(empty) + start)
+                found = np.flatnonzero(empty)
+                zeros += [(start + int(found[at]), length) for at, length in stretches(found)]
                 bad = np.flatnonzero(~valid & ~empty)
                 values = _values(bad, offset, size, tags)
                 marks.add("unit.invalid", file.name, bad + start, values)
             low, high = _blocks(offset, judged, UNITS)
             lows.append(low)
             highs.append(high)
-    runs = _runs(np.concatenate(zeros))
-    return QueueSurvey(file.name, count, np.concatenate(lows), np.concatenate(highs), marks, runs)
+    numbers, low, high = (np.concatenate(parts) for parts in (blocks, lows, highs))
+    return QueueSurvey(file.name, count, numbers, low, high, marks, _runs(zeros))
+
+
+def _pieces(reader: Reader, count: int) -> Iterator[tuple[int, int]]:
+    """The first `count` units, some at a time, as (first, behind the last); blocks that are holes are left out."""
+    block = UNITS * QUEUE_UNIT.size
+    for begin, end in reader.blocks(block, count * QUEUE_UNIT.size):
+        stop = end // QUEUE_UNIT.size
+        for start in range(begin // QUEUE_UNIT.size, stop, _AT_ONCE):
+            yield start, min(start + _AT_ONCE, stop)
 
 
 def _plain(raw: NDArray[np.void]) -> NDArray[np.int64] | None:
@@ -152,10 +170,15 @@ def _values(places: NDArray[np.int64], *columns: NDArray[Any]) -> Callable[[int]
     return lambda number: tuple(int(column[places[number]]) for column in columns)
 
 
-def _runs(numbers: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
-    marks = Marks()
-    marks.add("", "", numbers, lambda _: ())
-    return tuple((mark.first, mark.length) for mark in marks.runs.get(("", ""), []))
+def _runs(found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Runs in order, with neighbours joined; as many as are reported of one file."""
+    runs: list[tuple[int, int]] = []
+    for first, length in found:
+        if runs and sum(runs[-1]) == first:
+            runs[-1] = runs[-1][0], runs[-1][1] + length
+        else:
+            runs.append((first, length))
+    return tuple(runs[:MOST])
 
 
 def survey_index(
@@ -201,6 +224,7 @@ def survey_index(
         header=state.header,
         count=count,
         moving=state.moving,
+        blocks=np.arange(blocks.shape[1]),
         low=blocks[0],
         high=blocks[1],
         ends=(ends[0], ends[-1]) if ends else (),

@@ -131,7 +131,7 @@ class Blocks:
 
     files: tuple[Any, ...]
     owner: NDArray[np.int32]
-    number: NDArray[np.int32]
+    number: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
 
@@ -143,7 +143,7 @@ class Blocks:
         return cls(
             tuple(surveys),
             np.repeat(np.arange(len(surveys), dtype=np.int32), sizes),
-            np.concatenate([np.empty(0, np.int32), *(np.arange(size, dtype=np.int32) for size in sizes)]),
+            np.concatenate([empty, *(survey.blocks for survey in surveys)]),
             np.concatenate([empty, *(survey.low for survey in surveys)]),
             np.concatenate([empty, *(survey.high for survey in surveys)]),
         )
@@ -153,7 +153,7 @@ class Blocks:
         hits = np.flatnonzero((self.low <= last) & (self.high >= begin))
         if not hits.size:
             return []
-        breaks = np.flatnonzero((np.diff(hits) != 1) | (np.diff(self.owner[hits]) != 0)) + 1
+        breaks = np.flatnonzero((np.diff(self.number[hits]) != 1) | (np.diff(self.owner[hits]) != 0)) + 1
         starts = np.concatenate([[0], breaks])
         stops = np.append(breaks, hits.size) - 1
         heads, tails = hits[starts], hits[stops]

@@ -57,6 +57,10 @@ def entry_columns(reader: Reader, geometry: Geometry, choice: RowChoice) -> Iter
     header = read_header(reader)
     where, batch_rows = choice.where, choice.batch_rows
     run = 1, min(header.index_count, geometry.index_num)
+    if not choice.all_entries:
+        begin = geometry.entries_offset
+        end = min(begin + run[1] * INDEX_ENTRY.size, reader.size)
+        reader.require_held(begin, end, f"{run[1] - 1:,} entries", "IDX-FILE-1")
     if where is None and not choice.all_entries:
         run = run[0] + choice.skip.of(max(0, run[1] - run[0])), run[1]
         if run[1] - run[0] >= COMPILED_FROM and geometry.hash_slot_num > 0:

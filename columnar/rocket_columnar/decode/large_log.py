@@ -51,6 +51,7 @@ _PIECE: Final = 1 << 20
 _LARGE_PIECE: Final = 4 << 20  # where each piece is a batch, or goes from thread to thread
 _ROWS: Final = 1 << 15
 _FIRST_ROWS: Final = 1 << 13
+_FIRST_TOPICS: Final = 8
 _BYTES: Final = 32 << 20  # of the log that a batch is made of, even where it has few rows
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
 
@@ -62,8 +63,7 @@ class _Known:
         self._topics = topics
         self._where = where
         self._distinct = DistinctStrings()
-        self._numbers: list[int] = []
-        self._kinds: list[int] = []
+        self._numbers, self._kinds = np.zeros(_FIRST_TOPICS, np.int32), np.zeros(_FIRST_TOPICS, np.uint8)
         self._pack()
 
     def __getitem__(self, number: int) -> bytes:
@@ -71,15 +71,18 @@ class _Known:
 
     def add(self, raw: bytes) -> None:
         """One more."""
+        number = len(self._distinct.items)
+        if number == self._numbers.size:
+            self._numbers = np.resize(self._numbers, 2 * number)
+            self._kinds = np.resize(self._kinds, 2 * number)
         self._distinct.add(raw)
-        self._numbers.append(self._topics.number(raw))
+        self._numbers[number] = self._topics.number(raw)
         wanted = self._where is None or self._where.topic(raw)
-        self._kinds.append(WANTED * wanted | SCHEDULED * (raw == SCHEDULE_TOPIC))
+        self._kinds[number] = WANTED * wanted | SCHEDULED * (raw == SCHEDULE_TOPIC)
         self._pack()
 
     def _pack(self) -> None:
-        numbers, kinds = np.array(self._numbers, np.int32), np.array(self._kinds, np.uint8)
-        self.kinds = TopicKinds(self._distinct.strings, numbers, kinds, _SECONDS)
+        self.kinds = TopicKinds(self._distinct.strings, self._numbers, self._kinds, _SECONDS)
 
 
 def _limits(where: Where | None) -> Limits:

@@ -34,6 +34,7 @@ def _units(reader: Reader, *, every: bool) -> int:
     """
     last = reader.last_nonzero(0, reader.size)
     end = 0 if last is None else last // QUEUE_UNIT.size + 1
+    reader.require_held(0, end * QUEUE_UNIT.size, f"{end:,} units", "CQ-FILE-1")
     while end and not every:
         start = max(0, end - _CHUNK)
         units = reader.read(start * QUEUE_UNIT.size, (end - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
@@ -52,7 +53,8 @@ def queue_columns(reader: Reader, base_offset: int, choice: RowChoice) -> Iterat
     rows go on to the last unit that is not all zeros.
 
     Raises:
-        MalformedError: the file is empty, or its size is not a whole number of units (CQ-FILE-1).
+        MalformedError: the file is empty, its size is not a whole number of units, or what precedes its last unit is
+            mostly a hole (CQ-FILE-1).
     """
     if not reader.size or reader.size % QUEUE_UNIT.size:
         raise MalformedError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 import numpy as np
+import pyarrow as pa
 
 from rocket_columnar import arrow
 from rocket_columnar.formats import FixedFields, clean_utf8, host_text, parse_properties, tags_code
@@ -39,6 +40,7 @@ class Topics:
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
         self._by_name: dict[bytes, int] = {}
+        self._new: list[bytes] = []
         self._array = arrow.texts([])
 
     def number(self, raw: bytes) -> int:
@@ -47,12 +49,15 @@ class Topics:
         if number is None:
             name = clean_utf8(raw)
             number = self._numbers[raw] = self._by_name.setdefault(name, len(self._by_name))
+            if number == len(self._array) + len(self._new):
+                self._new.append(name)
         return number
 
     def array(self) -> Array:
         """All names so far."""
-        if len(self._array) != len(self._by_name):
-            self._array = arrow.texts(list(self._by_name))
+        if self._new:
+            self._array = pa.concat_arrays([self._array, arrow.texts(self._new)])
+            self._new = []
         return self._array
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry, Layout
 
     from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Reader, StoreFile
 
 __all__ = ["Difference", "diff"]
 
-_CHUNK: Final = 1 << 18
 _BYTES: Final = 1 << 22
 _TABLES: Final = {
     "queue": ("consume_queue", "logical_offset"),
@@ -153,14 +153,21 @@ def _differences(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -
 
 def _first_byte(pair: tuple[StoreFile, StoreFile]) -> Iterator[Difference]:
     with open_reader(pair[0].path) as one, open_reader(pair[1].path) as other:
-        for start in range(0, min(one.size, other.size), _BYTES):
-            count = min(_BYTES, one.size - start, other.size - start)
+        for start, count in _held(one, other, 0, min(one.size, other.size)):
             first, second = (reader.read(start, count) for reader in (one, other))
             places = np.flatnonzero(first != second)
             if places.size:
                 at = int(places[0])
                 yield Difference("byte", None, "byte", start + at, int(first[at]), int(second[at]))
                 return
+
+
+def _held(one: Reader, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Offset and length of pieces of [begin, end), without what is a hole of both files."""
+    for first, last in heapq.merge(one.extents(begin), other.extents(begin)):
+        for start in range(max(first, begin), min(last, end), _BYTES):
+            yield start, min(_BYTES, last - start, end - start)
+        begin = max(begin, last)
 
 
 def _fields(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -> Iterator[Difference]:
@@ -179,16 +186,15 @@ def _fields(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -> Ite
 
 def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Difference]:
     with open_reader(pair[0].path) as one, open_reader(pair[1].path) as other:
-        for start in range(0, geometry.hash_slot_num, _CHUNK):
-            count = min(_CHUNK, geometry.hash_slot_num - start)
-            offset = INDEX_HEADER.size + INDEX_SLOT.size * start
-            first, second = (
-                reader.read(offset, count * INDEX_SLOT.size).view(">i4") for reader in (one, other)
-            )
+        begin = INDEX_HEADER.size
+        there = (min(one.size, other.size) - begin) // INDEX_SLOT.size
+        end = begin + INDEX_SLOT.size * min(geometry.hash_slot_num, there)
+        for offset, count in _held(one, other, begin, end):
+            first, second = (reader.read(offset, count).view(">i4") for reader in (one, other))
             for number in np.flatnonzero(first != second).tolist():
                 yield Difference(
                     "slot",
-                    start + number,
+                    (offset - begin) // INDEX_SLOT.size + number,
                     "entry",
                     offset + INDEX_SLOT.size * number,
                     int(first[number]),

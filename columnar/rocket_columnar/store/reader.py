@@ -32,6 +32,10 @@ _MOMENT: Final = 0.005  # s
 _NEW: Final = 0.2  # s after its making for which an empty file may be one that a broker is making
 PAUSES: Final = (_MOMENT, 0.02, 0.1)
 """s, after which the end of a log is looked at again: a broker may be just writing a record there."""
+HOLE_FLOOR: Final = 8 << 20
+"""Bytes of a file that are decoded whatever of them is a hole: more than a whole consume-queue file of the default size."""
+HOLE_FACTOR: Final = 64
+"""Bytes that are decoded for each byte on disk beyond that: a file system that compresses stays below."""
 _PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
@@ -124,6 +128,34 @@ class Reader(ABC):
         """The ranges (begin, end) from `begin` on that may hold data; the holes between them read as zeros."""
         if begin < self.size:
             yield begin, self.size
+
+    def blocks(self, size: int, end: int) -> Iterator[tuple[int, int]]:
+        """The ranges before `end` that may hold data, widened to blocks of `size` bytes from the file's beginning."""
+        done = 0
+        for first, last in self.extents():
+            begin, stop = max(first // size * size, done), min(-(-last // size) * size, end)
+            if begin < stop:
+                yield begin, stop
+                done = stop
+
+    def require_held(self, begin: int, end: int, what: str, clause: str) -> None:
+        """Raises MalformedError if the bytes [begin, end) are mostly a hole, so that decoding them costs more than the disk holds.
+
+        Args:
+            begin: offset of the first byte.
+            end: offset after the last byte.
+            what: what is in them, for the message.
+            clause: id of the clause that is broken.
+        """
+        limit = max(HOLE_FLOOR, HOLE_FACTOR * self.allocated)
+        if end - begin > limit:
+            raise MalformedError(
+                file=self.name,
+                offset=begin,
+                found=f"{what} over {end - begin:,} bytes, of which the disk holds at most {self.allocated:,}",
+                expected=f"at most {limit:,} with the holes between them (copy the file with `cp --sparse=never` to decode it)",
+                clause=clause,
+            )
 
     def last_nonzero(self, begin: int, end: int) -> int | None:
         """Offset of the last byte in [begin, end) that is not zero, or None; holes are not read."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Reader, StoreFile
 
 __all__ = ["FileTask", "entry_rows", "ext_rows", "frame", "head_rows", "record_rows", "unit_rows"]
 
@@ -124,16 +124,17 @@ def head_rows(task: FileTask) -> Iterator[dict[str, Any]]:
     magic, found = MESSAGE_MAGIC.to_bytes(4, signed=True), []
     base = task.file.base_offset
     with task.file.open() as reader:
-        last = reader.last_nonzero(0, reader.size)
-        stop = 0 if last is None else last + 1
-        for start in range(max(task.end - base, 0), stop, _WINDOW):
-            data = reader.read(start, min(_WINDOW + _HEAD, reader.size - start)).tobytes()
-            at = data.find(magic, 4)
-            while 4 <= at <= len(data) - _HEAD + 4:
-                offset = base + start + at - 4
-                if int.from_bytes(data[at + 24 : at + 32]) == offset:
-                    found.append(offset)
-                at = data.find(magic, at + 1)
+        done = max(task.end - base, 0)
+        for begin, stop in reader.extents(done):
+            for start in range(max(begin - _HEAD, done), stop, _WINDOW):
+                data = reader.read(start, min(_WINDOW + _HEAD, reader.size - start)).tobytes()
+                at = data.find(magic, 4)
+                while 4 <= at <= len(data) - _HEAD + 4:
+                    offset = base + start + at - 4
+                    if int.from_bytes(data[at + 24 : at + 32]) == offset:
+                        found.append(offset)
+                    at = data.find(magic, at + 1)
+            done = stop
     yield {"phy_offset": np.array(found, np.int64)}
 
 
@@ -141,12 +142,10 @@ def unit_rows(task: FileTask) -> Iterator[dict[str, Any]]:
     """Units of a queue file up to the last byte that is not zero; those that are all zeros are left out."""
     file = task.file
     with file.open() as reader:
-        whole = reader.size // QUEUE_UNIT.size
-        last = reader.last_nonzero(0, reader.size)
-        count = 0 if last is None else min(last // QUEUE_UNIT.size + 1, whole)
-        for start in range(0, count, _AT_ONCE):
-            stop = min(start + _AT_ONCE, count)
-            raw = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size)
+        whole = reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size
+        for begin, end in _chunks(reader, QUEUE_UNIT.size, 0, whole):
+            start = begin // QUEUE_UNIT.size
+            raw = reader.read(begin, end - begin)
             numbers, units = _written(raw, _UNIT, start)
             yield {
                 "number": numbers,
@@ -164,18 +163,29 @@ def entry_rows(task: FileTask) -> Iterator[dict[str, Any]]:
     assert task.geometry is not None  # noqa: S101 - for the type checkers
     base = task.geometry.entries_offset
     with task.file.open() as reader:
-        last = reader.last_nonzero(base, min(reader.size, task.geometry.file_size))
-        count = 0 if last is None else (last - base) // INDEX_ENTRY.size + 1
-        for start in range(1, count, _AT_ONCE):
-            stop = min(start + _AT_ONCE, count)
-            length = min((stop - start) * INDEX_ENTRY.size, reader.size - base - start * INDEX_ENTRY.size)
-            raw = reader.read(base + start * INDEX_ENTRY.size, length - length % INDEX_ENTRY.size)
+        first = base + INDEX_ENTRY.size
+        whole = (
+            base + (min(reader.size, task.geometry.file_size) - base) // INDEX_ENTRY.size * INDEX_ENTRY.size
+        )
+        for begin, end in _chunks(reader, INDEX_ENTRY.size, first, whole):
+            start = (begin - base) // INDEX_ENTRY.size
+            raw = reader.read(begin, end - begin)
             numbers, entries = _written(raw, _ENTRY, start)
             yield {
                 "number": numbers,
                 "key_hash": entries["key_hash"].astype(np.int32),
                 "phy_offset": entries["phy_offset"].astype(np.int64),
             }
+
+
+def _chunks(reader: Reader, size: int, begin: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Ranges of whole cells of `size` bytes from `begin` to `stop`; cells in holes are left out."""
+    done = begin
+    for first, last in reader.extents(begin):
+        low = max(done, begin + (first - begin) // size * size)
+        done = min(stop, begin - (begin - last) // size * size)
+        for start in range(low, done, _AT_ONCE * size):
+            yield start, min(start + _AT_ONCE * size, done)
 
 
 def _written(raw: NDArray[np.uint8], dtype: np.dtype[Any], start: int) -> tuple[NDArray[np.int64], Any]:

@@ -346,7 +346,9 @@ def _blocks(blocks: Any, begin: int, end: int, *, needed: bool) -> Any:
     kept = np.flatnonzero((blocks.low < end) & (blocks.high >= begin))
     owners = np.arange(len(blocks.files)) if needed else np.unique(blocks.owner[kept])
     files = tuple(
-        replace(blocks.files[owner], low=_NONE, high=_NONE, marks=type(blocks.files[owner].marks)())
+        replace(
+            blocks.files[owner], blocks=_NONE, low=_NONE, high=_NONE, marks=type(blocks.files[owner].marks)()
+        )
         for owner in owners.tolist()
     )
     return replace(

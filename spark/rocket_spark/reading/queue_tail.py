@@ -126,6 +126,9 @@ class QueueTail:
                     least * QUEUE_UNIT.size, reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size
                 )
                 end = least if last is None else last // QUEUE_UNIT.size + 1
+                reader.require_held(
+                    least * QUEUE_UNIT.size, end * QUEUE_UNIT.size, f"{end - least:,} units", "CQ-FILE-1"
+                )
                 while end > least:
                     start = max(least, end - _CHUNK)
                     raw = reader.read(start * QUEUE_UNIT.size, (end - start) * QUEUE_UNIT.size)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from rocket_columnar.decode import decode, large_log, log_rows
+from rocket_columnar.decode.record_columns import Topics
 from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores
@@ -208,3 +209,15 @@ def test_compiled_loops_serve_from_the_threshold_on(tmp_path: Path, monkeypatch:
     assert sum(batch.num_rows for _, batch in decode(find_files(tmp_path))) == 4000
     assert runs
     assert runs[0] > 0
+
+
+def test_what_is_known_of_5000_topics_is_copied_when_its_room_doubles() -> None:
+    known = large_log._Known(Topics(), None)
+    rooms = [known.kinds]
+    for number in range(5000):
+        known.add(b"topic-%d" % number)
+        if known.kinds[1] is not rooms[-1][1]:
+            rooms.append(known.kinds)
+    assert len(rooms) <= 12
+    assert known.kinds[1][:5000].tolist() == list(range(5000))
+    assert known[4999] == b"topic-4999"

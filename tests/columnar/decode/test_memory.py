@@ -48,7 +48,9 @@ def test_default_index_file(tmp_path: Path, bounded: Callable[[], AbstractContex
     write_sparse_index(path, *DEFAULT_GEOMETRY, [Entry(77, 1000, 0), Entry(5_000_077, 1100, 0)])
     with path.open("r+b") as file:
         file.seek(36)
-        file.write((3_000_000).to_bytes(4))  # the rest of the entries are holes
+        file.write((3_000_000).to_bytes(4))
+        file.seek(DEFAULT_GEOMETRY.entries_offset + 60)
+        file.write(bytes(20 * 2_999_997))  # on disk, not a hole
     with bounded():
         rows = 0
         for _, batch in decode(
@@ -90,8 +92,8 @@ def test_consume_queue_of_a_gibibyte(
     path = put(tmp_path, FIRST, unit(0, 100))
     with path.open("r+b") as file:
         file.truncate(20 * 50_000_000)
-        file.seek(20 * 2_999_999)
-        file.write(unit(5, 100))
+        file.seek(20)
+        file.write(bytes(20 * 2_999_998) + unit(5, 100))
     with bounded():
         rows = sum(batch.num_rows for _, batch in decode(find_files(path, "queue")))
     assert rows == 3_000_000
