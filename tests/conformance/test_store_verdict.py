@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_conformance.baseline import Baseline, Excuse
 from rocket_conformance.report import read_report
-from rocket_conformance.store_verdict import StoreVerdict, judge_store, store_report, verdict_lines
-from rocket_golden import damaged, manifest, open_damaged, open_store, stores
+from rocket_conformance.store_verdict import (
+    Observations,
+    StoreVerdict,
+    judge_restart,
+    judge_store,
+    store_report,
+    verdict_lines,
+)
+from rocket_golden import damaged, manifest, open_damaged, open_store, stores, truth
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from verb_run import runner
@@ -19,6 +26,8 @@ if TYPE_CHECKING:
 
 BROKEN_BY = {
     "checkpoint-behind": {"IDX-SVC-18", "CQ-PUT-9"},
+    "entry-magic": {"DLG-2", "DLG-11"},
+    "entry-position": {"DLG-2", "DLG-11"},
     "index-chain-cycle": {"IDX-PUT-6"},
     "index-empty": {"IDX-FILE-2", "IDX-SVC-18"},
     "index-entry-dangling": {"IDX-PUT-6"},
@@ -56,6 +65,7 @@ NOT_EXERCISED_ALWAYS = {"IDX-SEL-1", "IDX-TIME-1", "QRY-1", "CQ-GET-1"}
 
 
 EVERY = [*stores(), *stores(unclean=True)]
+DLEDGER = [*stores(log="dledger"), *stores(unclean=True, log="dledger")]
 
 
 def kind_of(name: str, store: str) -> str:
@@ -91,11 +101,102 @@ def test_every_entry_and_unit_is_compared(name: str, tmp_path: Path) -> None:
     assert seen.held["LOG-REC-7"] == entry.truth_lines["log_record"]
 
 
-@pytest.mark.parametrize(
-    "variant",
-    [variant for variant in damaged() if variant.store != "dledger"],  # no DLedger store is judged
-    ids=lambda variant: variant.name,
-)
+@pytest.mark.parametrize("name", DLEDGER)
+def test_stores_in_dledger_mode_break_nothing(name: str, tmp_path: Path) -> None:
+    judged = judge_store(open_store(name, tmp_path))
+    assert judged.with_outcome("broken") == []
+    held = set(judged.with_outcome("held"))
+    assert held >= {"DLG-2", "DLG-3", "DLG-4", "DLG-5", "DLG-7", "CQ-UNIT-1", "IDX-PUT-6", "LOG-REC-4"}
+    assert ("DLG-6" in held) == ("DLG-11" in held) == (not name.endswith("-killed"))
+    assert ("DLG-13" in held) == name.endswith("-rejoined")
+    assert judged.records == sum(line["type"] == "log_record" for line in truth(name))
+
+
+def third_entry() -> int:
+    """Where the third entry of the store `dledger` begins, as Java reads it."""
+    entries = [line for line in truth("dledger") if line["type"] == "log_entry"]
+    return int(entries[2]["pos"])
+
+
+def dledger_patched(tmp_path: Path, file: str, offset: int, data: bytes) -> StoreVerdict:
+    store = open_store("dledger", tmp_path)
+    with (store / "dledger-n0" / file / "00000000000000000000").open("r+b") as opened:
+        opened.seek(offset)
+        opened.write(data)
+    return judge_store(store)
+
+
+def test_a_dledger_entry_with_another_channel(tmp_path: Path) -> None:
+    judged = dledger_patched(tmp_path, "data", 32, b"\0\0\0\1")
+    assert judged.with_outcome("broken") == ["DLG-3"]
+    (place,) = judged.observations.broken["DLG-3"]
+    assert (place.file, place.offset, place.found) == ("dledger-n0/data/00000000000000000000", 32, 1)
+
+
+def test_a_dledger_entry_with_another_position(tmp_path: Path) -> None:
+    """A recovery ends the log there (DLG-17), although entries follow."""
+    judged = dledger_patched(tmp_path, "data", third_entry() + 24, b"\0\0\0\0\0\0\0\1")
+    assert judged.records == 2
+    assert judged.with_outcome("broken") == ["DLG-2", "DLG-11"]
+    assert judged.observations.broken["DLG-2"][0].offset == third_entry()
+
+
+def test_a_dledger_entry_around_another_size_of_record(tmp_path: Path) -> None:
+    judged = dledger_patched(tmp_path, "data", third_entry() + 48, b"\0\0\0\5")
+    assert "DLG-4" in judged.with_outcome("broken")
+    assert judged.observations.broken["DLG-4"][0].offset == third_entry() + 48
+
+
+def test_a_unit_of_the_dledger_index_with_another_size(tmp_path: Path) -> None:
+    judged = dledger_patched(tmp_path, "index", 32 * 3 + 12, b"\0\0\0\0")
+    assert judged.with_outcome("broken") == ["DLG-6"]
+    (place,) = judged.observations.broken["DLG-6"]
+    assert (place.offset, place.field) == (96, "unit 3")
+
+
+def test_a_dledger_checkpoint_with_another_end(tmp_path: Path) -> None:
+    store = open_store("dledger", tmp_path)
+    (store / "dledger-n0" / "checkpoint").write_text("endIndex=999\ncommittedIndex=216\n")
+    assert judge_store(store).with_outcome("broken") == ["DLG-11"]
+
+
+def test_dledger_entries_that_are_not_committed(tmp_path: Path) -> None:
+    """They are no messages of the store (DLG-10)."""
+    store = open_store("dledger", tmp_path)
+    (store / "dledger-n0" / "checkpoint").write_text("endIndex=216\ncommittedIndex=99\n")
+    judged = judge_store(store)
+    assert judged.records == 100
+    assert "entries that were not committed at the stop, which nothing points to" in judged.observations.notes
+
+
+def test_stores_of_two_dledger_members_are_refused(tmp_path: Path) -> None:
+    store = open_store("dledger", tmp_path)
+    (store / "dledger-n1" / "data").mkdir(parents=True)
+    with pytest.raises(MalformedError, match="several DLedger logs: dledger-n0, dledger-n1"):
+        judge_store(store)
+
+
+def test_a_start_in_dledger_mode_is_not_judged(tmp_path: Path) -> None:
+    store = open_store("dledger", tmp_path)
+    with pytest.raises(UsageError, match="DLedger"):
+        judge_restart(store, store, Observations())
+
+
+def test_a_log_in_three_directories(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store("many-paths", tmp_path)
+    run = runner("conform", capfd, monkeypatch)
+    directories = [store / f"commitlog-{letter}" for letter in "abc"]
+    options = [option for directory in directories for option in ("--commitlog", directory)]
+    done = run("--store", store, *options)
+    assert done.code == 0, done.out
+    assert judge_store(store, commitlog=directories).records == 120
+    assert run("--store", store, *options[:4]).code == 1
+    assert run("--commitlog", store, "--", "adapter").code == 2
+
+
+@pytest.mark.parametrize("variant", damaged(), ids=lambda variant: variant.name)
 def test_damage_breaks_its_clause(variant: object, tmp_path: Path) -> None:
     name, store = variant.name, variant.store  # type: ignore[attr-defined]  # a Damaged
     judged = judge_store(open_damaged(name, tmp_path))

@@ -31,6 +31,7 @@ __all__ = ["judge_indexes"]
 _NAME_DIGITS: Final = 17
 _TORN: Final = "an entry that a kill cut off, or its slot (IDX-PUT-11)"
 _LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
+_DELETED: Final = "keys lost to an unclean restart in DLedger mode, which deleted an index file (DLG-13)"
 _LAG: Final = "messages at the log's end that are not indexed yet"
 _TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8)"
 
@@ -218,7 +219,7 @@ def _judge_sequence(puts: list[_Put], log: StoredLog, seen: Observations, *, sto
     runs = [(offset, list(run)) for offset, run in groupby(puts, key=lambda put: put.entry.phy_offset)]
     following: int | None = None  # number of the record after the last one that was indexed
     before = -1
-    for offset, run in runs:
+    for number, (offset, run) in enumerate(runs):
         first = run[0]
         if offset < before:
             seen.breaks(
@@ -239,7 +240,9 @@ def _judge_sequence(puts: list[_Put], log: StoredLog, seen: Observations, *, sto
         place = log.place_of(offset)
         _judge_gap(following, place, first, log, seen)
         following = place + 1
-        _judge_keys(run, stored, seen, last=offset == runs[-1][0] and not stopped)
+        last = number == len(runs) - 1
+        cut = not stopped if last else log.dledger and runs[number + 1][1][0].number == 1
+        _judge_keys(run, stored, seen, last=cut)
     _judge_end(puts, following, log, seen, stopped=stopped)
 
 
@@ -251,6 +254,10 @@ def _judge_gap(following: int | None, place: int, first: _Put, log: StoredLog, s
     """Judges that nothing is missing between two indexed records, or before the first one."""
     lost = next(_missing(log, following or 0, place), None)
     if lost is None:
+        return
+    if log.dledger and first.number == 1:
+        seen.hold("DLG-13")
+        seen.note(_DELETED)
         return
     restarted = first.number == 1 and _recovers_at(log, place)
     if restarted or (following is None and log.begin > 0 and first.number == 1):
@@ -286,8 +293,8 @@ def _judge_end(
     lost = next(_missing(log, begin, len(log.records)), None)
     if lost is None:
         return
-    if not stopped or not puts:
-        seen.note(_LAG)
+    if not stopped or not puts or log.dledger:
+        seen.note(_DELETED if stopped and log.dledger else _LAG)
         return
     seen.breaks(
         _clause_of_missing(lost), puts[-1].place("phy_offset", puts[-1].entry.phy_offset, lost.position, lost)

@@ -10,14 +10,16 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError, UsageError
 
 from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
+from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_judge import judge_indexes
+from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
-from rocket_conformance.store_verdict.stored_log import read_log
 from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from rocket_spec.layout import Geometry
 
@@ -61,39 +63,46 @@ def judge_store(
     geometry: Geometry | None = None,
     manifest: Manifest | None = None,
     seen: Observations | None = None,
+    commitlog: Sequence[str | os.PathLike[str]] = (),
 ) -> StoreVerdict:
-    """Judges a store by its own commit log.
+    """Judges a store by its own commit log, plain or of DLedger mode.
 
     The log is taken as what was stored. Index files, consume queues, ext units and the checkpoint are compared with what
     4.9.3 makes of it. What a crash leaves open is accepted either way and noted.
 
     Args:
-        path: the store's directory, the one that holds `commitlog/`.
+        path: the store's directory, the one that holds `commitlog/` or `dledger-SELFID/`.
         geometry: of its index files; None infers it.
         manifest: of a workload that was sent to its broker; each acknowledged message and each answer is judged too.
         seen: what was observed before, of starts after crashes say; it is added to.
+        commitlog: directories of the commit log, in addition to `commitlog/`.
 
     Raises:
         UsageError: no such directory, or a geometry that cannot be inferred.
-        MalformedError: no commit log to judge by, or one that is too large.
+        MalformedError: no commit log to judge by, one that is too large, or those of several DLedger members.
         OSError: when a file cannot be read.
     """
     store = Path(path)
     if not store.is_dir():
         raise UsageError(f"{path}: not a directory")
-    if not (store / "commitlog").is_dir():
-        dledger = next(store.glob("dledger-*"), None)
+    directories = [Path(directory) for directory in commitlog]
+    for directory in directories:
+        if not directory.is_dir():
+            raise UsageError(f"{directory}: not a directory")
+    if not (directories or (store / "commitlog").is_dir() or dledger_member(store)):
         raise MalformedError(
             file=str(path),
-            found="no folder commitlog" if dledger is None else f"a DLedger log in {dledger.name}",
-            expected="commitlog/, which says what was stored",
+            found="no folder commitlog",
+            expected="commitlog/ or dledger-*/data/, which hold what was stored",
         )
     seen = Observations() if seen is None else seen
     stopped = not (store / "abort").exists()
-    log = read_log(store, seen)
+    log = read_log(store, seen, directories=directories)
     if not log.records:
         raise MalformedError(
-            file=str(store / "commitlog"), found="no record", expected="records, which say what was stored"
+            file=str(path),
+            found="a commit log without records",
+            expected="records, which are what was stored",
         )
     indexes = judge_indexes(store, log, seen, geometry=geometry, stopped=stopped)
     undisturbed = None if manifest is None else first_undisturbed(manifest)

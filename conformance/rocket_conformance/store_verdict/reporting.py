@@ -24,7 +24,7 @@ FAMILIES: Final = {
     "index": ("IDX-",),
     "service": ("IDX-SVC-",),
     "queue": ("CQ-",),
-    "log": ("LOG-",),
+    "log": ("LOG-", "DLG-"),
     "checkpoint": ("CKP-",),
 }
 """The clauses of the families that `--require` names, by the beginnings of their ids."""

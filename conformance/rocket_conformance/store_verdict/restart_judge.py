@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import Store, StoreConfig
+from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
+from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_bytes import agreement_with, geometry_of, read_index
+from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
 from rocket_conformance.store_verdict.sparse import copy_sparse
-from rocket_conformance.store_verdict.stored_log import numbered_files, read_log
+from rocket_conformance.store_verdict.stored_log import numbered_files
 
 if TYPE_CHECKING:
     from rocket_conformance.store_verdict.index_bytes import Entry
@@ -39,8 +42,12 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
         geometry: of the index files; None infers it.
 
     Raises:
-        UsageError: when the geometry cannot be inferred.
+        UsageError: the geometry cannot be inferred, or the store is in DLedger mode, in which the reference does not start.
     """
+    if dledger_member(before) is not None:
+        raise UsageError(
+            f"{after}: a store in DLedger mode; the starts over it cannot be judged, conform --store judges the rest"
+        )
     log = read_log(before, Observations())
     geometry = geometry or _geometry(before, log)
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:

@@ -19,6 +19,7 @@ def conform_store(
     store: Path,
     *,
     geometry: Geometry | None,
+    commitlog: Sequence[str],
     workload: Path | None,
     level: str,
     require: Sequence[str],
@@ -30,6 +31,6 @@ def conform_store(
     from rocket_conformance.workload import read_manifest
 
     manifest = None if workload is None else read_manifest(workload)
-    judged = judge_store(store, geometry=geometry, manifest=manifest)
+    judged = judge_store(store, geometry=geometry, manifest=manifest, commitlog=commitlog)
     report = store_report(judged, level=level, require=require, baseline=baseline, folder=folder)
     return report, verdict_lines(judged, report)

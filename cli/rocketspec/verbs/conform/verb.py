@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from rocketspec._options import UNREADABLE, GeometryText, read_geometry, write_json
+from rocketspec._options import UNREADABLE, CommitLogPaths, GeometryText, read_geometry, write_json
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def conform(
         typer.Option(metavar="DIR", help="Test the store that a broker wrote, without an adapter."),
     ] = None,
     geometry: GeometryText = None,
+    commitlog: CommitLogPaths = None,
     workload: Annotated[
         Path | None,
         typer.Option(
@@ -142,6 +143,8 @@ def conform(
     known = Baseline() if baseline is None else read_baseline(baseline)
     if write_baseline is not None and write_baseline.exists() and write_baseline != baseline:
         raise UsageError(f"{write_baseline}: already exists; only the file of --baseline is replaced")
+    if commitlog and store is None:
+        raise UsageError("--commitlog requires --store")
     if store is not None:
         from rocketspec.verbs.conform.store import conform_store
 
@@ -150,6 +153,7 @@ def conform(
         result, summary = conform_store(
             store,
             geometry=read_geometry(geometry),
+            commitlog=commitlog or (),
             workload=workload,
             level=level,
             require=families,

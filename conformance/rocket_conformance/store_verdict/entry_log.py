@@ -1,0 +1,219 @@
+"""The entries of a DLedger log: the records in them, and what their bytes show of the DLG clauses."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_reference import dispatch_request
+from rocket_spec.errors import MalformedError
+from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT, ENTRY_MAGIC
+
+from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.record_checks import LARGEST_RECORD, check_record
+from rocket_conformance.store_verdict.sparse import Window, pieces
+from rocket_conformance.store_verdict.stored_log import name_in, numbered_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog
+
+__all__ = ["dledger_member", "read_entries"]
+
+_HEADER: Final = struct.Struct(ENTRY.struct_format)
+_UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
+_BLANK: Final = 8
+
+
+class _Entry(NamedTuple):
+    """The header of an entry; sizes and positions in bytes."""
+
+    magic: int
+    size: int
+    number: int
+    term: int
+    pos: int
+    channel: int
+    chain_crc: int
+    body_crc: int
+    body_size: int
+
+
+def dledger_member(store: Path) -> Path | None:
+    """The directory of a store's DLedger log, `dledger-SELFID`; None for a plain store.
+
+    Raises:
+        MalformedError: there are several.
+    """
+    found = sorted(path for path in store.glob("dledger-*") if (path / "data").is_dir())
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise MalformedError(
+            file=str(store), found=f"several DLedger logs: {names}", expected="the store of one member"
+        )
+    return found[0] if found else None
+
+
+def read_entries(
+    log: StoredLog, paths: Sequence[Path], member: Path, seen: Observations, *, stopped: bool
+) -> None:
+    """Reads the data files, which are the last of `log.files`, up to the last entry.
+
+    After a clean stop the log ends at the committed position (DLG-10). The last file may hold more: entries that are not
+    committed, and remains of truncated ones (DLG-18).
+
+    Args:
+        log: takes the records.
+        paths: of the data files.
+        member: the directory `dledger-SELFID`.
+        seen: takes what is observed.
+        stopped: whether the broker stopped cleanly.
+    """
+    files = log.files[len(log.files) - len(paths) :]
+    entries: list[_Entry] = []
+    for number, (file, path) in enumerate(zip(files, paths, strict=True)):
+        with path.open("rb") as opened:
+            ended = _read_file(log, file, opened.fileno(), entries, seen)
+        if not ended:
+            if any(_written(later) for later in paths[number + 1 :]):
+                log.whole = False
+                expected = "an entry, or a blank before the next file"
+                place = Place(file.name, log.end - file.base, "entry", "other bytes", expected)
+                seen.breaks("DLG-2", place)
+            break
+    if stopped:
+        _check_index(entries, member, seen)
+        _check_end(log, entries, member, seen)
+
+
+def _written(path: Path) -> bool:
+    with path.open("rb") as file:
+        return any(file.read(_BLANK))
+
+
+def _read_file(
+    log: StoredLog, file: LogFile, descriptor: int, entries: list[_Entry], seen: Observations
+) -> bool:
+    """Reads the entries of one file; whether it ended in a blank."""
+    window = Window(descriptor)
+    position = 0
+    while position + _BLANK <= file.size:
+        log.end = file.base + position
+        data, at = window.at(position, _HEADER.size)
+        magic, size = struct.unpack_from(">ii", data, at)
+        if magic == ENTRY_BLANK_MAGIC:
+            _check_blank(file, position, size, descriptor, seen)
+            log.end = file.base + file.size
+            return True
+        entry = _entry(data, at, file, position, entries[-1] if entries else None)
+        if entry is None:
+            break
+        data, at = window.at(position, entry.size)
+        at += _HEADER.size
+        request = dispatch_request(data, at, check_crc=False, read_body=False)
+        if not request.success or request.msg_size != entry.body_size:
+            log.whole = False
+            place = Place(
+                file.name, position + _HEADER.size, "body", "bytes that are no record", "one record"
+            )
+            seen.breaks("DLG-4", place)
+            break
+        _check_entry(entry, file, position, seen)
+        check_record(data, at, position + _HEADER.size, file, request, seen)
+        seen.hold("DLG-4")
+        log.keep(file.base + position + _HEADER.size, request)
+        entries.append(entry)
+        position += entry.size
+        log.end = file.base + position
+    return False
+
+
+def _entry(data: bytes, at: int, file: LogFile, position: int, before: _Entry | None) -> _Entry | None:
+    """The entry here; None for bytes that a recovery does not take for one (DLG-17)."""
+    if position + _HEADER.size > file.size or len(data) - at < _HEADER.size:
+        return None
+    entry = _Entry(*_HEADER.unpack_from(data, at))
+    if entry.magic != ENTRY_MAGIC or entry.pos != file.base + position:
+        return None
+    if entry.size != _HEADER.size + entry.body_size or not 0 < entry.body_size <= LARGEST_RECORD:
+        return None
+    if entry.size > file.size - position:
+        return None
+    if before is not None and (entry.number != before.number + 1 or entry.term < before.term):
+        return None
+    return entry
+
+
+def _check_entry(entry: _Entry, file: LogFile, position: int, seen: Observations) -> None:
+    seen.hold("DLG-1", "DLG-2", "DLG-7", "DLG-9")
+    for field in ("channel", "chain_crc", "body_crc"):
+        seen.compare(
+            "DLG-3", Place(file.name, position + ENTRY.offset_of(field), field, getattr(entry, field), 0)
+        )
+    if position + entry.size + _BLANK > file.size:
+        free = "8 bytes left free at the file's end"
+        seen.breaks("DLG-5", Place(file.name, position, "entry", f"{entry.size} bytes", free))
+
+
+def _check_blank(file: LogFile, position: int, size: int, descriptor: int, seen: Observations) -> None:
+    seen.compare("DLG-5", Place(file.name, position + 4, "blank size", size, file.size - position))
+    for offset, data in pieces(descriptor, position + _BLANK, file.size):
+        if any(data):
+            found = "other bytes"
+            seen.breaks("DLG-5", Place(file.name, offset, "after the blank", found, "zeros"))
+            return
+
+
+def _check_index(entries: Sequence[_Entry], member: Path, seen: Observations) -> None:
+    """Compares the index of entries with the entries (DLG-6); a start rewrites what is missing from it."""
+    files = dict(numbered_files(member / "index"))
+    with ExitStack() as opened:
+        windows = {
+            base: (path, Window(opened.enter_context(path.open("rb")).fileno()))
+            for base, path in files.items()
+        }
+        for entry, (base, at) in _places(entries):
+            if base not in windows:
+                continue
+            path, window = windows[base]
+            data, start = window.at(at, _UNIT.size)
+            found = _UNIT.unpack_from(data, start) if len(data) - start >= _UNIT.size else None
+            expected = (entry.magic, entry.pos, entry.size, entry.number, entry.term)
+            name = name_in(member.parent, path)
+            seen.compare("DLG-6", Place(name, at, f"unit {entry.number}", found, expected))
+
+
+def _places(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, tuple[int, int]]]:
+    """Each entry with the start of its file of the index, and its unit's place in that file, bytes."""
+    for entry in entries:
+        place = _UNIT.size * entry.number
+        yield entry, (place - place % ENTRY_INDEX_FILE_SIZE, place % ENTRY_INDEX_FILE_SIZE)
+
+
+def _check_end(log: StoredLog, entries: Sequence[_Entry], member: Path, seen: Observations) -> None:
+    """Compares the last entry with DLedger's checkpoint, and drops the records that are not committed (DLG-10, DLG-11)."""
+    times = _properties(member / "checkpoint")
+    last = entries[-1].number if entries else -1
+    name = name_in(member.parent, member / "checkpoint")
+    if "endIndex" in times and not seen.compare(
+        "DLG-11", Place(name, None, "endIndex", times["endIndex"], last)
+    ):
+        log.whole = False
+    uncommitted = [entry for entry in entries if entry.number > times.get("committedIndex", last)]
+    if uncommitted:
+        log.end = uncommitted[0].pos
+        del log.records[log.place_of(log.end) :]
+        seen.note("entries that were not committed at the stop, which nothing points to")
+
+
+def _properties(path: Path) -> dict[str, int]:
+    """The numbers in DLedger's checkpoint, by name; empty without the file."""
+    try:
+        text = path.read_text("latin-1")
+    except FileNotFoundError:
+        return {}
+    pairs = (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
+    return {name.strip(): int(value) for name, _, value in pairs if value.strip().lstrip("-").isdecimal()}
