@@ -85,8 +85,7 @@ def run(
         result = _report(
             header,
             tuple(lines.values()),
-            options,
-            transport.hello,
+            execution,
             cut_short,
             causes=progress.causes,
             interrupted=interrupted is not None,
@@ -204,13 +203,13 @@ def _disputes(
 def _report(
     header: dict[str, Any],
     lines: Sequence[CaseLine],
-    options: Options,
-    hello: Hello,
+    execution: Execution,
     cut_short: str | None,
     *,
     causes: Sequence[Mapping[str, Any]],
     interrupted: bool,
 ) -> Report:
+    options, hello = execution.options, execution.transport.hello
     counts: dict[Verdict, int] = {}
     for line in lines:
         counts[line.verdict] = counts.get(line.verdict, 0) + 1

@@ -96,9 +96,9 @@ def test_large_files_have_parts_of_their_own(
     spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rocket_spark import decode_stores
-    from rocket_spark.decode import plan
+    from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(plan, "_TASK_BYTES", 300)
+    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 300)
     summary = decode_stores(spark, hand_made, tmp_path / "out", ["index_entries"])
     assert [(table.rows, table.parts) for table in summary.tables] == [(6, 2)]
     assert parquet_rows(tmp_path / "out" / "index_entries") == decoded_rows(hand_made)["index_entries"]
@@ -225,7 +225,7 @@ def test_gaps_between_tasks_are_those_of_decode(
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
     from rocket_spark import decode_stores
-    from rocket_spark.decode import plan
+    from rocket_spark.decode import part_tasks
 
     log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
     folder = tmp_path / "store" / "commitlog"
@@ -245,7 +245,7 @@ def test_gaps_between_tasks_are_those_of_decode(
         pass
     assert len(whole) > 1
 
-    monkeypatch.setattr(plan, "_TASK_BYTES", size)
+    monkeypatch.setattr(part_tasks, "_TASK_BYTES", size)
     summary = decode_stores(spark, tmp_path / "store", tmp_path / "out")
     assert [table.parts for table in summary.tables] == [5]
     assert list(summary.gaps) == whole
@@ -256,13 +256,13 @@ def ranged(
 ) -> tuple[list[dict[str, Any]], list[str], int]:
     """Rows, gaps and parts of log files, by their base offsets, of which a task takes `step` bytes."""
     from rocket_spark import decode_stores
-    from rocket_spark.decode import plan
+    from rocket_spark.decode import part_tasks
 
     log = folder / "store" / "commitlog"
     log.mkdir(parents=True)
     for offset, content in files.items():
         (log / f"{offset:020}").write_bytes(content)
-    monkeypatch.setattr(plan, "_TASK_BYTES", step)
+    monkeypatch.setattr(part_tasks, "_TASK_BYTES", step)
     summary = decode_stores(spark, folder / "store", folder / "out")
     (table,) = summary.tables
     return parquet_rows(folder / "out" / "commit_log"), list(summary.gaps), table.parts

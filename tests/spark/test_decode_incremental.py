@@ -17,7 +17,7 @@ import pytest
 from live_writer import LiveWriter, steps
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
-from rocket_spark import DecodeOptions, decode_stores
+from rocket_spark import DecodeOptions, decode_stores, plan_decode
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import put, record, unit
 
@@ -117,9 +117,9 @@ def logs(store: Path, kept: range) -> None:
 def test_files_that_the_broker_deleted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: list[int], *, drop: bool
 ) -> None:
-    from rocket_spark.decode import plan
+    from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(plan, "_TASK_BYTES", 1)
+    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 1)
     store, out = tmp_path / "store", tmp_path / "out"
     logs(store, range(3))
     decode_stores(spark, store, out, options=APPEND)
@@ -177,10 +177,10 @@ def test_files_of_an_append_that_was_killed_are_removed(
 _KILLED = """
 import sys
 from rocket_spark import DecodeOptions, decode_stores, open_session
-from rocket_spark.decode import plan
+from rocket_spark.decode import part_tasks
 
-plan._TASK_BYTES = 4096
-plan._TASK_ENTRIES = 20
+part_tasks._TASK_BYTES = 4096
+part_tasks._TASK_ENTRIES = 20
 spark = open_session("local[2]", only_jobs=True)
 print("started", flush=True)
 decode_stores(spark, sys.argv[1], sys.argv[2], options=DecodeOptions(resume=True))
@@ -210,10 +210,10 @@ def kills(
     spark: SparkSession, store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, seeds: range
 ) -> int:
     """Kills jobs and resumes them; how many were killed before their end."""
-    from rocket_spark.decode import plan
+    from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(plan, "_TASK_BYTES", 4096)
-    monkeypatch.setattr(plan, "_TASK_ENTRIES", 20)
+    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 4096)
+    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 20)
     decode_stores(spark, store, folder / "undisturbed")
     whole = {
         path.relative_to(folder / "undisturbed"): path.read_bytes()
@@ -234,7 +234,7 @@ def kills(
             options=DecodeOptions(resume=True),
             progress=lambda _what, _done, total, totals=totals: totals.append(total),
         )
-        assert totals[0] < len(plan.plan_decode(store, folder / "never").tasks)
+        assert totals[0] < len(plan_decode(store, folder / "never").tasks)
         assert {path.relative_to(out): path.read_bytes() for path in out.glob("*/part-*")} == whole
     return killed
 

@@ -53,10 +53,10 @@ def test_a_large_index_file_is_divided(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rocket_spark import decode_stores
-    from rocket_spark.decode import plan as cut
+    from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(cut, "_TASK_BYTES", 1)
-    monkeypatch.setattr(cut, "_TASK_ENTRIES", 50)
+    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 1)
+    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 50)
     tables = ["index_headers", "index_entries"]
     summary = decode_stores(spark, golden["transactions"], tmp_path / "out", tables)
     headers, entries = summary.tables
@@ -71,13 +71,13 @@ def test_an_index_file_that_was_replaced_meanwhile_fails_the_job(
     spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rocket_spark import plan_decode, run_decode
-    from rocket_spark.decode import plan as cut
+    from rocket_spark.decode import part_tasks
 
     index = min((golden["transactions"] / "index").iterdir())
     copy = tmp_path / "store" / "index" / index.name
     copy.parent.mkdir(parents=True)
     copy.write_bytes(index.read_bytes())
-    monkeypatch.setattr(cut, "_TASK_ENTRIES", 50)
+    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 50)
     plan = plan_decode(tmp_path / "store", tmp_path / "out", ["index_entries"])
     copy.write_bytes(bytes(len(index.read_bytes())))
     with pytest.raises(MalformedError, match="as when the job began"):

@@ -11,7 +11,7 @@ from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeOptions
 from rocket_spark.decode.part import run_part
-from rocket_spark.decode.plan import DecodePlan, PartTask, is_replaced, plan_decode
+from rocket_spark.decode.plan import DecodePlan, is_replaced, plan_decode
 from rocket_spark.output import journalled_in, merge_finished, open_out
 from rocket_spark.stores import reasons
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rocket_spec.layout import Geometry
 
+    from rocket_spark.decode.part_tasks import PartTask
     from rocket_spark.output import FarOutput, Output
     from rocket_spark.stores import StorePath
 

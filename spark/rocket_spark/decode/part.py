@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rocket_columnar.log import Gap
     from rocket_columnar.store import StoreFile
 
-    from rocket_spark.decode.plan import PartTask
+    from rocket_spark.decode.part_tasks import PartTask
     from rocket_spark.output import Folder
 
 __all__ = ["run_part"]

@@ -1,0 +1,5 @@
+"""The verbs `spark decode`, `spark audit` and `spark rebuild`: the same jobs on Spark, for many stores at once."""
+
+from rocketspec.verbs.spark.group import register
+
+__all__ = ["register"]

@@ -1,0 +1,148 @@
+"""The verb `spark decode`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rocketspec._options import (
+    FINDINGS,
+    AsJson,
+    GeometryText,
+    TableNames,
+    counted,
+    read_geometry,
+    write_json,
+)
+from rocketspec._terminal import note, skipped
+from rocketspec.verbs.spark.job_options import (
+    Conf,
+    FailFast,
+    Master,
+    Overwrite,
+    Remote,
+    Resume,
+    Storage,
+    Stores,
+    note_failed,
+    one_line,
+    spark_session,
+    storage_options,
+)
+
+if TYPE_CHECKING:
+    from rocket_spark import DecodeSummary
+
+__all__ = ["decode"]
+
+
+class Timestamps(StrEnum):
+    """How times are written."""
+
+    MILLIS = "millis"
+    UTC = "utc"
+
+
+def decode(
+    stores: Stores,
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="Output directory, s3:// or hdfs://: OUT/TABLE/part-*.parquet.",
+        ),
+    ],
+    master: Master = None,
+    remote: Remote = None,
+    conf: Conf = None,
+    storage: Storage = None,
+    table: TableNames = None,
+    geometry: GeometryText = None,
+    overwrite: Overwrite = False,
+    append: Annotated[
+        bool,
+        typer.Option(
+            "--append", help="Only decode what is new since the last run with --append; add it to OUT."
+        ),
+    ] = False,
+    drop_expired: Annotated[
+        bool,
+        typer.Option("--drop-expired", help="With --append, remove rows of files that the broker deleted."),
+    ] = False,
+    resume: Resume = False,
+    fail_fast: FailFast = False,
+    timestamps: Annotated[
+        Timestamps,
+        typer.Option(help="millis: int64 as stored. utc: timestamp[ms, UTC]; out of range becomes null."),
+    ] = Timestamps.MILLIS,
+    key_list: Annotated[
+        bool, typer.Option("--key-list", help="Add a column key_list to commit_log: the keys as a list.")
+    ] = False,
+    partition_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Folders by topic, or by date (UTC) of store_timestamp; repeatable."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Decode stores into Parquet on Spark; the engine runs inside the tasks.
+
+    STORE may be a file, a directory of one kind, or a whole store. With several stores, each is written to
+    OUT/TABLE/store=NAME/. OUT is complete, with a manifest and _SUCCESS, or it is not written. Stores that cannot be
+    decoded are listed; the others are decoded.
+
+    Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
+    """
+    given = read_geometry(geometry)
+    from rocket_spark import DecodeOptions, plan_decode, run_decode
+
+    options = DecodeOptions(
+        resume=resume,
+        append=append,
+        drop_expired=drop_expired,
+        fail_fast=fail_fast,
+        utc=timestamps is Timestamps.UTC,
+        key_list=key_list,
+        partition_by=tuple(partition_by or ()),
+    )
+    with one_line():
+        plan = plan_decode(
+            stores,
+            output,
+            table or None,
+            given,
+            overwrite=overwrite,
+            storage=storage_options(storage),
+            options=options,
+            on_skip=skipped,
+        )
+    with spark_session(master, remote, conf) as (spark, report):
+        summary = run_decode(spark, plan, progress=report)
+    for gap in summary.gaps:
+        note(gap)
+    failed = {store.store: store.reason for store in summary.status if store.status == "failed"}
+    note_failed(failed)
+    if summary.nulled:
+        note(f"{counted(summary.nulled, 'time')} out of range written as null")
+    if as_json:
+        write_json(asdict(summary))
+    else:
+        _print_decoded(summary, output)
+    if summary.gaps or failed:
+        raise typer.Exit(FINDINGS)
+
+
+def _print_decoded(summary: DecodeSummary, out: str) -> None:
+    width = max((len(table.table) for table in summary.tables), default=0)
+    for table in summary.tables:
+        parts = counted(table.parts, "part")
+        typer.echo(f"{table.table:<{width}}  {table.rows:>14,} rows  {parts:>9}  {table.size:>15,} bytes")
+    stores = "" if summary.stores == 1 else f"{counted(summary.stores, 'store')}, "
+    typer.echo(f"{stores}{summary.files:,} files, {summary.size:,} bytes decoded to {out}")

@@ -1,0 +1,35 @@
+"""The group `spark`: its verbs, and when each reports findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from rocketspec._options import exit_codes
+from rocketspec.verbs.spark.audit import audit
+from rocketspec.verbs.spark.decode import decode
+from rocketspec.verbs.spark.rebuild import rebuild
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["register"]
+
+_VERBS: Final[dict[str, tuple[Callable[..., None], str]]] = {
+    "decode": (decode, "part of the input could not be decoded"),
+    "audit": (audit, "there are errors or warnings, or the results of --cross-check differ"),
+    "rebuild": (rebuild, "something had to be left out"),
+}
+"""The verbs, and when each exits with 1."""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the group `spark` to the command."""
+    group = typer.Typer(
+        help="The same jobs on Spark, from a laptop's local[*] to a cluster.", no_args_is_help=True
+    )
+    for name, (verb, findings) in _VERBS.items():
+        group.command(name, epilog=exit_codes(findings))(verb)
+    app.add_typer(group, name="spark")
+    group.callback()(lambda: None)

@@ -1,0 +1,247 @@
+"""Tasks of a decode: which parts of which files each decodes, cut by size on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_columnar.decode import TABLE_KINDS
+from rocket_columnar.index import resolve_each
+from rocket_spec.errors import FormatError, UsageError
+
+from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
+from rocket_spark.decode.file_spans import WHOLE_LOG, followers, log_spans, row_shares
+from rocket_spark.files import disk_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from rocket_columnar.index import GeometryGuess
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+    from rocket_spark.tasks import Failures
+
+__all__ = ["PartTask", "StorePlan", "task_cutter"]
+
+_TASK_BYTES: Final = 128 << 20
+"""Small files are joined into one task up to this many bytes on disk, so that a part is worth a file of its own. A task
+takes the same amount of a large commit-log file."""
+
+_FILE_COST: Final = 64 << 10
+"""What opening a file costs, in bytes: a task has at most 2,048 files."""
+
+_TASK_ENTRIES: Final = 2_500_000
+"""Entries of a large index file that one task takes at most."""
+
+
+_MANY_TASKS: Final = 10_000
+_LARGEST: Final = 8
+"""In a job that would have more tasks than `_MANY_TASKS`, each does more, up to this many times as much."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartTask:
+    """What one task decodes: `files` of one kind, to a part of that number in each of `tables`.
+
+    Attributes:
+        number: of the parts, in the order of the rows.
+        store: name of the store, empty if there is one.
+        files: to decode.
+        sizes: of these files when the job was planned, bytes.
+        weight: bytes on disk that the task reads.
+        following: files of the log that decide whether zeros at the end of `files` are a gap.
+        tables: to write.
+        guess: the geometry of index files.
+        rows: of each file, the first row and the one after the last; empty for all.
+        log_range: of commit logs, the physical offsets from the first on, before the second.
+        closed: whether what is at the end of `log_range` is left to a later run.
+    """
+
+    number: int
+    store: str
+    files: tuple[StoreFile, ...]
+    sizes: tuple[int, ...]
+    weight: int
+    following: tuple[StoreFile, ...]
+    tables: tuple[str, ...]
+    guess: GeometryGuess | None
+    rows: tuple[tuple[int, int], ...] = ()
+    log_range: tuple[int, int] = WHOLE_LOG
+    closed: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the files that the task writes: the number of the part, and where it begins."""
+        begin = self.rows[0][0] if self.rows else max(self.log_range[0], 0)
+        return f"part-{self.number:05}-{begin}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlan:
+    """What there is to decode of one store: files and bytes on disk, and with `append` the bounds and files there."""
+
+    files: int
+    size: int
+    bounds: Bounds | None
+    present: frozenset[str]
+    log_begin: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCutter:
+    """Cuts stores into tasks: of the wanted tables, with the given geometry, `times` as large as usual."""
+
+    tables: Collection[str] | None
+    geometry: Geometry | None
+    times: int
+
+    def stores(
+        self,
+        chosen: Mapping[str, list[StoreFile]],
+        before: Mapping[str, Any],
+        failed: Failures,
+        *,
+        strict: bool,
+    ) -> tuple[dict[str, StorePlan], list[PartTask]]:
+        """The tasks of all stores; errors go to `failed` unless `strict`."""
+        plans: dict[str, StorePlan] = {}
+        tasks: list[PartTask] = []
+        number = before.get("next", 0)
+        for name, files in chosen.items():
+            covered = before["coverage"].get(name, {}) if "coverage" in before else None
+            try:
+                plan, mine = self.store(files, covered)
+            except (FormatError, UsageError, OSError) as error:
+                if strict:
+                    raise
+                failed[name] = error
+                continue
+            plans[name] = plan
+            tasks += (replace(task, number=number + place, store=name) for place, task in enumerate(mine))
+            number += len(mine)
+        return plans, tasks
+
+    def store(
+        self, files: list[StoreFile], before: Mapping[str, Any] | None
+    ) -> tuple[StorePlan, list[PartTask]]:
+        """The tasks of one store, in the order of its files; only what is not in `before` if that is given."""
+        if before is not None:
+            files = [file for file in files if file.size()]  # 0: made, not yet laid out
+        guesses = resolve_each(files, self.geometry)
+        bounds = None if before is None else bounds_of(files, guesses, before)
+        following = dict(zip(files, followers(files), strict=True))
+        tasks: list[PartTask] = []
+        used: set[StoreFile] = set()
+        for group in self._groups(files, guesses, bounds):
+            used |= set(group)
+            tasks += self._divided(group, following[group[-1]], guesses, bounds)
+        logs = [file.base_offset for file in files if file.kind == "log"]
+        plan = StorePlan(
+            len(used),
+            sum(disk_bytes(file) for file in used),
+            bounds,
+            frozenset(file.name for file in files),
+            min(logs, default=0),
+        )
+        return plan, tasks
+
+    def _groups(
+        self,
+        files: list[StoreFile],
+        guesses: Mapping[StoreFile, GeometryGuess],
+        bounds: Bounds | None,
+    ) -> Iterator[list[StoreFile]]:
+        """Neighbours of one kind up to `times` `_TASK_BYTES`, larger files alone.
+
+        The files of one queue stay together, since the engine compares their offsets; with bounds, each index file is
+        on its own.
+        """
+        geometries = {file: guess.geometry for file, guess in guesses.items()}
+        held: list[StoreFile] = []
+        room = 0
+        for file in files:
+            if bounds is not None and file.kind != "index" and not bounds.wanted(file):
+                continue
+            size = disk_bytes(file) + _FILE_COST
+            alone = bounds is not None and file.kind == "index"
+            if held and (alone or not _together(held[-1], file, geometries, fits=size <= room)):
+                yield held
+                held = []
+            if not held:
+                room = _TASK_BYTES * self.times
+            held.append(file)
+            room -= size
+        if held:
+            yield held
+
+    def _divided(
+        self,
+        files: list[StoreFile],
+        following: tuple[StoreFile, ...],
+        guesses: Mapping[StoreFile, GeometryGuess],
+        bounds: Bounds | None,
+    ) -> Iterator[PartTask]:
+        """The task of these files, or the parts of one large file; the first part of an index file has the header too."""
+        first = files[0]
+        wanted = tuple(table for table, own in TABLE_KINDS.items() if own == first.kind)
+        task = PartTask(
+            0,
+            "",
+            tuple(files),
+            tuple(file.size() for file in files),
+            sum(map(disk_bytes, files)),
+            following,
+            tuple(table for table in wanted if self.tables is None or table in self.tables),
+            guesses.get(first),
+        )
+        if first.kind == "log":
+            low, high = WHOLE_LOG if bounds is None or bounds.log is None else bounds.log
+            for begin, end in log_spans(files, following, _TASK_BYTES * self.times):
+                span = max(begin, low), min(end, high)
+                if span[0] < span[1]:
+                    weight = min(task.weight, span[1] - span[0])
+                    yield replace(task, log_range=span, weight=weight, closed=bounds is not None)
+        elif task.guess is not None and len(files) == 1:
+            yield from self._index_parts(task, task.guess, bounds)
+        elif bounds is not None and first.kind == "queue":
+            yield replace(task, rows=tuple(bounds.rows[file.name] for file in files))
+        else:
+            yield task
+
+    def _index_parts(self, task: PartTask, guess: GeometryGuess, bounds: Bounds | None) -> Iterator[PartTask]:
+        entries = "index_entries"
+        (file,) = task.files
+        first, end = (0, entry_count(file, guess)) if bounds is None else bounds.rows[file.name]
+        shares = row_shares(first, end, _TASK_ENTRIES * self.times)
+        if entries not in task.tables or (bounds is None and len(shares) == 1):
+            yield task
+            return
+        others = tuple(table for table in task.tables if table != entries)
+        if bounds is not None:
+            if others:
+                yield replace(task, tables=others, weight=0)
+            if first == end:
+                return
+            others = ()
+        for share in shares:
+            tables = (*others, entries) if share[0] == first else (entries,)
+            yield replace(task, rows=(share,), tables=tables, weight=task.weight // len(shares))
+
+
+def _together(
+    before: StoreFile, file: StoreFile, geometries: dict[StoreFile, Geometry], *, fits: bool
+) -> bool:
+    """Whether `file` goes into the task of the one before it."""
+    if before.kind != file.kind or geometries.get(before) != geometries.get(file):
+        return False
+    same_queue = file.kind in ("queue", "ext") and before.path.parent == file.path.parent
+    return fits or same_queue
+
+
+def task_cutter(
+    stores: Mapping[str, list[StoreFile]], tables: Collection[str] | None, geometry: Geometry | None
+) -> TaskCutter:
+    """The cutter for a job that decodes these files, whose tasks grow with the job."""
+    total = sum(disk_bytes(file) for files in stores.values() for file in files)
+    return TaskCutter(tables, geometry, min(max(total // (_TASK_BYTES * _MANY_TASKS), 1), _LARGEST))
