@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections import Counter
 from typing import TYPE_CHECKING, NoReturn
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--soak`: only the long tests (`make soak`); without it they are not collected."""
     parser.addoption("--soak", action="store_true", help="run the tests marked soak, and only those")
+
+
+def pytest_configure() -> None:
+    """A run in the background of a shell ignores SIGINT, and so would every process that a test interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -18,6 +18,7 @@ from rocket_conformance.protocol import FAMILIES, OPERATIONS
 from rocket_conformance.replays import write_replay
 from rocket_conformance.report import CaseLine, Report, ReportWriter, coverage_of, header_line
 from rocket_conformance.scratch import scratch
+from rocket_conformance.signals import InterruptedBySignal
 from rocket_conformance.transport import Job
 from rocket_conformance.verdicts import FAILING, INTERRUPTED, Verdict, exit_code
 
@@ -78,7 +79,8 @@ def run(
             for line, document in progress.lines():
                 add(line, document)
         except KeyboardInterrupt as error:
-            interrupted = f"interrupted by {str(error) or 'SIGINT'}"
+            name = error.name if isinstance(error, InterruptedBySignal) else "SIGINT"
+            interrupted = f"interrupted by {name}"
             for line, document in progress.rest(interrupted, lines.keys()):
                 add(line, document)
         cut_short = interrupted or progress.stopped or execution.cut_short()

@@ -11,18 +11,33 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-__all__ = ["stop_on_signals"]
+__all__ = ["InterruptedBySignal", "stop_on_signals"]
 
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
+class InterruptedBySignal(KeyboardInterrupt):
+    """A signal arrived.
+
+    Python replaces an exception that carries no state of its own with one of another text where it passes through a
+    codec ("decoding with 'utf-16-be' codec failed"), so the name is an attribute and not only the text.
+
+    Attributes:
+        name: of the signal, such as SIGTERM.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt(signal.Signals(number).name)
+    raise InterruptedBySignal(signal.Signals(number).name)
 
 
 @contextlib.contextmanager
 def stop_on_signals() -> Generator[None]:
-    """Within the block SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt with the signal's name.
+    """Within the block SIGINT, SIGTERM and SIGHUP raise InterruptedBySignal, a KeyboardInterrupt.
 
     A signal that is ignored, as under nohup, stays so. In another thread than the main one nothing changes.
     """

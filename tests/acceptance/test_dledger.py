@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from free_ports import free_port
 from kill_cycle import put_in_place
 from real_broker import RealBroker
 from rocket_columnar.audit import audit
@@ -22,12 +22,6 @@ pytestmark = pytest.mark.java
 PATIENCE = 60  # s, of an election and of the registration after it
 MOST = 64
 """Messages of a key that a broker answers with at most."""
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def wanted(name: str, field: str) -> dict[str, dict[str, list[int]]]:

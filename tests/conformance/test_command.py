@@ -107,12 +107,11 @@ def test_an_interrupt_is_exit_130_and_leaves_what_is_known(python_adapter: list[
     with subprocess.Popen(
         [*command, "--", *python_adapter], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as run:
-        for _ in range(600):
-            if report.exists() and len(report.read_bytes().splitlines()) > 3:
-                break
+        while not (report.exists() and len(report.read_bytes().splitlines()) > 3):
+            assert run.poll() is None
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
-        output, errors = run.communicate(timeout=60)
+        output, errors = run.communicate(timeout=600)
     assert run.returncode == 130, errors
     assert b"Traceback" not in errors
     lines = [json.loads(line) for line in report.read_text("utf-8").splitlines()]

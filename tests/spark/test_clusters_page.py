@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from free_ports import free_port
 from rocket_columnar.store import find_files
 from spark_servers import SHORT_LIVED, wait_for
 
@@ -31,13 +31,6 @@ STARTED = {
     "start-connect-server": r"(Spark Connect server started)",
 }
 """Commands that run until they are ended, and what they say when they are ready."""
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def commands(title: str) -> list[str]:

@@ -8,11 +8,11 @@ import runpy
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+from free_ports import free_port
 from one_at_a_time import one_at_a_time
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ class RealBroker:
         over = [] if overlay is None else [str(overlay(os.pathsep.join(class_path)))]
         own = class_path if jars is None else [str(jars / "*")]
         self._broker_class_path = ["-cp", os.pathsep.join([*over, *own])]
-        self._port = _free_port()
-        self._namesrv = f"{_LOOPBACK}:{_free_port()}"
+        self._port = free_port(-2, 1)
+        self._namesrv = f"{_LOOPBACK}:{free_port()}"
         self._broker: subprocess.Popen[str] | None = None
         conf = folder / "home" / "conf"
         conf.mkdir(parents=True, exist_ok=True)
@@ -217,10 +217,12 @@ class RealBroker:
                 env=self._environment,
             )
         assert self._broker.stdout is not None
+        printed = []
         for line in self._broker.stdout:
             if "boot success" in line:
                 return
-        raise AssertionError(f"the broker did not start:\n{self._tail()}")
+            printed.append(line)
+        raise AssertionError(f"the broker did not start:\n{''.join(printed)}\n{self._tail()}")
 
     def stop(self) -> None:
         """Stops the broker cleanly."""
@@ -285,22 +287,3 @@ class RealBroker:
         assert self._broker is None, "it runs"
         for name in names:
             shutil.rmtree(self.store / name)
-
-
-def _free_port() -> int:
-    """A port that is free together with the two that a broker derives from it: -2 (fast) and +1 (HA)."""
-    while True:
-        with socket.socket() as taken:
-            taken.bind((_LOOPBACK, 0))
-            port = int(taken.getsockname()[1])
-            if port < 65000 and _is_free(port - 2) and _is_free(port + 1):
-                return port
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as taken:
-        try:
-            taken.bind(("", port))
-        except OSError:
-            return False
-        return True
