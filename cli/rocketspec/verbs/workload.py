@@ -23,14 +23,15 @@ transactions, long and odd texts, and enough of them to roll small index and que
 client of RocketMQ (Java 17 and Maven), into topics whose names begin with rocketspec-. Afterwards keys, ids and
 queues are asked back. Then stop the broker and judge its store with `conform --store DIR --workload MANIFEST`.
 
-With --start and --kills the broker is started, killed under load and started again; what each start deletes, cuts off
-and dispatches again is judged, and so is the store at the end.
+With --start the broker is started, gets the messages and is stopped, and its store is judged. With --kills it is then
+killed under load and started again; what each start deletes, cuts off and dispatches again is judged, and so is the
+store at the end.
 
 \b
 Examples:
   rocketspec workload --namesrv 127.0.0.1:9876 -o manifest.json
   rocketspec workload --namesrv 127.0.0.1:9876 --seed 7 --messages 20000 -o manifest.json
-  rocketspec workload --namesrv 127.0.0.1:9876 --start 'mqbroker -c broker.conf' --store /data/store --kills 5
+  rocketspec workload --namesrv 127.0.0.1:9876 --start 'mqbroker -c broker.conf' --store /data/store --kills 5 --report out
 
 \b
 Exit codes:
@@ -64,11 +65,18 @@ def workload(
         typer.Option(metavar="CMD", help="Shell command that starts the broker, in the foreground."),
     ] = None,
     store: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Its store directory, for --kills.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Its store directory: times messages by the index files, which are only read; needed by --start.",
+        ),
     ] = None,
     kills: Annotated[
         int, typer.Option(min=0, help="Number of kills under load; needs --start and --store.")
     ] = 0,
+    report: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the report of --start to DIR, as conform does.")
+    ] = None,
     geometry: Annotated[
         str | None,
         typer.Option(metavar="SLOTS,ENTRIES", help="Geometry of the index files of --store; else inferred."),
@@ -83,8 +91,10 @@ def workload(
 
     if output.exists() and not force:
         raise UsageError(f"{output}: already exists; --force overwrites it")
-    if (kills > 0) != (start is not None) or (kills > 0) != (store is not None):
-        raise UsageError("--start, --store and --kills go together")
+    if start is None and (kills or report is not None):
+        raise UsageError("--kills and --report need --start")
+    if start is not None and store is None:
+        raise UsageError("--start needs --store")
 
     def open_client() -> Client:
         return Client(namesrv, version=client, jars=jars)
@@ -98,13 +108,15 @@ def workload(
                     store,
                     output,
                     seed=seed,
+                    messages=messages,
                     kills=kills,
                     version=client,
                     geometry=geometry,
+                    folder=report,
                 )
             )
         with open_client() as running:
-            manifest = run_workload(running, seed=seed, count=messages, version=client)
+            manifest = run_workload(running, seed=seed, count=messages, version=client, store=store)
     except (ClientError, JarUnavailableError) as error:
         typer.echo(f"rocketspec: {printable(str(error))}", err=True)
         raise typer.Exit(_UNREADABLE) from None
@@ -123,41 +135,68 @@ def _crash(
     output: Path,
     *,
     seed: int,
+    messages: int,
     kills: int,
     version: str,
     geometry: str | None,
+    folder: Path | None,
 ) -> int:
-    """Kills and restarts; the exit code."""
+    """Starts, sends and asks, kills and restarts; judges all of it; the exit code."""
     import tempfile
 
+    from rocket_conformance.badges import write_badges
+    from rocket_conformance.renderings import write_renderings
     from rocket_conformance.store_verdict import (
         Observations,
         copy_sparse,
+        judge_continuation,
         judge_restart,
         judge_store,
+        log_end,
         store_report,
         verdict_lines,
     )
-    from rocket_conformance.workload import Broker, Manifest, run_crashes
+    from rocket_conformance.workload import Broker, run_crashes, run_workload
     from rocket_spec.layout import parse_geometry
     from rocket_spec.printable import printable
 
     given = None if geometry is None else parse_geometry(geometry)
-    manifest = Manifest(seed, version, kills)
     seen = Observations()
-    with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
+    broker = Broker(start)
+    starts: list[int] = []
+    with tempfile.TemporaryDirectory(prefix="rocketspec-") as copies:
+        try:
+            broker.start()
+            with open_client() as client:
+                manifest = run_workload(client, seed=seed, count=messages, version=version, store=store)
+            broker.stop()
+        finally:
+            broker.kill()
+        manifest.write(output)
+        judge_store(store, geometry=given, manifest=manifest, seen=seen)
+        typer.echo(f"workload: {len(manifest.sent):,} messages acknowledged")
 
-        def killed(number: int) -> None:
-            copy_sparse(store, Path(folder) / str(number))
+        def stopped(number: int) -> None:
+            copy_sparse(store, Path(copies) / str(number))
+            starts.append(log_end(store))
 
         def restarted(number: int) -> None:
-            judge_restart(Path(folder) / str(number), store, seen, geometry=given)
-            typer.echo(f"kill {number}: {len(manifest.sent):,} messages acknowledged so far")
+            judge_restart(Path(copies) / str(number), store, seen, geometry=given)
+            what = f"kill {number}" if number <= kills else "clean restart"
+            typer.echo(f"{what}: {len(manifest.sent):,} messages acknowledged so far")
 
-        run_crashes(Broker(start), open_client, manifest, kills=kills, on_crash=killed, on_restart=restarted)
+        manifest.answers.clear()
+        manifest.kills = kills
+        if kills or not any(store.glob("dledger-*")):  # the reference does not start in DLedger mode
+            run_crashes(broker, open_client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
+            judge_continuation(store, starts, seen)
     manifest.write(output)
     judged = judge_store(store, geometry=given, manifest=manifest, seen=seen)
-    report = store_report(judged)
+    report = store_report(judged, folder=folder)
+    if folder is not None:
+        write_renderings(report, folder)
+        write_badges(report, folder)
+        typer.echo(f"report: {folder / 'report.html'}")
     for line in verdict_lines(judged, report):
         typer.echo(printable(line))
     return report.exit_code

@@ -51,6 +51,7 @@ class StoredIndex:
         slots: slots in use, by number.
         entry_zero: entry 0, which is never written.
         beyond: numbers of entries at or after index_count that are not all zeros, the first few.
+        geometry: numbers of slots and entries.
     """
 
     name: str
@@ -60,6 +61,7 @@ class StoredIndex:
     slots: dict[int, int]
     entry_zero: Entry
     beyond: list[int]
+    geometry: Geometry
 
 
 def _nonzero(descriptor: int, begin: int, end: int) -> Iterator[int]:
@@ -123,6 +125,7 @@ def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
             _slots(descriptor, INDEX_HEADER.size, first),
             Entry(*_ENTRY.unpack(zero)) if len(zero) == _ENTRY.size else Entry(0, 0, 0, 0),
             beyond,
+            geometry,
         )
     finally:
         os.close(descriptor)

@@ -106,7 +106,8 @@ def _judge_file(
     last = len(file.entries)
     if file.header.index_count > 1:
         place = Place(file.name, 36, "header index_count", file.header.index_count, last + 1)
-        seen.compare("IDX-PUT-1", place)
+        if seen.compare("IDX-PUT-1", place) and not file.beyond:
+            seen.hold("IDX-HDR-1", "IDX-HDR-5")
     torn = len(file.beyond) == 1 and file.beyond[0] == last + 1 and not stopped
     if torn:
         seen.note(_TORN)
@@ -121,6 +122,13 @@ def _judge_file(
         seen.breaks("IDX-SVC-3", place)
     elif before is not None:
         seen.hold("IDX-SVC-3", "IDX-FULL-1", "IDX-PUT-1")
+    heads = _judge_chains(file, geometry, seen)
+    _judge_slots(file, heads, seen, torn=torn or not stopped)
+    _judge_header(file, before, heads, log, seen)
+
+
+def _judge_chains(file: StoredIndex, geometry: Geometry, seen: Observations) -> dict[int, int]:
+    """Judges the previous entries; the last entry of each slot."""
     heads: dict[int, int] = {}
     for number, entry in enumerate(file.entries, 1):
         put = _Put(file, geometry, number, entry)
@@ -136,8 +144,7 @@ def _judge_file(
         seen.compare("IDX-PUT-6", put.place("prev_entry", entry.prev_entry, expected))
         if expected:
             seen.hold("IDX-SLOT-1", "IDX-PUT-7")
-    _judge_slots(file, heads, seen, torn=torn or not stopped)
-    _judge_header(file, before, heads, log, seen)
+    return heads
 
 
 def _judge_slots(file: StoredIndex, heads: dict[int, int], seen: Observations, *, torn: bool) -> None:
@@ -209,7 +216,8 @@ def _judge_time(
     if number == 1 and before is not None and entry.time_diff == expected == 0:
         return  # less than a second after the seed: a file without one would hold the same
     place = Place(file.name, None, f"entry {number} time_diff", entry.time_diff, expected, str(stored))
-    seen.compare(clause, place)
+    if seen.compare(clause, place) and clause == "IDX-PUT-8":
+        seen.hold("IDX-FILE-2")
 
 
 # --- which keys, in which order ---------------------------------------------------------------------------

@@ -109,5 +109,5 @@ def judge_store(
     judge_queues(store, log, seen, stopped=stopped, undisturbed_from=undisturbed)
     judge_checkpoint(store, log, indexes, seen, stopped=stopped)
     if manifest is not None:
-        judge_workload(manifest, log, seen)
+        judge_workload(manifest, store, log, indexes, seen)
     return StoreVerdict(str(path), stopped, len(log.records), seen)

@@ -36,7 +36,7 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         MalformedError: the files have more than `LARGEST_LOG` bytes together, or are those of several DLedger members.
         OSError: a file cannot be read.
     """
-    log = StoredLog()
+    log = StoredLog(store=store)
     folders = (store / "commitlog", *directories)
     plain = sorted(
         (item for folder in folders for item in numbered_files(folder)), key=lambda item: item[1].name
@@ -119,6 +119,7 @@ def _read_file(log: StoredLog, file: LogFile, path: Path, seen: Observations) ->
                     "LOG-BLANK-1", Place(name, position, "blank size", claimed, file.size - position)
                 )
                 log.end = file.base + file.size
+                log.after_blanks.add(log.end)
                 return True
             length = claimed if 0 < claimed <= min(LARGEST_RECORD, file.size - position) else BLANK.size
             data, at = window.at(position, length)

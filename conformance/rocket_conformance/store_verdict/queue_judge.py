@@ -19,6 +19,7 @@ from rocket_reference import (
 from rocket_spec.errors import FormatError
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_conformance.store_verdict.ext_files import judge_ext_files
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.sparse import read_written
 from rocket_conformance.store_verdict.stored_log import StoredRecord, numbered_files
@@ -186,6 +187,10 @@ class _Queue:
                 self._compare(stored)
             self.begun = True
         self._judge_end(units)
+        judge_ext_files(self.store, self._ext_folder(), self.seen)
+
+    def _ext_folder(self) -> Path:
+        return self.store / "consumequeue_ext" / self.folder.parent.name / self.folder.name
 
     def _ends_at(self, offset: int, before: int) -> bool:
         """Whether the queue's own units end before this one: a recovery or truncation left it there."""
@@ -236,6 +241,8 @@ class _Queue:
     def _judge_unit(self, stored: _Stored, record: StoredRecord, asked: int) -> None:
         request, unit, seen = record.request, stored.unit, self.seen
         seen.hold("CQ-FILE-3", "LOG-DSP-1", "LOG-DSP-7", "LOG-DSP-8", "CQ-PUT-7")
+        if record.position in self.log.after_blanks:
+            seen.hold("LOG-BLANK-2")
         seen.compare("CQ-UNIT-1", stored.place("size", unit.size, request.msg_size, record))
         self._judge_place(stored, record, asked)
         if self.wanted.light:
@@ -277,8 +284,7 @@ class _Queue:
         """The ext unit that a unit leads to (CQ-EXT-1, CQ-EXT-2)."""
         address = stored.unit.tags_code
         offset = offset_of(address)
-        queue = self.store / "consumequeue_ext" / self.folder.parent.name / self.folder.name
-        for base, path in numbered_files(queue):
+        for base, path in numbered_files(self._ext_folder()):
             if base <= offset < base + path.stat().st_size:
                 with path.open("rb") as file:
                     file.seek(offset - base)

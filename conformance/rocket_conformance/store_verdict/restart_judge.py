@@ -1,4 +1,4 @@
-"""A start after a crash against the reference's: what it deleted, cut off and dispatched again."""
+"""A start over a store against the reference's: what it deleted, cut off and dispatched again, and how it went on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rocket_reference import Store, StoreConfig
+from rocket_reference import IndexHeader, Store, StoreConfig, index_header
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
+from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
 from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_bytes import agreement_with, geometry_of, read_index
@@ -21,22 +21,24 @@ from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import numbered_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocket_conformance.store_verdict.index_bytes import Entry
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
-__all__ = ["judge_restart"]
+__all__ = ["judge_continuation", "judge_restart", "log_end"]
 
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
 
 def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Geometry | None = None) -> None:
-    """Judges a start over a crashed store, followed by a clean stop.
+    """Judges a start over a store, crashed or not, followed by a clean stop.
 
-    The reference starts over a copy of the crashed store. What it has then, the broker must have too, and may have more:
+    The reference starts over a copy of the store. What it has then, the broker must have too, and may have more:
     what it stored itself since.
 
     Args:
-        before: the store as the crash left it; it is not changed.
+        before: the store as the crash or the stop left it; it is not changed.
         after: the store after the broker started over it and stopped cleanly.
         seen: takes what is observed.
         geometry: of the index files; None infers it.
@@ -56,9 +58,14 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
             if (before / part).exists():
                 copy_sparse(before / part, expected / part)
         _start(expected, geometry)
-        _judge_log(expected, after, seen)
-        _judge_indexes(before, expected, after, geometry, seen)
-        _judge_queues(expected, after, seen)
+        crashed = (before / "abort").exists()
+        _judge_log(expected, after, seen, clause="STORE-12" if crashed else "STORE-6")
+        if not crashed:
+            _judge_appended(before, after, seen)
+        dispatched_again = _judge_indexes(before, expected, after, geometry, seen)
+        same_units = _judge_queues(expected, after, seen)
+        if crashed and dispatched_again and same_units:
+            seen.hold("CQ-PUT-1", "LOG-DSP-13")
     seen.compare(
         "STORE-2", Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
     )
@@ -105,19 +112,24 @@ def _file_size(folder: Path, default: int) -> int:
     return default if first is None else first.stat().st_size
 
 
-def _judge_log(expected: Path, after: Path, seen: Observations) -> None:
-    """The records that recovery keeps are there (STORE-12)."""
+def _judge_log(expected: Path, after: Path, seen: Observations, *, clause: str) -> None:
+    """The records that recovery keeps are there (STORE-6, STORE-12)."""
     kept = read_log(expected, Observations()).records
     found = read_log(after, Observations()).records
     for number, record in enumerate(kept):
         actual = found[number].position if number < len(found) else "no record"
         place = Place("commitlog", None, f"record {number}", actual, record.position, str(record))
-        if not seen.compare("STORE-12", place):
+        if not seen.compare(clause, place):
             return
 
 
-def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry, seen: Observations) -> None:
-    """Which index files stay (IDX-SVC-6), and which entries recovery makes again (STORE-11)."""
+def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry, seen: Observations) -> bool:
+    """Which index files stay (IDX-SVC-6), and which entries recovery makes again (STORE-11).
+
+    Returns:
+        Whether it dispatched records again.
+    """
+    crashed = (before / "abort").exists()
     old = {path.name for _, path in numbered_files(before / "index")}
     for name in sorted(old):
         found, wanted = (after / "index" / name).exists(), (expected / "index" / name).exists()
@@ -134,8 +146,12 @@ def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry
             found_pair,
             (entry.key_hash, entry.phy_offset),
         )
-        if not seen.compare("STORE-11", place):
-            return
+        if not seen.compare("STORE-11" if crashed else "IDX-LOAD-1", place):
+            return False
+    again = crashed and any(not (expected / "index" / name).exists() for name in old) and bool(wanted_entries)
+    if again and wanted_entries[0].phy_offset > 0:  # where dispatch begins again follows from the checkpoint
+        seen.hold("CKP-3")
+    return again
 
 
 def _entries(store: Path, geometry: Geometry) -> list[Entry]:
@@ -146,8 +162,8 @@ def _entries(store: Path, geometry: Geometry) -> list[Entry]:
     ]
 
 
-def _judge_queues(expected: Path, after: Path, seen: Observations) -> None:
-    """The units that recovery keeps or makes again are there (STORE-9, STORE-14)."""
+def _judge_queues(expected: Path, after: Path, seen: Observations) -> bool:
+    """Whether the units that recovery keeps or makes again are there (STORE-14)."""
     for topic in _children(expected / "consumequeue"):
         for queue in _children(topic):
             other = after / "consumequeue" / topic.name / queue.name
@@ -156,4 +172,55 @@ def _judge_queues(expected: Path, after: Path, seen: Observations) -> None:
                 name = f"consumequeue/{topic.name}/{queue.name}"
                 place = Place(name, None, f"unit {logical}", found.get(logical), unit)
                 if not seen.compare("STORE-14", place):
-                    break
+                    return False
+    return True
+
+
+def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -> None:
+    """Judges that queues went on where they were: the logical offsets, and the places of the units.
+
+    Args:
+        store: after all starts.
+        starts: where the log ended at each start, bytes.
+        seen: takes what is observed.
+    """
+    log = read_log(store, Observations())
+    last: dict[tuple[str, int], tuple[int, int]] = {}
+    for stored in log.records:
+        request = stored.request
+        if not stored.queued:
+            continue
+        queue = request.topic, request.queue_id
+        position, offset = last.get(queue, (-1, -1))
+        last[queue] = stored.position, request.consume_queue_offset
+        if offset < 0 or not any(position < start <= stored.position for start in starts):
+            continue
+        place = Place(f"commitlog position {stored.position:,}", None, "queue_offset",
+                      request.consume_queue_offset, offset + 1, str(stored))  # fmt: skip
+        if seen.compare("STORE-13", place):
+            unit = dict(units_of(store / "consumequeue" / queue[0] / str(queue[1]))).get(offset + 1)
+            found = unit.phy_offset if unit is not None else "no unit"
+            where = f"consumequeue/{queue[0]}/{queue[1]}"
+            place = Place(where, None, f"unit {offset + 1}", found, stored.position, str(stored))
+            if seen.compare("CQ-REC-3", place):
+                seen.hold("CQ-LOAD-1", "CQ-REC-2")
+
+
+def log_end(store: Path) -> int:
+    """Where the log of a store ends, bytes."""
+    return read_log(store, Observations()).end
+
+
+def _judge_appended(before: Path, after: Path, seen: Observations) -> None:
+    """Whether a start after a clean stop went on in the last index file (IDX-LOAD-1, IDX-SVC-5)."""
+    names = [path.name for _, path in numbered_files(before / "index")]
+    if not names or not (after / "index" / names[-1]).exists():
+        return
+    counts = [_header(folder / "index" / names[-1]).index_count for folder in (before, after)]
+    if counts[1] > counts[0]:
+        seen.hold("IDX-LOAD-1", "IDX-SVC-5")
+
+
+def _header(path: Path) -> IndexHeader:
+    with path.open("rb") as file:
+        return index_header(file.read(INDEX_HEADER.size))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from rocket_reference import DispatchRequest, JavaError, base_offset, index_keys, key_hash
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from rocket_reference import DispatchRequest, JavaError, Record, base_offset, index_keys, key_hash, record
 
 __all__ = ["ROLLBACK", "LogFile", "StoredLog", "StoredRecord", "name_in", "numbered_files"]
 
 _KEPT: Final = ("TAGS", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
 
+_FIXED: Final = 91
+_IPV6: Final = 48
 _TRANSACTION_TYPE: Final = 12
 PREPARED: Final = 4
 ROLLBACK: Final = 12
@@ -78,6 +79,8 @@ class StoredLog:
         end: where the log ends, bytes; 0 without a file.
         whole: whether every file could be read to its end; else what follows the damage is unknown.
         dledger: whether the log, or its last part, is kept by DLedger.
+        store: its directory.
+        after_blanks: where files begin that follow one with a blank at its end.
     """
 
     records: list[StoredRecord] = field(default_factory=list[StoredRecord])
@@ -85,6 +88,8 @@ class StoredLog:
     end: int = 0
     whole: bool = True
     dledger: bool = False
+    store: Path = Path()
+    after_blanks: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
         self._positions: list[int] = []
@@ -110,6 +115,22 @@ class StoredLog:
         """Adds the record at a position, after all that are there."""
         hashes = tuple(key_hash(key) for key in index_keys(request))
         self.records.append(StoredRecord(position, _kept(request), hashes))
+
+    def row_of(self, stored: StoredRecord) -> Record:
+        """All fields of a record, read from its file again."""
+        return record(self._bytes_of(stored))
+
+    def properties_of(self, stored: StoredRecord) -> bytes:
+        """The properties of a record as they are stored: what is left of its length (LOG-REC-3)."""
+        data = self._bytes_of(stored)
+        row = record(data)
+        hosts = 12 * (row.sys_flag & _IPV6).bit_count()
+        return data[_FIXED + hosts + len(row.body) + len(row.topic.encode("utf-8")) :]
+
+    def _bytes_of(self, stored: StoredRecord) -> bytes:
+        file = next(file for file in self.files if 0 <= stored.position - file.base < file.size)
+        with (self.store / file.name).open("rb") as opened:
+            return os.pread(opened.fileno(), stored.request.msg_size, stored.position - file.base)
 
     def starts_a_file(self, place: int) -> bool:
         """Whether the record with this number is the first of its file that matters: recoveries begin there."""

@@ -15,7 +15,17 @@ from rocket_reference import java
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["GROUP", "QUEUES", "Action", "key_of_least_hash", "make_actions", "plain_message", "topics"]
+__all__ = [
+    "GROUP",
+    "QUEUES",
+    "Action",
+    "key_of_least_hash",
+    "keyless_batch",
+    "make_actions",
+    "plain_message",
+    "single_entry",
+    "topics",
+]
 
 Action = dict[str, Any]
 """One line to the client: `do`, and what that takes."""
@@ -28,6 +38,10 @@ _HALF: Final = "rocketspec-Paid"
 _LATER: Final = "rocketspec-Later"
 _MOST_KEYS: Final = 60
 _LONGEST_PROPERTIES: Final = 30_000
+_TOO_LONG: Final = 33_000
+_OFTEN: Final = 70
+"""More messages with one key than a query finds (IDX-SVC-11)."""
+
 _COMPRESSED: Final = 8_000
 
 
@@ -50,6 +64,8 @@ def make_actions(seed: int, count: int) -> list[Action]:
         *_bodies(rng),
         *_properties(rng),
         *_batches(rng),
+        *_raw_batches(rng),
+        *_light_queues(rng),
         *_transactions(rng),
         *_delays(rng),
     ]
@@ -77,7 +93,7 @@ def plain_message(rng: random.Random, number: int) -> Action:
     return _send(
         _PLAIN,
         _queue(rng),
-        rng.randbytes(rng.randrange(200)),
+        rng.randbytes(rng.randrange(1, 200)),
         keys=" ".join(keys),
         tags=f"Tag{rng.randrange(5)}",
     )
@@ -92,7 +108,7 @@ def _within_a_second(rng: random.Random) -> Iterator[Action]:
 
 
 def _keys(rng: random.Random) -> Iterator[Action]:
-    """Keys that collide, repeat, are many, odd or absent (IDX-HASH-1, IDX-HASH-2, IDX-SVC-2)."""
+    """Keys that collide, repeat, are many, odd or absent (IDX-HASH-1, IDX-HASH-2, IDX-SVC-2, UTF8-2)."""
     for topic in _COLLIDING:
         for key in ("Aa", "BB"):
             yield _send(topic, _queue(rng), b"collides", keys=key)
@@ -105,6 +121,9 @@ def _keys(rng: random.Random) -> Iterator[Action]:
     yield _send(_PLAIN, 1, b"long", keys="k" * 4_000)
     yield _send(_PLAIN, 2, b"least hash", keys=key_of_least_hash(_PLAIN))
     yield _send(_PLAIN, 2, b"no key")
+    yield _send(_PLAIN, 2, b"lone surrogate", keys="lone-\ud800")
+    for _ in range(_OFTEN):
+        yield _send(_PLAIN, _queue(rng), b"often", keys="often")
 
 
 def key_of_least_hash(topic: str) -> str:
@@ -139,6 +158,9 @@ def _properties(rng: random.Random) -> Iterator[Action]:
     """User properties, nearly as many bytes as a record takes (LOG-PROP-1, LOG-PROP-5), and a flag."""
     yield _send(_PLAIN, 0, b"properties", properties={"colour": "red", "size": "xl", "名": "值"}, flag=7)
     yield _send(_PLAIN, 0, b"long properties", properties={"long": "p" * _LONGEST_PROPERTIES})
+    yield _send(
+        _PLAIN, 0, b"too long", keys="too-long", properties={"long": "p" * _TOO_LONG}, refused="LOG-PROP-5"
+    )
     yield _send(topics()[-1], _queue(rng), b"the longest topic", keys="longest")
 
 
@@ -150,6 +172,48 @@ def _batches(rng: random.Random) -> Iterator[Action]:
             for place in range(2 + number * 3)
         ]
         yield {"do": "batch", "topic": _PLAIN, "queue": _queue(rng), "messages": messages}
+
+
+RAW: Final = (
+    (b"KEYS\x01raw-cut\x02tail\x02ab\x02KEYS\x01", "LOG-PROP-2", "raw-cut"),
+    (b"KEYS\x01raw-name\x01value", "LOG-PROP-3", "raw-name\x01value"),
+    (b"KEYS\x01raw-first\x02KEYS\x01raw-last", "LOG-PROP-4", "raw-last"),
+    (b"KEYS\x01raw-ends\x02", "LOG-PROP-6", "raw-ends"),
+    (b"KEYS\x01raw-\xed\xa0\x80", "UTF8-1", "raw-\ufffd"),
+)
+"""Properties in bytes, the clause that decides how they are read, and the key that 4.9.3 reads."""
+
+
+def raw_batch(queue: int, *rows: tuple[bytes, str, str]) -> Action:
+    """A batch whose properties are bytes, which the broker stores as they are (LOG-PROP-6)."""
+    messages = [
+        {"topic": _PLAIN, "body": _base64(b"raw"), "raw": _base64(raw), "shows": [clause, key]}
+        for raw, clause, key in rows
+    ]
+    return {"do": "raw_batch", "topic": _PLAIN, "queue": queue, "messages": messages}
+
+
+def keyless_batch() -> Action:
+    """One message without a key, not even the client's unique key."""
+    return raw_batch(0, (b"a\x01bc", "IDX-SVC-7", ""))
+
+
+def single_entry() -> Action:
+    """A message of one index entry, that of its unique key."""
+    return _send(_PLAIN, 0, b"one entry")
+
+
+def _raw_batches(rng: random.Random) -> Iterator[Action]:
+    """Properties that no client writes: cut, repeated and malformed pairs (LOG-PROP-2 to LOG-PROP-6, UTF8-1)."""
+    yield raw_batch(_queue(rng), *RAW)
+
+
+def _light_queues(rng: random.Random) -> Iterator[Action]:
+    """Messages for further queues, which a broker with multi-dispatch fills (CQ-LMQ-1 to CQ-LMQ-3)."""
+    for number in range(4):
+        names = ",".join(f"%LMQ%rocketspec-{name}" for name in range(1 + number % 2))
+        further = {"INNER_MULTI_DISPATCH": names}
+        yield _send(_PLAIN, _queue(rng), b"light", keys=f"light-{number}", tags="Light", system=further)
 
 
 def _transactions(rng: random.Random) -> Iterator[Action]:

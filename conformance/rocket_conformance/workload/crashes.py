@@ -27,6 +27,9 @@ _PATIENCE: Final = 120.0
 _SOONEST, _LATEST = 0.5, 3.0
 """Seconds under load before a kill."""
 
+_AFTER_STOP: Final = 100
+"""Messages that are sent after a start over a cleanly stopped store."""
+
 
 class Broker:
     """A broker that a shell command starts, in a process group of its own; only that group is ever signalled."""
@@ -97,14 +100,15 @@ def run_crashes(
     on_crash: Callable[[int], None],
     on_restart: Callable[[int], None],
 ) -> None:
-    """Starts the broker, sends, kills it, starts it again and stops it, `kills` times.
+    """Starts the broker, sends, kills it, starts it again and stops it, `kills` times; then once more without a kill.
 
     Args:
         broker: not running; left stopped.
         open_client: opens a client of its name server.
         manifest: takes what was acknowledged before each kill; its seed decides what is sent, and when the kill comes.
         kills: number of crashes.
-        on_crash: called with the number of the kill while the store is as the kill left it.
+        on_crash: called with the number of the kill while the store is as the kill left it; with the number after the
+            last kill's for the store as the last stop left it.
         on_restart: called with the same number after the broker started over the store and stopped.
 
     Raises:
@@ -126,6 +130,17 @@ def run_crashes(
                 make_topics(client)
             broker.stop()
             on_restart(number)
+        on_crash(kills + 1)
+        broker.start()
+        with open_client() as client:
+            make_topics(client)
+            for number in range(_AFTER_STOP):
+                action = plain_message(rng, number)
+                answer = client.ask(action)
+                if "error" not in answer:
+                    manifest.sent += acknowledged(action, answer)
+        broker.stop()
+        on_restart(kills + 1)
     finally:
         broker.kill()
 

@@ -11,6 +11,7 @@ from rocket_spec.errors import MalformedError
 from rocket_conformance.input_files import read_input
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["Manifest", "Sent", "read_manifest"]
@@ -31,7 +32,13 @@ class Sent:
         unique_key: the client's id of it.
         keys: as sent.
         body_size: of the body as sent, bytes.
-        kind: send, batch or transaction.
+        kind: send, batch, raw_batch or transaction.
+        body_crc: CRC-32 of the body as sent; None where it is not compared.
+        properties: those that the record must have, whatever others it has.
+        batch: number of the batch that it was sent in.
+        store_host: the broker's address as the offset id has it, `HOST:PORT`.
+        raw: the properties as sent, in Base64, of a message of a raw batch.
+        shows: the clause that decides under which key a message of a raw batch is found, and that key.
     """
 
     topic: str
@@ -42,6 +49,12 @@ class Sent:
     keys: str
     body_size: int
     kind: str
+    body_crc: int | None = None
+    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+    batch: int | None = None
+    store_host: str | None = None
+    raw: str | None = None
+    shows: tuple[str, str] | None = None
 
 
 @dataclass
@@ -88,7 +101,9 @@ def read_manifest(path: Path) -> Manifest:
     data = read_input(path, limit=_LARGEST, expected="the manifest of a workload")
     try:
         value = json.loads(data)
-        sent = [Sent(**{name: item[name] for name in Sent.__slots__}) for item in value["sent"]]
+        sent = [
+            Sent(**{name: item[name] for name in Sent.__slots__ if name in item}) for item in value["sent"]
+        ]
         found = Manifest(
             value["seed"],
             value["client"],

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import time
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_conformance.workload.actions import QUEUES, Action, make_actions, topics
 from rocket_conformance.workload.client import ClientError
 from rocket_conformance.workload.manifest import Manifest, Sent
+from rocket_conformance.workload.steering import roll_after_idle_second
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from rocket_conformance.workload.client import Client
 
@@ -24,6 +28,10 @@ _QUESTIONS: Final = 60
 """Keys and unique keys that are asked for, at most of each."""
 
 _RESULTS: Final = 32
+_ABSENT: Final = 8
+_ALWAYS: Final = ("raw-", "absent-", "lone-", "Aa", "BB")
+"""Beginnings of the keys that are asked for in any case."""
+
 _HOUR: Final = 3_600_000
 
 
@@ -33,6 +41,7 @@ def run_workload(
     seed: int,
     count: int,
     version: str,
+    store: Path | None = None,
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Manifest:
@@ -43,6 +52,7 @@ def run_workload(
         seed: of the messages.
         count: number of plain messages beside the directed ones.
         version: of the client, for the manifest.
+        store: the broker's store directory where it is at hand: it decides when the last index file is full.
         on_step: called with the number of actions done, and of all of them.
         sleep: waits, seconds.
 
@@ -54,17 +64,32 @@ def run_workload(
     actions = make_actions(seed, count)
     for number, action in enumerate(actions, 1):
         answer = client.ask(action)
-        if "error" in answer:
+        if "refused" in action:
+            asked = int(time.time() * 1000)
+            manifest.answers.append(
+                {"do": "refused", "clause": action["refused"], "key": action["keys"], "topic": action["topic"],
+                 "asked": asked, "answer": {"refused": "error" in answer}}
+            )  # fmt: skip
+        elif "error" in answer:
             manifest.refused.append(
                 {"do": action["do"], "topic": action.get("topic"), "error": answer["error"]}
             )
         else:
-            manifest.sent += acknowledged(action, answer)
+            manifest.sent += acknowledged(action, answer, number)
         on_step(number, len(actions))
     sleep(_SETTLED)
     for question in _questions(manifest, random.Random(seed)):  # noqa: S311 - test data
         asked = int(time.time() * 1000)
         manifest.answers.append({**question, "asked": asked, "answer": client.ask(question)})
+    if store is not None:
+
+        def send(action: Action) -> dict[str, Any]:
+            answer = client.ask(action)
+            if "error" not in answer:
+                manifest.sent += acknowledged(action, answer, len(actions) + 1)
+            return answer
+
+        manifest.answers += roll_after_idle_second(send, store, sleep)
     return manifest
 
 
@@ -80,35 +105,90 @@ def make_topics(client: Client) -> None:
             raise ClientError(f"topic {topic} cannot be made: {answer['error']}")
 
 
-def acknowledged(action: Action, answer: dict[str, Any]) -> Iterator[Sent]:
-    """The messages of an action that the broker acknowledged."""
+def acknowledged(action: Action, answer: dict[str, Any], number: int = 0) -> Iterator[Sent]:
+    """The messages of an action that the broker acknowledged; `number` tells batches apart."""
     if action["do"] == "pause" or answer["status"] != "SEND_OK":
         return
-    messages = action["messages"] if action["do"] == "batch" else [action]
+    batched = action["do"] in {"batch", "raw_batch"}
+    messages = action["messages"] if batched else [action]
     offsets = answer["phy_offsets"]
     for place, (message, unique_key) in enumerate(zip(messages, answer["unique_keys"], strict=True)):
+        body = base64.b64decode(message["body"])
         yield Sent(
             topic=message["topic"],
             queue=answer["queue"],
             queue_offset=answer["queue_offset"] + place,
             phy_offset=offsets[place] if place < len(offsets) else None,
-            unique_key=unique_key,
+            unique_key="" if "raw" in message else unique_key,
             keys=message.get("keys", ""),
-            body_size=len(message["body"]) // 4 * 3 - message["body"].count("="),
+            body_size=len(body),
             kind=action["do"],
+            body_crc=zlib.crc32(body),
+            properties=_properties(message),
+            batch=number if batched else None,
+            store_host=answer.get("store_host"),
+            raw=message.get("raw"),
+            shows=message.get("shows"),
         )
 
 
+def _properties(message: Action) -> dict[str, str]:
+    """The properties that a record of a message must have."""
+    named = {"KEYS": message.get("keys"), "TAGS": message.get("tags")}
+    given = {name: value for name, value in named.items() if value is not None}
+    return {**given, **message.get("properties", {}), **message.get("system", {})}
+
+
 def _questions(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
-    """Keys and ids of some messages, every queue from its beginning, and times."""
-    now = int(time.time() * 1000)
-    asked = [(sent.topic, key) for sent in manifest.sent for key in sent.keys.split(" ") if key]
-    for topic, key in rng.sample(sorted(set(asked)), min(_QUESTIONS, len(set(asked)))):
-        yield {"do": "query", "topic": topic, "key": key, "max": _RESULTS, "begin": 0, "end": now + _HOUR}
-    for sent in rng.sample(manifest.sent, min(_QUESTIONS, len(manifest.sent))):
-        if sent.kind != "transaction":
-            yield {"do": "unique", "topic": sent.topic, "id": sent.unique_key}
+    """Every queue from its beginning, its bounds and times; ids of some messages; keys, in all times and in windows.
+
+    What was answered so far is in the manifest when the next question is drawn.
+    """
     for topic in topics():
         for queue in range(QUEUES):
-            yield {"do": "bounds", "topic": topic, "queue": queue}
-            yield {"do": "read", "topic": topic, "queue": queue, "begin": 0, "count": len(manifest.sent) + 1}
+            here = {"topic": topic, "queue": queue}
+            yield {"do": "bounds", **here}
+            yield {"do": "read", **here, "begin": 0, "count": len(manifest.sent) + 1}
+            rows = manifest.answers[-1]["answer"].get("messages", [])
+            yield {"do": "read", **here, "begin": len(rows) + 5, "count": 1}
+            for time_asked in _times([row[5] for row in rows], rng):
+                yield {"do": "by_time", **here, "time": time_asked}
+    for sent in rng.sample(manifest.sent, min(_QUESTIONS, len(manifest.sent))):
+        if sent.kind in {"send", "batch"}:
+            yield {"do": "unique", "topic": sent.topic, "id": sent.unique_key}
+    yield from _queries(manifest, rng)
+
+
+def _times(stored: list[int], rng: random.Random) -> list[int]:
+    """Times around those of some messages of a queue, and outside of all."""
+    if not stored:
+        return []
+    near = [moment + apart for moment in rng.sample(stored, min(3, len(stored))) for apart in (0, 1)]
+    return [stored[0] - _HOUR, *near, stored[-1] + 1]
+
+
+def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
+    now = int(time.time() * 1000)
+    asked = {(sent.topic, key) for sent in manifest.sent for key in sent.keys.split(" ") if key}
+    asked |= {(sent.topic, sent.shows[1]) for sent in manifest.sent if sent.shows and sent.shows[1]}
+    asked |= {(topics()[0], f"absent-{number}") for number in range(_ABSENT)}
+    always = [pair for pair in sorted(asked) if pair[1].startswith(_ALWAYS)]
+    drawn = rng.sample(sorted(asked), min(_QUESTIONS, len(asked)))
+    stored = sorted(
+        row[5] for given in manifest.answers if given["do"] == "read" for row in given["answer"]["messages"]
+    )
+    for topic, key in dict.fromkeys([*always, *drawn]):
+        question = {"do": "query", "topic": topic, "key": key.replace("\ud800", "?")}
+        yield {**question, "max": _RESULTS, "begin": 0, "end": now + _HOUR}
+        if not stored:
+            continue
+        begin, end = sorted(rng.choices(stored, k=2))
+        yield {**question, "max": rng.choice((1, 3, _RESULTS, 100)), "begin": begin, "end": end}
+    if stored:
+        often = {"do": "query", "topic": topics()[0], "key": "often", "begin": 0}
+        yield {**often, "max": 3, "end": now + _HOUR}
+        yield {**often, "max": 100, "end": now + _HOUR}
+        yield {**often, "max": 100, "begin": stored[len(stored) // 2], "end": stored[-1]}
+        yield {**often, "max": 100, "begin": stored[len(stored) // 2], "end": now + _HOUR}
+        yield {**often, "max": 100, "end": stored[len(stored) // 2]}
+        yield {**often, "max": 100, "begin": stored[0] - _HOUR, "end": stored[0] - _HOUR // 2}

@@ -8,8 +8,11 @@ import com.google.gson.JsonParser;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
@@ -27,7 +30,11 @@ import org.apache.rocketmq.client.producer.TransactionListener;
 import org.apache.rocketmq.client.producer.TransactionMQProducer;
 import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageAccessor;
+import org.apache.rocketmq.common.message.MessageBatch;
+import org.apache.rocketmq.common.message.MessageClientIDSetter;
 import org.apache.rocketmq.common.message.MessageDecoder;
+import org.apache.rocketmq.common.message.MessageId;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
@@ -126,6 +133,8 @@ public final class Workload {
                     messages.add(message(one.getAsJsonObject()));
                 }
                 return sent(producer.send(messages, queue(action)));
+            case "raw_batch":
+                return sent(producer.send(rawBatch(action), queue(action)));
             case "transaction":
                 Message message = message(action);
                 String outcome = action.get("outcome").getAsString();
@@ -213,7 +222,32 @@ public final class Workload {
                 message.putUserProperty(one.getKey(), one.getValue().getAsString());
             }
         }
+        if (action.has("system")) {  // names that putUserProperty refuses
+            for (Map.Entry<String, JsonElement> one : action.getAsJsonObject("system").entrySet()) {
+                MessageAccessor.putProperty(message, one.getKey(), one.getValue().getAsString());
+            }
+        }
         return message;
+    }
+
+    /** A batch whose messages have the properties that are given in bytes, and no others of the client. */
+    private static Message rawBatch(JsonObject action) {
+        List<Message> messages = new ArrayList<>();
+        ByteBuffer body = ByteBuffer.allocate(1 << 20);
+        for (JsonElement one : action.getAsJsonArray("messages")) {
+            Message message = message(one.getAsJsonObject());
+            MessageClientIDSetter.setUniqID(message);
+            messages.add(message);
+            byte[] properties = Base64.getDecoder().decode(one.getAsJsonObject().get("raw").getAsString());
+            // MessageDecoder.encodeMessage: total size, magic, CRC, flag, body, properties
+            body.putInt(22 + message.getBody().length + properties.length);
+            body.putInt(0).putInt(0).putInt(message.getFlag());
+            body.putInt(message.getBody().length).put(message.getBody());
+            body.putShort((short) properties.length).put(properties);
+        }
+        MessageBatch batch = MessageBatch.generateFromList(messages);
+        batch.setBody(Arrays.copyOf(body.array(), body.position()));
+        return batch;
     }
 
     /** What the broker acknowledged: status, unique keys, physical offsets, queue and logical offset. */
@@ -223,8 +257,11 @@ public final class Workload {
         answer.put("unique_keys", result.getMsgId() == null ? List.of() : List.of(result.getMsgId().split(",")));
         List<Long> offsets = new ArrayList<>();
         if (result.getOffsetMsgId() != null) {
-            for (String id : result.getOffsetMsgId().split(",")) {
-                offsets.add(MessageDecoder.decodeMessageId(id).getOffset());
+            for (String text : result.getOffsetMsgId().split(",")) {
+                MessageId id = MessageDecoder.decodeMessageId(text);
+                offsets.add(id.getOffset());
+                InetSocketAddress host = (InetSocketAddress) id.getAddress();
+                answer.put("store_host", host.getAddress().getHostAddress() + ":" + host.getPort());
             }
         }
         answer.put("phy_offsets", offsets);
@@ -237,7 +274,10 @@ public final class Workload {
     /** The messages of a query; the client throws where there are none. */
     private static Object found(Callable<QueryResult> query) throws Exception {
         try {
-            return rows(query.call().getMessageList());
+            QueryResult result = query.call();
+            Map<String, Object> answer = new HashMap<>(rows(result.getMessageList()));
+            answer.put("last_update", result.getIndexLastUpdateTimestamp());
+            return answer;
         } catch (MQClientException e) {
             if (String.valueOf(e.getMessage()).contains("no message")) {
                 return Map.of("messages", List.of());
@@ -275,11 +315,11 @@ public final class Workload {
         return Map.of();
     }
 
-    private static Object rows(List<MessageExt> messages) {
+    private static Map<String, Object> rows(List<MessageExt> messages) {
         List<Object> rows = new ArrayList<>();
         for (MessageExt message : messages) {
             rows.add(List.of(message.getCommitLogOffset(), message.getTopic(), message.getQueueId(),
-                message.getQueueOffset(), String.valueOf(message.getMsgId())));
+                message.getQueueOffset(), String.valueOf(message.getMsgId()), message.getStoreTimestamp()));
         }
         return Map.of("messages", rows);
     }

@@ -1,0 +1,262 @@
+"""Answers of a broker against its store: keys and ids, times, and queues that were read back."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_reference import IndexService, JavaError, UnspecifiedError, java, key_hash
+
+from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.query_rules import rules_that_decide
+from rocket_conformance.store_verdict.sparse import copy_sparse
+from rocket_conformance.store_verdict.stored_log import numbered_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rocket_conformance.store_verdict.index_bytes import StoredIndex
+    from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+
+__all__ = ["AnswerJudge", "open_answers"]
+
+_MOST: Final = 64
+_CLOCKS_APART: Final = 3_000
+"""ms by which the clocks of client and broker may differ: a message stored within them may or may not be in an answer."""
+
+
+@contextmanager
+def open_answers(
+    store: Path, log: StoredLog, indexes: Sequence[StoredIndex], seen: Observations
+) -> Iterator[AnswerJudge]:
+    """A judge of answers, with the reference's index service over a copy of the store's index files."""
+    with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
+        service: IndexService | None = None
+        if indexes:
+            copy_sparse(store / "index", Path(folder) / "index")
+            geometry = indexes[0].geometry
+            service = IndexService(
+                Path(folder) / "index", geometry.hash_slot_num, geometry.index_num, new_name=lambda: ""
+            )
+            service.load(last_exit_ok=True)
+        try:
+            yield AnswerJudge(store, log, indexes, seen, service)
+        finally:
+            if service is not None:
+                service.close()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerJudge:
+    """Judges answers one by one; an answer that a message stored meanwhile may have changed is left out."""
+
+    store: Path
+    log: StoredLog
+    indexes: Sequence[StoredIndex]
+    seen: Observations
+    service: IndexService | None
+
+    def judge(self, answer: dict[str, Any], by_id: dict[tuple[str, str], list[StoredRecord]]) -> None:
+        """Judges one answer of a manifest; `by_id` has the records of a topic and unique key."""
+        given = answer["answer"]
+        if "error" in given:
+            where = f"question {answer['do']} of {answer.get('topic')}"
+            self.seen.breaks("QRY-1", Place(where, None, "answer", given["error"], "an answer"))
+            return
+        match answer["do"]:
+            case "query":
+                self._query(answer, given)
+            case "unique":
+                self._unique(answer, given, by_id)
+            case "read":
+                self._read(answer, given["messages"])
+            case "by_time":
+                self._by_time(answer, given["offset"])
+            case "keyless":
+                place = Place(
+                    "index", None, "a file made by a message without keys", given["made"], expected=True
+                )
+                self.seen.compare("IDX-SVC-7", place)
+            case "refused":
+                self._refused(answer, given["refused"])
+            case _:
+                self._bounds(answer, given)
+
+    # --- keys -------------------------------------------------------------------------------------------
+
+    def _query(self, answer: dict[str, Any], given: dict[str, Any]) -> None:
+        """A query by key: what the index files give, of it the messages with topic and key, in ascending order."""
+        topic, key = answer["topic"], answer["key"]
+        hashed = key_hash(f"{topic}#{key}")
+        near = _before(answer, (stored for stored in self.log.records if hashed in stored.hashes))
+        if near is None or self.service is None:
+            return
+        window = answer["begin"], min(answer["end"], answer["asked"])
+        try:
+            hits = self.service.query(topic, key, answer["max"], *window).offsets
+        except (JavaError, UnspecifiedError):
+            return
+        records = [self.log.at(offset) for offset in sorted(hits)]
+        if None in records:  # a broker leaves out what it cannot read, and may ask the index again
+            return
+        kept = [stored for stored in records if stored is not None and _has_key(stored, topic, key)]
+        found, expected = [row[0] for row in given["messages"]], [stored.position for stored in kept]
+        where = f"query of key {key[:40]!r} of {topic}, times {window[0]} to {answer['end']}, {answer['max']} at most"
+        if not self.seen.compare("QRY-1", Place(where, None, "offsets", found, expected)):
+            return
+        asked = answer["begin"], answer["end"]
+        self.seen.hold(*rules_that_decide(self.indexes, hashed, asked, min(answer["max"], _MOST)))
+        if len(hits) > len(kept):
+            self.seen.hold("IDX-SEL-9")
+        if found and given.get("last_update") is not None:
+            self._last_update(answer, given["last_update"], where)
+
+    def _last_update(self, answer: dict[str, Any], found: int, where: str) -> None:
+        """The time of the last entry when the question was asked, or of one stored while it was asked."""
+        allowed: list[int] = []
+        for stored in reversed(self.log.records):
+            moment = stored.request.store_timestamp
+            if stored.indexed and moment < answer["asked"] + _CLOCKS_APART:
+                allowed.append(moment)
+                if moment <= answer["asked"] - _CLOCKS_APART:
+                    break
+        expected: object = found if found in allowed else allowed
+        if self.seen.compare("IDX-SVC-15", Place(where, None, "last update", found, expected)):
+            self.seen.hold("QRY-3")
+
+    def _unique(
+        self,
+        answer: dict[str, Any],
+        given: dict[str, Any],
+        by_id: dict[tuple[str, str], list[StoredRecord]],
+    ) -> None:
+        """A query by unique key: one of the messages with that id, the one stored first; none where there is none."""
+        records = _before(answer, by_id.get((answer["topic"], answer["id"]), []))
+        if records is None:
+            return
+        found = [row[0] for row in given["messages"]]
+        earliest = min((stored.request.store_timestamp for stored in records), default=0)
+        allowed = [stored.position for stored in records if stored.request.store_timestamp == earliest]
+        expected = found if len(found) == 1 and found[0] in allowed else allowed[:1]
+        where = f"query of unique key {answer['id']} of {answer['topic']}"
+        self.seen.compare("QRY-1", Place(where, None, "offsets", found, expected))
+
+    def _refused(self, answer: dict[str, Any], refused: bool) -> None:  # noqa: FBT001 - from the manifest
+        """A message that a broker must refuse, and must not store."""
+        where = f"message with key {answer['key']!r} of {answer['topic']}"
+        clause = answer["clause"]
+        self.seen.compare(clause, Place(where, None, "was refused", refused, expected=True))
+        stored = [
+            record.position
+            for record in self.log.records
+            if record.request.keys == answer["key"] and record.request.topic == answer["topic"]
+        ]
+        self.seen.compare(clause, Place(where, None, "records", stored, []))
+
+    # --- queues -----------------------------------------------------------------------------------------
+
+    def _queue(self, answer: dict[str, Any]) -> list[StoredRecord] | None:
+        """The records of a queue when a question was asked; None where that is not known."""
+        topic, queue = answer["topic"], answer["queue"]
+        if self.log.begin:
+            return None
+        return _before(
+            answer,
+            (
+                stored
+                for stored in self.log.records
+                if stored.queued and stored.request.topic == topic and stored.request.queue_id == queue
+            ),
+        )
+
+    def _read(self, answer: dict[str, Any], rows: list[list[Any]]) -> None:
+        """A queue read from a logical offset on: every message of it, in order; none after its end."""
+        records = self._queue(answer)
+        if records is None:
+            return
+        where = f"queue {answer['queue']} of {answer['topic']}"
+        expected = [
+            [stored.position, stored.request.consume_queue_offset] for stored in records[answer["begin"] :]
+        ]
+        found = [[row[0], row[3]] for row in rows]
+        if found == expected:
+            self.seen.hold("CQ-GET-1")
+            return
+        place = next(
+            (
+                number
+                for number, (one, other) in enumerate(zip(found, expected, strict=False))
+                if one != other
+            ),
+            min(len(found), len(expected)),
+        )
+        what = f"message {place} (physical offset, logical offset)"
+        one, other = (pairs[place] if place < len(pairs) else "none" for pairs in (found, expected))
+        self.seen.breaks("CQ-GET-1", Place(where, None, what, one, other))
+
+    def _bounds(self, answer: dict[str, Any], given: dict[str, Any]) -> None:
+        records = self._queue(answer)
+        if records is None:
+            return
+        expected = {"min": 0, "max": records[-1].request.consume_queue_offset + 1 if records else 0}
+        found = {name: given[name] for name in ("min", "max")}
+        where = f"queue {answer['queue']} of {answer['topic']}"
+        self.seen.compare("CQ-BND-1", Place(where, None, "bounds", found, expected))
+
+    def _by_time(self, answer: dict[str, Any], found: int) -> None:
+        """The logical offset of a time: what the search in one of the queue's files gives.
+
+        Which file is searched follows from modification times that only the broker's file system had (CQ-TIME-1).
+        """
+        records = self._queue(answer)
+        folder = self.store / "consumequeue" / answer["topic"] / str(answer["queue"])
+        sizes = [path.stat().st_size for _, path in numbered_files(folder)]
+        if not records or not sizes or not sizes[0]:
+            return
+        times = [stored.request.store_timestamp for stored in records]
+        each = sizes[0] // 20
+        allowed = [
+            begin + _nearest(times[begin : begin + each], answer["time"])
+            for begin in range(0, len(times), each)
+        ]
+        where = f"queue {answer['queue']} of {answer['topic']}, time {answer['time']}"
+        expected: object = found if found in allowed else allowed
+        self.seen.compare("CQ-TIME-2", Place(where, None, "logical offset", found, expected))
+
+
+def _nearest(times: Sequence[int], wanted: int) -> int:
+    """Number of the time that 4.9.3's search meets or ends at (CQ-TIME-2)."""
+    low, high = 0, len(times) - 1
+    left = right = -1
+    while high >= low:
+        middle = (low + high) // 2
+        if times[middle] == wanted:
+            return middle
+        if times[middle] > wanted:
+            high, right = middle - 1, middle
+        else:
+            low, left = middle + 1, middle
+    if left < 0:
+        return right
+    if right < 0:
+        return left
+    return right if wanted - times[left] > times[right] - wanted else left
+
+
+def _has_key(stored: StoredRecord, topic: str, key: str) -> bool:
+    return stored.request.topic == topic and key in java.split_one_space(stored.request.keys or "")
+
+
+def _before(answer: dict[str, Any], records: Iterable[StoredRecord]) -> list[StoredRecord] | None:
+    """The records that were stored when the question was asked; None where one may be either."""
+    kept: list[StoredRecord] = []
+    for stored in records:
+        apart = stored.request.store_timestamp - answer["asked"]
+        if abs(apart) < _CLOCKS_APART:
+            return None
+        if apart < 0:
+            kept.append(stored)
+    return kept
