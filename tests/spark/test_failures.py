@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import shutil
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -204,3 +206,24 @@ def test_what_came_into_the_folder_meanwhile_is_kept(tmp_path: Path) -> None:
         with pytest.raises(JobError, match="appeared while the job ran"):
             output.commit({"table/part": path.name}, {})
     assert {path.name for path in out.iterdir()} == {"notes.txt"}
+
+
+def test_a_task_that_still_writes_leaves_nothing_in_the_finished_folder(tmp_path: Path) -> None:
+    """The slower copy of a speculative task ends while the driver removes what it does not need."""
+    from rocket_spark.output import Output, attempt, local_folder
+
+    out = tmp_path / "out"
+
+    def slower_copy(folder: str) -> None:
+        with suppress(FileNotFoundError):
+            for number in range(3000):
+                local_folder.note_locally(folder, f"entry-{number}", "done")
+
+    with Output(out) as output:
+        with attempt(output.folder, "part") as path:
+            path.write_text("new")
+        writer = Thread(target=slower_copy, args=[output.folder])
+        writer.start()
+        output.commit({"table/part": path.name}, {})
+    writer.join()
+    assert {path.name for path in out.iterdir()} == {"table", "_manifest.json", "_SUCCESS"}

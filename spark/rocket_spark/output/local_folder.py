@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
@@ -72,6 +72,9 @@ class Output:
         """Removes what was not committed, and the folder if it did not exist before; with `resume`, only after success."""
         if kind is not None and self._resume:
             return
+        # The slower copy of a task that ran twice may still write, and would keep what is being removed from going.
+        with suppress(FileNotFoundError):
+            self.attempts.rename(self._temporary / uuid4().hex)
         _remove(self._temporary)
         if kind is not None:
             for path in self._made:
