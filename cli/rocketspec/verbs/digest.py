@@ -47,13 +47,14 @@ def digest(
 
     settings = read_settings(store, commitlog, geometry, broker_conf)
     warn(settings)
-    with progress("reading"):
+    with progress("reading", unit="bytes") as step:
         files = list(
             engine(
                 settings.store,
                 geometry=settings.geometry,
                 commitlog=settings.commitlog,
                 on_skip=skipped,
+                on_progress=step,
             )
         )
     whole = store_digest(files)

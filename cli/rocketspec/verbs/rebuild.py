@@ -81,7 +81,7 @@ def rebuild(
     if conf is not None:
         given = given or (None if has_index else conf.geometry)
         queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)
-    with progress("rebuilding"), replaced(output, _PARTS) if force else nullcontext():
+    with progress("rebuilding", unit="bytes") as step, replaced(output, _PARTS) if force else nullcontext():
         done = engine(
             path,
             output,
@@ -90,6 +90,7 @@ def rebuild(
             only_missing=only_missing,
             light_queues=None if conf is None or has_queues else conf.light_queues,
             commitlog=settings.commitlog,
+            on_progress=step,
         )
     for text in _warnings(
         done,

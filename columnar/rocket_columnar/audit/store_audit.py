@@ -16,9 +16,10 @@ from rocket_columnar.audit import parts
 from rocket_columnar.audit.plan import LEVELS, Level, Plan, make_plan
 from rocket_columnar.audit.report import quick_findings
 from rocket_columnar.findings import CODES, Finding, Severity
+from rocket_columnar.store import WorkDone, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rocket_spec.layout import Geometry
 
@@ -39,6 +40,7 @@ def audit(
     geometry: Geometry | None = None,
     threads: int | None = None,
     commitlog: Sequence[Path | str] = (),
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Finding]:
     """What is wrong with a store, file by file: nothing for a healthy one.
 
@@ -50,6 +52,7 @@ def audit(
         geometry: of the index files; else it is inferred.
         threads: that work on a large store; by default as many as there are processors, at most 4.
         commitlog: further directories of the commit log, as for `find_files`.
+        on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
 
     Raises:
         UsageError: an unknown level, no store, or a geometry that does not fit.
@@ -58,28 +61,44 @@ def audit(
     plan = make_plan(Path(store), level, geometry=geometry, commitlog=commitlog)
     if level == "quick" or not plan.logs:  # without a log nothing that points into it can be judged
         return quick_findings(plan)
-    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads)
+    sizes = (size_of(file) or 0 for file in (*plan.queues, *plan.content_indexes))
+    work = WorkDone(on_progress, sum(sizes) + sum(map(_length, plan.ranges)))
+    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads, work)
 
 
-def _audit(plan: Plan, threads: int) -> Iterator[Finding]:
+def _length(part: Range) -> int:
+    """Bytes of the log in a range."""
+    return 0 if part.log is None else part.end - part.begin
+
+
+def _audit(plan: Plan, threads: int, work: WorkDone) -> Iterator[Finding]:
     if not plan.large or threads < 2:
-        yield from _findings(plan)
+        yield from _findings(plan, work)
         return
     with ThreadPoolExecutor(threads) as pool:
-        yield from _threaded(plan, pool, threads)
+        yield from _threaded(plan, pool, threads, work)
 
 
-def _findings(plan: Plan) -> Iterator[Finding]:
-    surveys = [parts.survey_file(plan, file) for file in plan.queues]
+def _findings(plan: Plan, work: WorkDone) -> Iterator[Finding]:
+    def survey(plan: Plan, file: StoreFile) -> QueueSurvey | IndexSurvey | None:
+        found = parts.survey_file(plan, file)
+        work.add(size_of(file) or 0)
+        return found
+
+    def check(part: Range) -> RangeResult:
+        result = parts.check_range(current, seen, part, ahead=held)
+        work.add(_length(part))
+        return result
+
+    surveys = [survey(plan, file) for file in plan.queues]
     current = parts.relisted(plan) if plan.live else plan
-    surveys += [parts.survey_file(current, file) for file in current.content_indexes]
+    surveys += [survey(current, file) for file in current.content_indexes]
     seen = parts.Surveys.of(surveys)
     held = parts.ReadAhead(len(plan.queues))
-    results = (parts.check_range(current, seen, part, ahead=held) for part in current.ranges)
-    yield from parts.findings(current, seen, results)
+    yield from parts.findings(current, seen, map(check, current.ranges))
 
 
-def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int) -> Iterator[Finding]:
+def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: WorkDone) -> Iterator[Finding]:
     """As `_findings`; threads that have nothing left to look at scan the first ranges meanwhile."""
 
     def submitted(files: Iterable[StoreFile]) -> list[Future[QueueSurvey | IndexSurvey | None]]:
@@ -93,7 +112,14 @@ def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int) -> Iterator[Fi
         current = parts.relisted(plan)
         indexes = submitted(current.content_indexes)
     scans = {part: pool.submit(parts.scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
-    seen = parts.Surveys.of(survey.result() for survey in [*queues, *indexes])
+    files = [*plan.queues, *current.content_indexes]
+
+    def surveyed() -> Iterator[QueueSurvey | IndexSurvey | None]:
+        for file, survey in zip(files, [*queues, *indexes], strict=True):
+            yield survey.result()
+            work.add(size_of(file) or 0)
+
+    seen = parts.Surveys.of(surveyed())
 
     held = parts.ReadAhead(len(plan.queues))
 
@@ -102,13 +128,29 @@ def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int) -> Iterator[Fi
         scanned = scan.result() if scan else None
         return parts.check_range(current, seen, part, scanned=scanned, ahead=held)
 
-    def results() -> Iterator[RangeResult]:
-        ahead: deque[Future[RangeResult]] = deque()
-        for part in plan.ranges:
-            ahead.append(pool.submit(check, part))
-            if len(ahead) > _AHEAD * threads:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+    most = _AHEAD * threads
+    yield from parts.findings(current, seen, _in_order(pool, check, plan.ranges, most, work))
 
-    yield from parts.findings(current, seen, results())
+
+def _in_order(
+    pool: ThreadPoolExecutor,
+    check: Callable[[Range], RangeResult],
+    ranges: Sequence[Range],
+    most: int,
+    work: WorkDone,
+) -> Iterator[RangeResult]:
+    """The result of each range, of which `most` are checked ahead."""
+    ahead: deque[tuple[Range, Future[RangeResult]]] = deque()
+
+    def oldest() -> RangeResult:
+        part, future = ahead.popleft()
+        result = future.result()
+        work.add(_length(part))
+        return result
+
+    for part in ranges:
+        ahead.append((part, pool.submit(check, part)))
+        if len(ahead) > most:
+            yield oldest()
+    while ahead:
+        yield oldest()

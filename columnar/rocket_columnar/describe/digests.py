@@ -27,7 +27,7 @@ from rocket_columnar.arrow import values
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import resolve_each
-from rocket_columnar.store import find_files, is_gone, open_reader, while_there
+from rocket_columnar.store import WorkDone, find_files, is_gone, open_reader, size_of, while_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,6 +66,7 @@ def digest(
     geometry: Geometry | None = None,
     commitlog: Sequence[Path | str] = (),
     on_skip: Callable[[str, str], None] = lambda _name, _reason: None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[FileDigest]:
     """The digest of each file of a store, or of the one file at `store`.
 
@@ -74,6 +75,7 @@ def digest(
         geometry: of the index files; else it is inferred.
         commitlog: further directories of the commit log, as for `find_files`.
         on_skip: called with the name of what is left out, and the reason, as by `find_files`.
+        on_progress: called with the bytes of the files that were read, and those of all.
 
     Raises:
         UsageError: nothing found, or a geometry that cannot be told.
@@ -84,6 +86,8 @@ def digest(
     guesses = while_there(files, lambda some: _geometries(some, geometry))
     geometries = {file: guess.geometry for file, guess in guesses.items()}
     order = 0
+    sizes = {file: size_of(file) or 0 for file in files}
+    work = WorkDone(on_progress, sum(sizes.values()))
     for file in files:
         try:
             if file.kind == "index":
@@ -95,6 +99,7 @@ def digest(
             if len(files) == 1 or not is_gone(file):
                 raise
             continue  # deleted since it was listed
+        work.add(sizes[file])
         known = number != _EMPTY and file.kind != "checkpoint"
         yield FileDigest(file.name, file.kind, name if known else None, number)
 

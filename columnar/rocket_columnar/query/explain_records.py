@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Literal
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import SCHEDULE_TOPIC
 from rocket_columnar.query.log_records import keys_of
-from rocket_columnar.store import is_gone, open_reader
+from rocket_columnar.store import WorkDone, is_gone, open_reader, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,16 +87,19 @@ def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
 
 def find_key(log: CommitLog, topic: str, key: str) -> Iterator[Found]:
     """Records that have the key, in the order of the log; damaged ranges are passed over."""
-    for file in log.files:
+    sizes = [size_of(file) or 0 for file in log.files]
+    work = WorkDone(log.on_progress, sum(sizes))
+    for file, end in zip(log.files, accumulate(sizes), strict=True):
         try:
-            yield from _find_in(file, topic, key)
+            yield from _find_in(file, topic, key, work)
         except FileNotFoundError:  # expired since it was listed
             if not is_gone(file):
                 raise
+        work.reach(end)
 
 
-def _find_in(file: StoreFile, topic: str, key: str) -> Iterator[Found]:
-    if not _holds(file, key):
+def _find_in(file: StoreFile, topic: str, key: str, work: WorkDone) -> Iterator[Found]:
+    if not _holds(file, key, work):
         return
     for _, batch in decode([file], tables=["commit_log"], columns=_COLUMNS, on_gap=lambda _: None):
         for row in batch.to_pylist():
@@ -124,7 +128,7 @@ def _how(row: Row, topic: str, key: str) -> Literal["key", "other topic", "part"
     return None
 
 
-def _holds(file: StoreFile, key: str) -> bool:
+def _holds(file: StoreFile, key: str, work: WorkDone) -> bool:
     """Whether the file's bytes hold the key's, so that it pays to decode it."""
     needle = key.encode(errors="replace")
     if not needle or "\ufffd" in key:  # bytes that are no UTF-8 decode to U+FFFD
@@ -133,6 +137,7 @@ def _holds(file: StoreFile, key: str) -> bool:
         for begin, end in reader.extents():
             for start in range(begin, end, _CHUNK):
                 stop = min(start + _CHUNK + len(needle) - 1, end)
+                work.add(min(_CHUNK, end - start))
                 if needle in reader.read(start, stop - start).tobytes():
                     return True
     return False

@@ -16,7 +16,7 @@ from rocket_columnar.formats import Bad, Record, parse_record
 from rocket_columnar.store import Reader, find_files, is_gone, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -39,7 +39,10 @@ class CommitLog:
     Attributes:
         files: in the order of their offsets; empty where the store has none.
         skipped: names in the log's folder that are left out, each with the reason.
+        on_progress: called by a search through the whole log with the bytes that were read, and those of all.
     """
+
+    on_progress: Callable[[int, int], None] | None = None
 
     def __init__(self, root: Path, stack: ExitStack, commitlog: Sequence[Path | str] = ()) -> None:
         self._root = root

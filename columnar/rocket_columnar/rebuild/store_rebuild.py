@@ -19,22 +19,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
+
 from rocket_columnar.rebuild.dispatched_columns import dispatch_log, unsafe_names
 from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
 from rocket_columnar.rebuild.missing_files import drop_unchanged
 from rocket_columnar.rebuild.output import check_directory, commit, staged
 from rocket_columnar.rebuild.plan import plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import write_queues
-from rocket_columnar.store import is_large
+from rocket_columnar.store import WorkDone, is_large
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.findings import Finding
     from rocket_columnar.rebuild.dispatched_columns import Dispatched
-    from rocket_columnar.rebuild.plan import RebuildPlan
+    from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan
 
 __all__ = ["Rebuilt", "rebuild", "rebuilt"]
 
@@ -70,6 +72,7 @@ def rebuild(
     threads: int | None = None,
     light_queues: bool | None = None,
     commitlog: Sequence[Path | str] = (),
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Rebuilt:
     """Makes index files and consume queues from the commit log of `store`.
 
@@ -84,6 +87,7 @@ def rebuild(
         threads: that work on a large store; by default as many as there are processors, at most 4.
         light_queues: the broker's `enableLmq`; by default what the names of the queues show.
         commitlog: further directories of the commit log, as for `find_files`.
+        on_progress: called with the bytes that were read and written, and those known to be in all.
 
     Raises:
         UsageError: no commit log, a geometry that does not fit or cannot be inferred, or a directory that cannot be used.
@@ -97,7 +101,8 @@ def rebuild(
         check_directory(read, directory)
     count = min(os.cpu_count() or 1, 4) if threads is None else threads
     with staged(directory) as staging:
-        dispatched = _run(plan, staging, count if is_large(plan.logs) else 1)
+        work = WorkDone(on_progress, sum(file.size() for file in plan.logs))
+        dispatched = _run(plan, staging, count if is_large(plan.logs) else 1, work)
         if only_missing:
             drop_unchanged(staging, plan.files)
         files = commit(staging, directory, {"job": "rebuild", "store": str(store)})
@@ -117,7 +122,11 @@ def rebuilt(plan: RebuildPlan, dispatched: Sequence[Dispatched], files: Sequence
     )
 
 
-def _run(plan: RebuildPlan, staging: Path, threads: int) -> list[Dispatched]:
+def _entry_bytes(plan: IndexPlan) -> int:
+    return (plan.end - plan.begin) * INDEX_ENTRY.size
+
+
+def _run(plan: RebuildPlan, staging: Path, threads: int, work: WorkDone) -> list[Dispatched]:
     """All steps, some at once."""
     folders = [staging / f"log-{number}" for number in range(len(plan.logs))]
     light = plan.light
@@ -128,8 +137,13 @@ def _run(plan: RebuildPlan, staging: Path, threads: int) -> list[Dispatched]:
             )
             for file, folder in zip(plan.logs, folders, strict=True)
         ]
-        dispatched = [log.result() for log in logs]
+        dispatched = []
+        for file, log in zip(plan.logs, logs, strict=True):
+            dispatched.append(log.result())
+            work.add(file.size())
         indexes = plan_indexes(dispatched, plan.geometry)
+        units = sum(part.records for part in dispatched) // plan.buckets * QUEUE_UNIT.size
+        work.expect(sum(map(_entry_bytes, indexes)) + units * plan.buckets)
         made = [staging / "index" / str(number) for number in range(len(indexes))]
         causes = [
             pool.submit(write_index, one, path, keys_of(one, folders, dispatched), plan.geometry)
@@ -145,9 +159,14 @@ def _run(plan: RebuildPlan, staging: Path, threads: int) -> list[Dispatched]:
             )
             for bucket in range(plan.buckets)
         ]
-        names = name_indexes(plan.files, dispatched, indexes, [cause.result() for cause in causes])
+        begun = []
+        for one, cause in zip(indexes, causes, strict=True):
+            begun.append(cause.result())
+            work.add(_entry_bytes(one))
+        names = name_indexes(plan.files, dispatched, indexes, begun)
         for queue in queues:
             queue.result()
+            work.add(units)
     for folder in folders:
         shutil.rmtree(folder)
     for path, name in zip(made, names, strict=True):

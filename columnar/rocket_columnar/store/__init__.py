@@ -16,6 +16,7 @@ from rocket_columnar.store.store_file import (
     while_listed,
     while_there,
 )
+from rocket_columnar.store.work_done import WorkDone
 
 __all__ = [
     "KINDS",
@@ -25,6 +26,7 @@ __all__ = [
     "Reader",
     "Source",
     "StoreFile",
+    "WorkDone",
     "entry_position",
     "find_files",
     "is_gone",

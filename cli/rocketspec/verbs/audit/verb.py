@@ -89,9 +89,13 @@ def audit(
 
         check_directory(report, path, force=force)
     level: Level = "quick" if quick else "deep" if deep else "default"
-    with progress("auditing"):
+    with progress("auditing", unit="bytes") as step:
         findings = while_listed(
-            lambda: list(engine(path, level, geometry=settings.geometry, commitlog=settings.commitlog))
+            lambda: list(
+                engine(
+                    path, level, geometry=settings.geometry, commitlog=settings.commitlog, on_progress=step
+                )
+            )
         )
     if settings.conf is not None and not settings.conf.index_enabled:
         findings = [finding for finding in findings if finding.code != "index.missing_key"]

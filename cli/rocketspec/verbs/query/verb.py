@@ -117,7 +117,8 @@ def query(
             skipped(name, reason)
         for name, problem in opened.indexes.damaged:
             note(f"{name}: {problem}; the part before it is searched")
-        with progress("searching"):
+        with progress("searching", unit="bytes") as step:
+            opened.log.on_progress = step
             found, walk = explained(opened, asked) if explain else (answer(opened, asked), None)
     if as_json:
         write_json(to_json(found, walk, asked))

@@ -1,0 +1,38 @@
+"""How far long work is, reported to whoever shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["WorkDone"]
+
+
+class WorkDone:
+    """Adds up work, in bytes, and reports it.
+
+    Args:
+        report: called with the bytes that are done and the bytes of all work; None reports nothing.
+        total: bytes of all work that is known.
+    """
+
+    def __init__(self, report: Callable[[int, int], None] | None, total: int = 0) -> None:
+        self._report = report
+        self._total = total
+        self._done = 0
+
+    def expect(self, more: int) -> None:
+        """Adds to the work that is known."""
+        self._total += more
+
+    def add(self, size: int) -> None:
+        """Counts work that is done."""
+        self.reach(self._done + size)
+
+    def reach(self, done: int) -> None:
+        """Sets the amount of work that is done; it never falls, nor passes the total."""
+        self._done = max(self._done, min(done, self._total))
+        if self._report is not None:
+            self._report(self._done, self._total)
