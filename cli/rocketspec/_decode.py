@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
-from rocket_columnar.arrow import SCHEMAS
+from rocket_columnar.arrow import SCHEMAS, UTC_MS, in_utc, is_time
 from rocket_columnar.decode import TABLE_KINDS, Where
 from rocket_columnar.decode import decode as decode_files
 from rocket_columnar.store import find_files
@@ -56,7 +56,8 @@ def read_table(
         begin: earliest store timestamp, ms.
         end: latest store timestamp, ms, inclusive.
         columns: only these columns, in this order.
-        timestamps: "raw" for 64-bit milliseconds, "utc" for Arrow timestamps in UTC.
+        timestamps: "raw" for 64-bit milliseconds, "utc" for Arrow timestamps in UTC; what is outside the years 1 to
+            9999, as in damaged files, becomes null.
         options: others of `rocket_columnar.decode.decode`, such as `geometry` and `limit`.
 
     Raises:
@@ -79,14 +80,8 @@ def read_table(
     batches = [
         batch for _, batch in decode_files(files, tables=[table], columns=columns, where=where, **options)
     ]
-    whole = pa.Table.from_batches(batches, batches[0].schema if batches else SCHEMAS[table])
-    return whole.unify_dictionaries() if timestamps == "raw" else _in_utc(whole.unify_dictionaries())
-
-
-def _in_utc(table: pa.Table) -> pa.Table:
-    """The same table with its times as Arrow timestamps."""
-    moment = pa.timestamp("ms", tz="UTC")
-    for place, field in enumerate(table.schema):
-        if field.name.endswith("_timestamp"):
-            table = table.set_column(place, pa.field(field.name, moment), table.column(place).cast(moment))
-    return table
+    schema = batches[0].schema if batches else SCHEMAS[table]
+    if timestamps == "utc":
+        batches = [in_utc(batch)[0] for batch in batches]
+        schema = pa.schema([field.with_type(UTC_MS) if is_time(field.name) else field for field in schema])
+    return pa.Table.from_batches(batches, schema).unify_dictionaries()

@@ -35,8 +35,10 @@ __all__ = [
     "RebuildGeometry",
     "StorePath",
     "TableNames",
+    "Timestamps",
     "counted",
     "exit_codes",
+    "in_utc",
     "read_geometry",
     "read_time",
     "write_json",
@@ -47,6 +49,7 @@ USAGE: Final = 2
 UNREADABLE: Final = 3
 INTERRUPTED: Final = 130
 
+_TIME_FORMS: Final = ("millis", "utc")
 _LONG: Final = range(-(1 << 63), 1 << 63)
 
 KINDS: Final = ("index", "queue", "ext", "log", "checkpoint")
@@ -139,6 +142,21 @@ BrokerConfFile = Annotated[
         help="The broker's configuration file, for directories, geometry, file sizes and switches.",
     ),
 ]
+
+
+Timestamps = Annotated[
+    str,  # of an enumeration Typer would load pydantic
+    typer.Option(
+        "--timestamps",
+        metavar="FORM",
+        help=(
+            "millis: int64 as stored. utc: timestamp\\[ms, UTC], ISO 8601 as text; out of range becomes null. "
+            "\\[default: millis]"
+        ),
+        show_default=False,
+        autocompletion=lambda: list(_TIME_FORMS),
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace output that already exists.")]
 
 
@@ -156,6 +174,17 @@ def read_geometry(text: str | None) -> Geometry | None:
     from rocket_spec.layout import parse_geometry
 
     return None if text is None else parse_geometry(text)
+
+
+def in_utc(timestamps: str) -> bool:
+    """Whether `--timestamps` asks for timestamps instead of numbers.
+
+    Raises:
+        UsageError: it is no such form.
+    """
+    if timestamps not in _TIME_FORMS:
+        raise UsageError(f"--timestamps {timestamps}: expected {' or '.join(_TIME_FORMS)}")
+    return timestamps == "utc"
 
 
 def read_time(text: str, option: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pytest
@@ -359,6 +360,50 @@ def test_start_up_loads_only_what_decoding_needs(store: Path) -> None:
         "construct",
         "kaitaistruct",
     }
+
+
+LATE = 1 << 62
+"""A time in ms that is in no year up to 9999."""
+
+
+def test_times_in_utc_as_text(run: Run, tmp_path: Path) -> None:
+    """1,700,000,000,123 ms is 2023-11-14T22:13:20.123Z."""
+    file = put(tmp_path, "checkpoint", checkpoint(1_700_000_000_123, LATE, 0))
+    code, out, err = run(file, "--timestamps", "utc")
+    assert (code, err) == (0, "rocketspec: 1 time out of range written as null\n")
+    assert json.loads(out) == {
+        "file": "checkpoint",
+        "physic_msg_timestamp": "2023-11-14T22:13:20.123Z",
+        "logics_msg_timestamp": None,
+        "index_msg_timestamp": "1970-01-01T00:00:00.000Z",
+    }
+    out = run(file, "--timestamps", "utc", "--format", "csv").out
+    assert out.splitlines()[1] == '"checkpoint","2023-11-14T22:13:20.123Z",,"1970-01-01T00:00:00.000Z"'
+
+
+def test_times_in_utc_of_many_rows(run: Run, tmp_path: Path) -> None:
+    """Over 4,096 rows, which Arrow makes into text."""
+    log = put(tmp_path, f"commitlog/{FIRST}", b"".join(record(96 * number) for number in range(5_000)))
+    raw = [json.loads(line)["store_timestamp"] for line in run(log).out.splitlines()]
+    moments = [
+        json.loads(line)["store_timestamp"] for line in run(log, "--timestamps", "utc").out.splitlines()
+    ]
+    assert len(moments) == 5_000
+    assert [int(datetime.fromisoformat(text).timestamp() * 1000) for text in moments] == raw
+
+
+def test_times_in_utc_in_parquet(run: Run, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = put(tmp_path / "store", "checkpoint", checkpoint(1_700_000_000_123, LATE, -LATE))
+    code, _, err = run(file, "--timestamps", "utc", "-o", tmp_path / "out")
+    assert (code, err) == (0, "rocketspec: 2 times out of range written as null\n")
+    table = pq.read_table(tmp_path / "out" / "checkpoint.parquet")
+    assert table.schema.field("physic_msg_timestamp").type == pa.timestamp("ms", "UTC")
+    (row,) = table.to_pylist()
+    assert row["physic_msg_timestamp"] == datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC)
+    assert (row["logics_msg_timestamp"], row["index_msg_timestamp"]) == (None, None)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")

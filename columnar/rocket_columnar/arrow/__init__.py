@@ -20,9 +20,11 @@ from rocket_columnar.arrow.arrays import (
     values,
 )
 from rocket_columnar.arrow.schemas import SCHEMAS, plain_schema
+from rocket_columnar.arrow.timestamps import UTC_MS, in_utc, is_time, utc_times
 
 __all__ = [
     "SCHEMAS",
+    "UTC_MS",
     "Array",
     "Columns",
     "batch",
@@ -32,7 +34,9 @@ __all__ = [
     "dictionary",
     "empty",
     "gathered",
+    "in_utc",
     "integers",
+    "is_time",
     "map_of",
     "maps",
     "of_buffer",
@@ -40,5 +44,6 @@ __all__ = [
     "strings",
     "taken",
     "texts",
+    "utc_times",
     "values",
 ]

@@ -48,9 +48,19 @@ def _as_json(array: Array) -> Array:
         return _strings([_base64(value) for value in array.to_pylist()])
     elif pa.types.is_map(kind):
         return _strings([None if value is None else dict(value) for value in array.to_pylist()])
+    elif pa.types.is_timestamp(kind):
+        texts = pc.binary_join_element_wise(arrow.strings(['"'])[0], _iso(array), arrow.strings(['"'])[0], "")
     else:
         texts = array.cast(pa.string())
     return pc.fill_null(texts, arrow.strings(["null"])[0]) if texts.null_count else texts
+
+
+def _iso(array: Array) -> Array:
+    """Times as ISO 8601, such as `2026-01-31T12:00:00.000Z`."""
+    import pyarrow.compute as pc
+
+    texts: Array = pc.replace_substring(array.cast(pa.string()), " ", "T")
+    return texts
 
 
 def jsonl_bytes(batch: pa.RecordBatch, table: str | None) -> bytes:
@@ -77,7 +87,7 @@ def _few_lines(batch: pa.RecordBatch, table: str | None) -> bytes:
     """The same without Arrow's functions, which take longer to load than a few rows do."""
     columns = []
     for array in batch.columns:
-        values = array.to_pylist()
+        values = (_iso(array) if pa.types.is_timestamp(array.type) else array).to_pylist()
         if pa.types.is_binary(array.type):
             values = [_base64(value) for value in values]
         elif pa.types.is_map(array.type):
@@ -104,6 +114,8 @@ def csv_bytes(batch: pa.RecordBatch) -> bytes:
             columns.append(arrow.strings([_base64(value) for value in array.to_pylist()]))
         elif pa.types.is_map(array.type):
             columns.append(_strings([None if value is None else dict(value) for value in array.to_pylist()]))
+        elif pa.types.is_timestamp(array.type):
+            columns.append(_iso(array))
         else:
             columns.append(array.cast(pa.string()) if pa.types.is_dictionary(array.type) else array)
     sink = BytesIO()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from rocket_columnar.arrow import SCHEMAS
+from rocket_columnar.arrow import SCHEMAS, UTC_MS, is_time, utc_times
 from rocket_columnar.decode import parquet_options
 
 if TYPE_CHECKING:
@@ -33,10 +32,7 @@ _BLOOM: Final = {"commit_log": ("uniq_key", "keys"), "index_entries": ("key_hash
 _HAS_BLOOM: Final = "bloom_filter_options" in signature(pq.ParquetWriter.__init__).parameters
 """Whether this pyarrow can write bloom filters."""
 
-_LEAST_MS: Final = int(datetime(1, 1, 1, tzinfo=UTC).timestamp() * 1000)
-_MOST_MS: Final = int(datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC).timestamp() * 1000)
 _DAY_MS: Final = 86_400_000
-_UTC: Final = pa.timestamp("ms", "UTC")
 _HIVE_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -46,8 +42,8 @@ def written_schema(table: str, options: DecodeOptions) -> pa.Schema:
     for field in SCHEMAS[table]:
         if field.name in options.partition_by:
             continue
-        if options.utc and field.name.endswith("_timestamp"):
-            field = field.with_type(_UTC)  # noqa: PLW2901 - the field as it is written
+        if options.utc and is_time(field.name):
+            field = field.with_type(UTC_MS)  # noqa: PLW2901 - the field as it is written
         fields.append(field)
         if options.key_list and field.name == "keys" and table == "commit_log":
             fields.append(pa.field("key_list", pa.list_(pa.string())))
@@ -158,8 +154,8 @@ class PartWriter:
                 arrays.append(_key_list(batch.column("keys")))
                 continue
             array = batch.column(field.name)
-            if field.type == _UTC:
-                array, nulled = _utc(array)
+            if field.type == UTC_MS:
+                array, nulled = utc_times(array)
                 self.nulled += nulled
             arrays.append(array if array.type.equals(field.type) else array.cast(field.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
@@ -195,15 +191,6 @@ def part_writer(
     except BaseException:
         writer.abandon()
         raise
-
-
-def _utc(array: Any) -> tuple[Any, int]:
-    """Milliseconds as UTC times, and how many were out of range."""
-    compared: Any = pc
-
-    fits = compared.and_(compared.greater_equal(array, _LEAST_MS), compared.less_equal(array, _MOST_MS))
-    kept = pc.if_else(fits, array, pa.scalar(None, pa.int64()))
-    return kept.cast(_UTC), kept.null_count - array.null_count
 
 
 def _key_list(keys: Any) -> Any:
@@ -242,7 +229,7 @@ def _topics(batch: pa.RecordBatch) -> Any:
 
 
 def _dates(batch: pa.RecordBatch) -> Any:
-    times, _ = _utc(batch.column("store_timestamp"))
+    times, _ = utc_times(batch.column("store_timestamp"))
     days = pc.floor_temporal(times, unit="day")
     return pc.strftime(days, format="%Y-%m-%d").dictionary_encode()
 

@@ -29,11 +29,13 @@ class Report:
     Attributes:
         incomplete: whether part of the input could not be decoded.
         rows: number of rows so far.
+        nulled: number of times that were out of range.
     """
 
     def __init__(self, step: Step) -> None:
         self.incomplete = False
         self.rows = 0
+        self.nulled = 0
         self._step = step
         self._table = "", 0
         self._read = 0, 0
@@ -82,6 +84,15 @@ class Report:
             self.rows += batch.num_rows
             self._step(*self._read, f"{table}: {rows:,} rows")
             yield table, batch
+
+    def in_utc(self, batches: Iterator[tuple[str, pa.RecordBatch]]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The same batches with their times as timestamps; those out of range become null and are counted."""
+        from rocket_columnar.arrow import in_utc
+
+        for table, batch in batches:
+            converted, nulled = in_utc(batch)
+            self.nulled += nulled
+            yield table, converted
 
     def progress(self, done: int, total: int) -> None:
         """Records the bytes read of a table's files, and their total size."""

@@ -19,7 +19,10 @@ from rocketspec._options import (
     GeometryText,
     KindText,
     TableNames,
+    Timestamps,
+    counted,
     exit_codes,
+    in_utc,
     read_time,
 )
 from rocketspec._store import topics_of
@@ -197,6 +200,7 @@ def decode(
     limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
     ] = None,
+    timestamps: Timestamps = "millis",
     threads: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of threads for large index files and logs.")
     ] = 1,
@@ -220,6 +224,7 @@ def decode(
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, folders = settings.store, settings.commitlog
     warn(settings)
+    utc = in_utc(timestamps)
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
     wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
@@ -261,11 +266,15 @@ def decode(
             on_error=report.error if whole and len(files) > 1 else None,
         )
         rows = report.counted(batches)
+        if utc and chosen != "table":  # which shows ISO 8601 anyway
+            rows = report.in_utc(rows)
         written = {} if output is None else write(rows, output, chosen, source=path)
         if output is None:
             _print(rows, chosen, name_tables=len(tables) > 1)
     for name, file in written.items():
         typer.echo(f"{name}: {file}")
+    if report.nulled:
+        note(f"{counted(report.nulled, 'time')} out of range written as null")
     if not report.rows and topic:
         note(f"no rows of topic {' or '.join(topic)}{_topics(path)}")
     if report.incomplete:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +12,9 @@ from rocketspec._options import (
     AsJson,
     GeometryText,
     TableNames,
+    Timestamps,
     counted,
+    in_utc,
     read_geometry,
     write_json,
 )
@@ -37,13 +38,6 @@ if TYPE_CHECKING:
     from rocket_spark import DecodeSummary
 
 __all__ = ["decode"]
-
-
-class Timestamps(StrEnum):
-    """How times are written."""
-
-    MILLIS = "millis"
-    UTC = "utc"
 
 
 def decode(
@@ -77,10 +71,7 @@ def decode(
     ] = False,
     resume: Resume = False,
     fail_fast: FailFast = False,
-    timestamps: Annotated[
-        Timestamps,
-        typer.Option(help="millis: int64 as stored. utc: timestamp[ms, UTC]; out of range becomes null."),
-    ] = Timestamps.MILLIS,
+    timestamps: Timestamps = "millis",
     key_list: Annotated[
         bool, typer.Option("--key-list", help="Add a column key_list to commit_log: the keys as a list.")
     ] = False,
@@ -108,7 +99,7 @@ def decode(
         append=append,
         drop_expired=drop_expired,
         fail_fast=fail_fast,
-        utc=timestamps is Timestamps.UTC,
+        utc=in_utc(timestamps),
         key_list=key_list,
         partition_by=tuple(partition_by or ()),
     )
