@@ -29,7 +29,6 @@ INPUTS: Final = (
     "tests/acceptance/Driver.java",
     "tests/acceptance/test_kill_cycles.py",
     "tests/support/kill_cycle.py",
-    "tests/support/real_broker.py",
 )
 CYCLES: Final = 20
 SEED: Final = 4930207
