@@ -30,7 +30,7 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
     given = [stores] if isinstance(stores, str | Path) else list(stores)
     if not given:
         raise UsageError("no store to read")
-    paths = [_absolute(one) for one in given]
+    paths = [_absolute(store) for store in given]
     if len(paths) == 1:
         return {"": paths[0]}
     parts = [path.split("/") for path in paths]
@@ -60,8 +60,8 @@ def store_files(
     """The files of a store; `storage` has the options of S3 and HDFS; errors as of `rocket_spark.files.find_files`."""
     try:
         return find_files(store, options=storage, on_skip=on_skip)
-    except UsageError as error:  # jobs have no such option
-        raise UsageError(str(error).partition(" (or use --kind")[0]) from error
+    except UsageError as error:
+        raise UsageError(error.problem) from error  # without the hint: jobs have no such option
 
 
 def reasons(failed: Mapping[str, Exception], stores: Mapping[str, str]) -> str:

@@ -49,4 +49,14 @@ class InvalidError(FormatError):
 
 
 class UsageError(ValueError):
-    """The request is wrong or incomplete: an unknown kind, a geometry that cannot be inferred."""
+    """The request is wrong or incomplete: an unknown kind, a geometry that cannot be inferred.
+
+    Attributes:
+        problem: the message without its hint.
+        hint: what to do next, in terms of the command line; may be empty.
+    """
+
+    def __init__(self, problem: str, *, hint: str = "") -> None:
+        """The message is `problem`, and in parentheses a `hint` on what to do next in terms of the command line."""
+        self.problem, self.hint = problem, hint
+        super().__init__(f"{problem} ({hint})" if hint else problem)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody writes while the end of a log here is looked at again."""
-    monkeypatch.setattr("rocket_columnar.log.frame_walk.PAUSES", (0.0,))
+    """Does not wait before the end of a log is checked again: nobody writes there meanwhile."""
+    monkeypatch.setattr("rocket_columnar.store.PAUSES", (0.0,))
 
 
 class Broker:

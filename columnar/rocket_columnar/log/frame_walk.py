@@ -23,6 +23,7 @@ from rocket_spec.layout import (
     RECORD_FIXED_V4,
 )
 
+from rocket_columnar import store
 from rocket_columnar.formats import (
     HEAD_SIZE,
     Bad,
@@ -32,7 +33,6 @@ from rocket_columnar.formats import (
     is_blank,
     parse_record,
 )
-from rocket_columnar.store import PAUSES
 
 if TYPE_CHECKING:
     from rocket_columnar.formats import Buffer
@@ -200,11 +200,11 @@ class Walk:
         self._next = _PAGE  # after a large body another one may begin, of which little is wanted
 
     def is_written(self, position: int, *, last: bool) -> bool:
-        """Whether a frame verifies here by now: a broker may have written it since the window was read.
+        """Whether a frame verifies here now: a broker may have written it since the window was read.
 
-        `last` is whether no frame follows: there a broker may be writing, and it is given some time.
+        If it is the `last` frame, a broker may be writing it: the check is repeated after some pauses.
         """
-        for pause in (0.0, *PAUSES) if last else (0.0,):
+        for pause in (0.0, *store.PAUSES) if last else (0.0,):
             time.sleep(pause)
             walk = Walk(self.reader, self.base_offset, bodies=False, window=_PAGE)
             if walk.begins(position):

@@ -304,8 +304,8 @@ def find_files(
         none = "file of a store" if is_store(path) else "store"
         what = none if kind is None and place is None else _NAMES[kind or cast("Place", place).kind]
         others = f" among {len(skipped):,} files" if skipped else ""
-        hint = "" if kind or place or is_store(path) else f" (or use {_CHOICES})"
-        raise UsageError(f"{path}: contains no {what}{others}{hint}")
+        hint = "" if kind or place or is_store(path) else f"or use {_CHOICES}"
+        raise UsageError(f"{path}: contains no {what}{others}", hint=hint)
     for name, reason in skipped:
         on_skip(name, reason)
     return files

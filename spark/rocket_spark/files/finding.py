@@ -208,7 +208,8 @@ class _Skeleton:
             try:
                 files = find_local(self.root, kind, on_skip=lambda *skip: skipped.append(skip))
             except UsageError as error:
-                raise UsageError(str(error).replace(str(self.root), self.base)) from None
+                problem = error.problem.replace(str(self.root), self.base)
+                raise UsageError(problem, hint=error.hint) from None
         for name, reason in skipped:
             on_skip(name, reason)
         return [self._far(file) for file in files]

@@ -233,3 +233,14 @@ def test_a_walk_over_ext_units_that_leads_past_a_files_end_is_a_refusal(tmp_path
     """`ConsumeQueueExt.recover` 282-304 throws where what is left of an older unit lies behind the last one."""
     names = with_ext(tmp_path, EXT + b"\xff\xff", EXT + b"\x01\x00")
     assert restart(tmp_path).refused == f"{names[1]}: the walk over its units leads past its end"
+
+
+@pytest.mark.parametrize("folder", ["commitlog", "consumequeue/AaTopic/0"])
+def test_a_copy_of_a_file_beside_it_is_a_refusal(tmp_path: Path, folder: str) -> None:
+    """`MappedFileQueue.load` 161-184 parses each file's name as a number, whatever the file's length."""
+    store = open_store("small-roll", tmp_path)
+    original = min((store / folder).iterdir())
+    original.with_name("copy").write_bytes(original.read_bytes())
+    refused = restart(store).refused
+    assert refused is not None
+    assert refused.startswith(f"{folder}/copy: found a file whose name is not a number")
