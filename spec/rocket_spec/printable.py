@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import Final
 
-__all__ = ["MOST_SHOWN", "printable"]
+__all__ = ["MOST_SHOWN", "printable", "shell_word"]
 
 MOST_SHOWN: Final = 2_000
 """Default number of characters kept of a text that somebody else chose."""
@@ -30,6 +32,24 @@ def printable(text: str, *, limit: int | None = MOST_SHOWN, lines: bool = False)
             char if char.isprintable() or (lines and char == "\n") else _escaped(char) for char in text
         )
     return text if limit is None or length <= limit else f"{text}... ({length:,} characters)"
+
+
+def shell_word(text: str) -> str:
+    r"""`text` quoted for a POSIX shell; with characters that a terminal may act on in the form `$'\x1b'`.
+
+    bash, zsh, ksh, the shells of macOS and BusyBox, and POSIX since 2024 read that form. A pasted command then holds
+    no character that ends the paste or moves the cursor.
+    """
+    if text.isprintable():
+        return shlex.quote(text)
+    # Octal, because a hexadecimal digit that follows would become part of the number.
+    parts = (
+        char
+        if char.isprintable() and char not in "'\\"
+        else "".join(f"\\{byte:03o}" for byte in os.fsencode(char))
+        for char in text
+    )
+    return f"$'{''.join(parts)}'"
 
 
 def _escaped(char: str) -> str:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
-from rocket_spec.printable import printable
+from rocket_spec.printable import printable, shell_word
 
 
 @pytest.mark.parametrize(
@@ -32,3 +37,28 @@ def test_a_text_of_15_mb_is_cut() -> None:
     assert printable("x" * 15_000_000, limit=10) == "x" * 10 + "... (15,000,000 characters)"
     assert printable("x" * 10, limit=10) == "x" * 10
     assert len(printable("\x1b" * 3_000, limit=None)) == 12_000
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain/name",
+        "a b",
+        "it's",
+        "x'; touch owned; '",
+        "$(touch owned)`x`",
+        "\x1b[201~\ntouch owned\n",
+        "'\\\x1b1",
+        "\u202eb\udcff",
+        "",
+    ],
+)
+def test_a_word_for_a_shell_is_one_word_of_that_text(text: str, tmp_path: Path) -> None:
+    word = shell_word(text)
+    assert word.isprintable()
+    done = subprocess.run(
+        ["bash", "-c", f"printf '%s|' {word}"], cwd=tmp_path, capture_output=True, check=True, timeout=60
+    )
+    assert done.stdout == os.fsencode(text) + b"|"
+    assert list(tmp_path.iterdir()) == []

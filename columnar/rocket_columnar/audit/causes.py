@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from rocket_spec.printable import shell_word
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -159,17 +161,16 @@ def _misconfigured(left: Sequence[Finding]) -> Cause | None:
     )
 
 
-def _quoted(file: str) -> str:
-    """A file of the store, for a shell."""
-    path = f"STORE/{file}"
-    return path if path.replace("/", "").replace(".", "").replace("_", "").isalnum() else f"'{path}'"
+def _quoted(file: str, root: str = "STORE") -> str:
+    """A file of the store or of a replica of it, for a shell: whoever wrote the store chose its name."""
+    return f"{root}/{shell_word(file)}"
 
 
 def _log_damaged(left: Sequence[Finding]) -> Cause | None:
     found = [finding for finding in left if finding.code in _LOG_DAMAGE]
     missing = any(finding.code == "log.gap" for finding in found)
     damaged = sorted({finding.file for finding in found if finding.code != "log.gap"})
-    commands = [f"cp REPLICA/{file} STORE/{file}" for file in damaged]
+    commands = [f"cp {_quoted(file, 'REPLICA')} {_quoted(file)}" for file in damaged]
     if missing:
         commands.append("cp -n REPLICA/commitlog/* STORE/commitlog/")
     return _cause(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rocket_spec.errors import MalformedError
-from rocket_spec.printable import printable
+from rocket_spec.printable import printable, shell_word
 
 from rocket_conformance.file_fields import locate
 from rocket_conformance.images import Allowance, image_from_base64
@@ -113,9 +112,9 @@ def _command(path: Path, command: Sequence[str]) -> str:
     """A shell command that works from any directory."""
     words = ["rocketspec", "replay", str(path.resolve())]
     if not command:
-        return shlex.join(words)
+        return " ".join(map(shell_word, words))
     words += command if command[0].startswith("--") else ["--", *command]
-    return f"cd {shlex.quote(str(Path.cwd()))} && {shlex.join(words)}"
+    return f"cd {shell_word(str(Path.cwd()))} && {' '.join(map(shell_word, words))}"
 
 
 def _operations(document: Mapping[str, Any], differing: set[int | None]) -> Iterator[Operation]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 import typer
+from rocket_spec.printable import shell_word
 
 from rocketspec._options import counted, write_json
 from rocketspec._terminal import one_line
@@ -42,16 +42,16 @@ class Places:
     @classmethod
     def of(cls, settings: Settings) -> Places:
         """Those of an audit with these settings."""
-        options = "".join(f" {shlex.quote(one)}" for one in settings.options)
+        options = "".join(f" {shell_word(one)}" for one in settings.options)
         return cls(str(settings.store), options, None if settings.conf is None else str(settings.conf.path))
 
     def fill(self, text: str) -> str:
         """A command, or text with commands, with these names."""
         if self.conf is not None:  # which is among the options
             text = text.replace(" --broker-conf BROKER.CONF", "")
-            text = text.replace("BROKER.CONF", shlex.quote(self.conf))
+            text = text.replace("BROKER.CONF", shell_word(self.conf))
         text = text.replace("rebuild STORE", f"rebuild STORE{self.options}")
-        return text.replace("STORE", shlex.quote(self.store))
+        return text.replace("STORE", shell_word(self.store))
 
 
 def summary(counts: Counter[str]) -> str:

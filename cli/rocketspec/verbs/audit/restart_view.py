@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from rocketspec._options import write_json
+from rocketspec._terminal import one_line
 
 if TYPE_CHECKING:
     from rocket_columnar.restart import Restart
@@ -62,23 +63,28 @@ def _show_json(usual: Restart, safe: Restart) -> None:
 
 
 def _show_text(plan: Restart) -> None:
-    typer.echo("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
+    _print("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
     if plan.refused is not None:
-        typer.echo(f"a broker will not start on these files: {plan.refused}")
+        _print(f"a broker will not start on these files: {plan.refused}")
     for one in plan.deletions:
         place = one.file if one.offset is None else f"{one.file} from byte {one.offset:,}"
-        typer.echo(f"{one.action} {place}: {one.reason}")
+        _print(f"{one.action} {place}: {one.reason}")
     if plan.refused is not None:
         return
-    typer.echo(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
-    typer.echo(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
+    _print(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")
+    _print(f"dispatch {'starts' if plan.clean else 'restarts'} at {plan.dispatch_from:,}")
     for unit in plan.lost_units:
-        typer.echo(
+        _print(
             f"lost: {unit.count:,} units of {unit.topic} queue {unit.queue_id} from logical offset {unit.first:,}, starting with "
             f"the record at physical offset {unit.phy_offset:,}: {unit.reason}"
         )
     for key in islice(plan.lost, _SHOWN):
         text = f"key {key.key!r}" if key.key is not None else f"the key with hash {key.key_hash}"
-        typer.echo(f"lost: {text} of {key.topic}, the record at physical offset {key.phy_offset:,}")
+        _print(f"lost: {text} of {key.topic}, the record at physical offset {key.phy_offset:,}")
     if len(plan.lost) > _SHOWN:
-        typer.echo(f"lost: {len(plan.lost) - _SHOWN:,} more keys; --json lists them all")
+        _print(f"lost: {len(plan.lost) - _SHOWN:,} more keys; --json lists them all")
+
+
+def _print(text: str) -> None:
+    """Prints one line; topics, keys and names of files are whatever a client sent."""
+    typer.echo(one_line(text))

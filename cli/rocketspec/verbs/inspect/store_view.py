@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import defaultdict
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 from rocket_columnar.formats import iso
-from rocket_spec.printable import printable
+from rocket_spec.printable import printable, shell_word
 
 from rocketspec._options import counted
 
@@ -51,7 +50,7 @@ def overview_as_json(seen: Overview, findings: Sequence[Finding] | None) -> dict
 def show_overview(seen: Overview, findings: Sequence[Finding] | None, *, options: Sequence[str] = ()) -> None:
     """Prints the overview; `options` are those that an audit of the store needs too."""
     console = Console(highlight=False)
-    audit = shlex.join(["rocketspec", "audit", str(seen.path), *options])
+    audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
     for line in _lines(seen, findings, audit):
         console.print(escape(printable(line, limit=None)), soft_wrap=True)
 
