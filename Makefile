@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT := out/conform
 
-.PHONY: conform test soak fuzz bench golden lint lock format clean
+.PHONY: conform docs results dist test soak fuzz bench golden lint lock format clean
 
 ## conform: the suite against the bundled engine, then the golden stores decoded; prints the report's path
 conform: $(VENV)/engine.stamp
@@ -16,6 +16,14 @@ conform: $(VENV)/engine.stamp
 	@$(BIN)/rocketspec golden verify
 	@$(BIN)/python -m rocketspec.golden_tour $(OUT)/golden
 	@echo "report: $(CURDIR)/$(OUT)/report.html"
+
+## docs: the documentation site, into out/site; a broken link or anchor is an error
+docs: $(VENV)/docs.stamp
+	@$(BIN)/python -m website
+
+## results: runs the suite on the implementations of the site's results page; needs a JDK 17 and Maven
+results: $(VENV)/docs.stamp
+	@$(BIN)/python -m website.run_results $(ARGS)
 
 ## test: every test, in parallel; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp
@@ -51,7 +59,7 @@ format: $(VENV)/dev.stamp
 
 ## lock: resolves requirements/*.in again, with hashes and without addresses
 lock: $(VENV)/dev.stamp
-	@for name in base engine dev; do \
+	@for name in base engine docs dev; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --no-header requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 
@@ -69,8 +77,13 @@ $(VENV)/engine.stamp: $(VENV)/python.stamp requirements/engine.txt pyproject.tom
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+$(VENV)/docs.stamp: $(VENV)/python.stamp requirements/docs.txt pyproject.toml
+	@$(PIP) install --require-hashes -r requirements/docs.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/engine.stamp
+
 $(VENV)/dev.stamp: $(VENV)/python.stamp requirements/dev.txt pyproject.toml
 	@echo "installing what the tests need"
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
-	@touch $@ $(VENV)/engine.stamp
+	@touch $@ $(VENV)/docs.stamp $(VENV)/engine.stamp

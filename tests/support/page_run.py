@@ -1,0 +1,144 @@
+"""Runs a page of the documentation: the files that it shows, the edits, the commands and what they print.
+
+- `<!-- file: NAME -->` before a fenced block: the block is that file.
+- `<!-- edit: NAME -->` before a `diff` block: each run of lines with `-` occurs once in that file and becomes those with `+`.
+- A block whose first line begins with `$ `: commands, each with its output below. `...` on a line of its own stands for any
+  lines, elsewhere for any text. A command ends with `# exit code N` if that is not 0.
+
+`python tests/support/page_run.py PAGE` runs a page in a new directory and prints it with what the commands really printed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Command", "Edit", "File", "matches", "run_page", "steps"]
+
+_BLOCK: Final = re.compile(
+    r"(?:^<!-- (?P<kind>file|edit): (?P<name>\S+) -->\n)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+_EXIT: Final = re.compile(r"  # exit code (\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that the page shows."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a file, as the lines of a diff without line numbers."""
+
+    name: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, its exit code, and the output that the page shows."""
+
+    line: str
+    code: int
+    output: str
+
+
+def steps(page: str) -> list[File | Edit | Command]:
+    """What a page asks the reader to do, in order."""
+    found: list[File | Edit | Command] = []
+    for block in _BLOCK.finditer(page):
+        text = block["text"]
+        if block["kind"] == "file":
+            found.append(File(block["name"], text))
+        elif block["kind"] == "edit":
+            found.append(Edit(block["name"], text))
+        elif text.startswith("$ "):
+            for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+                line, _, output = part.partition("\n")
+                ends = _EXIT.search(line)
+                found.append(Command(_EXIT.sub("", line), int(ends[1]) if ends else 0, output))
+    return found
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether the output that a page shows is what was printed, blanks at the ends of lines aside."""
+    pattern = "".join(
+        r"(?:.*\n)*?"
+        if line.strip() == "..."
+        else ".*".join(map(re.escape, line.rstrip().split("..."))) + r"\n"
+        for line in shown.splitlines()
+    )
+    return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
+
+
+def run_command(line: str, folder: Path) -> tuple[int, str]:
+    """Runs a command line in a directory; its exit code, and what it wrote to stdout and stderr."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+    }
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def apply_edit(text: str, diff: str) -> str:
+    """The text with each run of `-` lines, with the ` ` lines around them, replaced."""
+    lines = diff.splitlines()
+    old = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
+    new = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("-"))
+    assert text.count(old) == 1, f"occurs {text.count(old)} times:\n{old}"
+    return text.replace(old, new)
+
+
+def run_page(page: str, folder: Path) -> None:
+    """Does every step of a page in a directory; AssertionError at the first command that does something else."""
+    commands = 0
+    for step in steps(page):
+        match step:
+            case File(name, text):
+                (folder / name).write_text(text, "utf-8")
+            case Edit(name, diff):
+                path = folder / name
+                path.write_text(apply_edit(path.read_text("utf-8"), diff), "utf-8")
+            case Command(line, expected, output):
+                code, printed = run_command(line, folder)
+                assert code == expected, f"{line}\nexit code {code}, expected {expected}\n{printed}"
+                assert matches(output, printed), f"{line}\nprinted\n{printed}\nthe page shows\n{output}"
+                commands += 1
+    assert commands
+
+
+def main() -> None:
+    """Prints what each command of a page really prints."""
+    page = Path(sys.argv[1]).read_text("utf-8")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for step in steps(page):
+            match step:
+                case File(name, text):
+                    (folder / name).write_text(text, "utf-8")
+                case Edit(name, diff):
+                    path = folder / name
+                    path.write_text(apply_edit(path.read_text("utf-8"), diff), "utf-8")
+                case Command(line, _, output):
+                    code, printed = run_command(line, folder)
+                    same = "as shown" if matches(output, printed) else "DIFFERS"
+                    sys.stdout.write(f"$ {line}  # exit code {code}, {same}\n{printed}\n")
+
+
+if __name__ == "__main__":
+    main()

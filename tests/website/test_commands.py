@@ -1,0 +1,65 @@
+"""Every command in README and docs that is shown with its output, run page by page; and no page without such a test."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import rocket_golden
+from page_run import Command, matches, run_page, steps
+
+ROOT = Path(__file__).parents[2]
+STORES: dict[str, tuple[str, ...]] = {
+    "README.md": (),
+    "docs/architecture.md": (),
+    "docs/case-files.md": (),
+    "docs/engine.md": ("small-roll",),
+    "docs/tutorial.md": (),
+}
+"""Pages that are run here, with the golden stores that they find in their directory."""
+
+ELSEWHERE = {
+    "docs/adapters.md": "tests/conformance/test_adapter_verb.py",
+    "docs/audit.md": "tests/cli/test_audit_page.py",
+    "docs/ci.md": "tests/conformance/test_ci_example.py",
+    "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
+    "docs/query.md": "tests/cli/test_query_page.py",
+    "docs/recovery.md": "tests/cli/test_recovery.py",
+    "docs/spark-clusters.md": "tests/spark/test_clusters_page.py",
+    "docs/spark-sources.md": "tests/spark/test_sources_page.py",
+    "docs/spark.md": "tests/spark/test_spark_page.py",
+}
+"""Pages whose commands another test runs."""
+
+
+@pytest.mark.parametrize("page", STORES)
+def test_a_page_shows_what_its_commands_print(page: str, tmp_path: Path) -> None:
+    for store in STORES[page]:
+        rocket_golden.open_store(store, tmp_path)
+    run_page((ROOT / page).read_text("utf-8"), tmp_path)
+
+
+def test_every_page_with_commands_is_run() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    shown = {
+        page.relative_to(ROOT).as_posix()
+        for page in pages
+        if re.search(r"^(?:\$ )?rocketspec \w", page.read_text("utf-8"), re.MULTILINE)
+    }
+    assert shown - set(STORES) - set(ELSEWHERE) == set()
+    assert [path for path in ELSEWHERE.values() if not (ROOT / path).is_file()] == []
+
+
+def test_an_ellipsis_stands_for_lines_or_for_a_part_of_one() -> None:
+    assert matches("a\n...\nd\n", "a\nb\nc\nd\n")
+    assert matches("a\n...\nd\n", "a\nd\n")
+    assert matches("took ... s\n", "took 3.5 s  \n")
+    assert not matches("a\n...\nd\n", "a\nb\n")
+    assert not matches("a\nd\n", "a\nb\nd\n")
+    assert not matches("a.c\n", "abc\n")
+
+
+def test_commands_have_an_exit_code_and_an_output() -> None:
+    page = "```\n$ one  # exit code 1\nout\n$ two\n```\n```\n$ three\n```\n"
+    assert steps(page) == [Command("one", 1, "out\n"), Command("two", 0, ""), Command("three", 0, "")]

@@ -1,0 +1,148 @@
+"""The site: builds strictly, every reference resolves, every clause has an anchor, every page is two clicks away."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from rocket_columnar.findings import CODES
+from rocket_spec.clauses import clauses
+from rocket_spec.tables import TABLES
+
+from website.navigation import SECTIONS
+from website.table_columns import ROWS, describe_columns
+
+ROOT = Path(__file__).parents[2]
+
+
+class Page(HTMLParser):
+    """Collects the ids and the references of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.references: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.add(value)
+            if name in {"href", "src"} and value:
+                self.references.add(value)
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Page]:
+    return {
+        path.relative_to(site).as_posix(): Page(path.read_text("utf-8"))
+        for path in sorted(site.rglob("*.html"))
+    }
+
+
+def resolve(page: str, reference: str) -> tuple[str, str]:
+    """The file that a reference leads to, relative to the site, and the anchor."""
+    parts = urlsplit(reference)
+    path = (Path(page).parent / unquote(parts.path)) if parts.path else Path(page)
+    names: list[str] = []
+    for name in path.as_posix().split("/"):
+        if name == "..":
+            names.pop()
+        elif name != ".":
+            names.append(name)
+    return "/".join(names), unquote(parts.fragment)
+
+
+def test_every_reference_leads_to_a_file_and_an_anchor(site: Path, pages: dict[str, Page]) -> None:
+    broken: list[str] = []
+    for name, page in pages.items():
+        for reference in page.references:
+            if urlsplit(reference).scheme:
+                continue
+            target, anchor = resolve(name, reference)
+            missing_anchor = anchor and target in pages and anchor not in pages[target].ids
+            if not (site / target).is_file() or missing_anchor:
+                broken.append(f"{name}: {reference}")
+    assert broken == []
+
+
+def test_the_site_needs_no_other_server(pages: dict[str, Page]) -> None:
+    """Scripts, styles and fonts are the site's own; links to other places are text that a reader follows."""
+    loaded = {
+        reference
+        for page in pages.values()
+        for reference in page.references
+        if urlsplit(reference).scheme and urlsplit(reference).path.endswith((".js", ".css", ".woff2"))
+    }
+    assert loaded == set()
+
+
+def test_every_clause_code_and_table_has_an_anchor(pages: dict[str, Page]) -> None:
+    assert {name.lower() for name in clauses()} <= pages["spec/SPEC.html"].ids
+    assert {code.replace(".", "-").replace("_", "-") for code in CODES} <= {
+        name.replace("_", "-") for name in pages["api/findings.html"].ids
+    }
+    assert {name.replace("_", "-") for name in TABLES} <= {
+        name.replace("_", "-") for name in pages["api/tables.html"].ids
+    }
+
+
+def test_a_clause_in_running_text_is_a_link(pages: dict[str, Page]) -> None:
+    assert "../spec/SPEC.html#idx-sel-9" in pages["docs/faq.html"].references
+
+
+def test_every_page_is_two_clicks_from_the_start(pages: dict[str, Page]) -> None:
+    links: dict[str, set[str]] = defaultdict(set)
+    for name, page in pages.items():
+        links[name] = {
+            resolve(name, reference)[0] for reference in page.references if not urlsplit(reference).scheme
+        }
+    reached = {"index.html"} | links["index.html"]
+    reached |= {target for name in list(reached) for target in links[name]}
+    assert set(pages) - reached - {"404.html", "genindex.html", "py-modindex.html"} == set()
+
+
+def test_the_navigation_names_pages_that_exist(pages: dict[str, Page]) -> None:
+    named = {page for section in SECTIONS.values() for page in section}
+    assert named - {name.removesuffix(".html") for name in pages} <= {"SECURITY"}
+
+
+def test_the_specification_shows_evidence_with_each_clause(site: Path) -> None:
+    page = (site / "spec/SPEC.html").read_text("utf-8")
+    at = page.index('id="idx-put-5"')
+    clause = page[at : page.index("<section", at)]
+    for shown in ("IndexFile.putKey 104-107", "IDX-PUT-5/slot-equals-count", "mutants</summary>"):
+        assert shown in clause
+    at = page.index('id="idx-hdr-4"')
+    assert "<code>4.7.0</code>" in page[at : page.index("<section", at)]
+
+
+def test_every_column_has_a_meaning() -> None:
+    known = set(clauses()) | {""}
+    assert set(ROWS) == set(TABLES)
+    for table, columns in TABLES.items():
+        described = describe_columns(table)
+        assert [column.name for column in described] == [column.name for column in columns]
+        assert all(column.meaning and column.clause in known for column in described)
+
+
+def test_broken_links_and_anchors_are_errors(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    links = ("missing.md", "index.md#no-such-heading", "#nowhere", "missing.txt")
+    (source / "index.md").write_text("# Start\n\n" + "".join(f"- [a link]({link})\n" for link in links))
+    code = "import sys; from website.__main__ import run_sphinx; from pathlib import Path; P = map(Path, sys.argv[1:])"
+    command = [sys.executable, "-c", f"{code}; sys.exit(run_sphinx(*P))"]
+    done = subprocess.run(
+        [*command, str(source), str(tmp_path / "out"), str(tmp_path / "trees")],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert [
+        link for link in links if link.removeprefix("index.md").removeprefix("#") not in done.stderr
+    ] == []

@@ -1,0 +1,1 @@
+"""The documentation site: pages of the checkout and pages made from its code, built by Sphinx."""

@@ -1,0 +1,72 @@
+"""Builds the documentation site: `python -m website [OUT]`. A broken link or anchor is an error."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from sphinx.cmd.build import build_main
+
+from website.evidence import add_evidence
+from website.navigation import render_navigation
+from website.reference import write_reference
+from website.results import render_results
+from website.staging import stage
+
+__all__ = ["build", "main", "run_sphinx"]
+
+ROOT = Path(__file__).resolve().parents[1]
+HERE = Path(__file__).resolve().parent
+
+
+def build(out: Path, *, jobs: int = 1) -> int:
+    """Builds the site into `out`, which is created or replaced; the exit code of Sphinx.
+
+    Args:
+        out: directory of the site.
+        jobs: number of processes.
+    """
+    if out.exists():
+        shutil.rmtree(out)
+    with tempfile.TemporaryDirectory(prefix="rocketspec-site-") as scratch:
+        source = Path(scratch) / "source"
+        stage(ROOT, source)
+        shutil.copytree(HERE / "pages", source, dirs_exist_ok=True)
+        specification = source / "spec" / "SPEC.md"
+        specification.write_text(add_evidence(specification.read_text("utf-8")), "utf-8")
+        write_reference(source / "api")
+        (source / "results.md").write_text(render_results(), "utf-8")
+        _add_navigation(source)
+        return run_sphinx(source, out, Path(scratch) / "doctrees", jobs=jobs)
+
+
+def run_sphinx(source: Path, out: Path, doctrees: Path, *, jobs: int = 1) -> int:
+    """Builds the pages of a directory; the exit code, 1 after a warning."""
+    options = ["-W", "--keep-going", "-q", "-j", str(jobs), "-d", str(doctrees)]
+    return build_main([*options, "-c", str(HERE), "-b", "html", str(source), str(out)])
+
+
+def _add_navigation(source: Path) -> None:
+    start = source / "index.md"
+    pages = {path.relative_to(source).with_suffix("").as_posix() for path in source.rglob("*.md")} - {"index"}
+    text = start.read_text("utf-8")
+    start.write_text(text.replace("<!-- navigation -->", render_navigation(pages)), "utf-8")
+
+
+def main() -> int:
+    """Reads the command line; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m website", description="Build the documentation site.")
+    parser.add_argument("out", metavar="OUT", type=Path, nargs="?", default=ROOT / "out" / "site")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
+    options = parser.parse_args()
+    code = build(options.out, jobs=options.jobs)
+    if code == 0:
+        sys.stdout.write(f"site: {options.out / 'index.html'}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Puts the evidence of each clause onto the specification's page: cases, mutants, and releases that differ."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from rocket_conformance.cases import directed_cases
+from rocket_conformance.misreadings import MUTANTS
+from rocket_conformance.properties import PROPERTIES
+from rocket_conformance.recorded_releases import read_survey
+from rocket_spec.clauses import clauses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["add_evidence"]
+
+_HEADING: Final = re.compile(r"^#{2,4} ", re.MULTILINE)
+
+
+def add_evidence(text: str) -> str:
+    """SPEC.md with a block after each clause that has cases, mutants or releases that differ."""
+    cases: dict[str, list[str]] = defaultdict(list)
+    for case in [*(case.id for case in directed_cases()), *(found.id for found in PROPERTIES)]:
+        cases[case.partition("/")[0]].append(case)
+    mutants: dict[str, list[str]] = defaultdict(list)
+    for mutant in MUTANTS:
+        mutants[mutant.clause].append(mutant.name)
+    releases: dict[str, list[str]] = defaultdict(list)
+    for release in read_survey().releases:
+        for clause in release.differs:
+            releases[clause].append(release.version)
+    parts: list[str] = []
+    end = 0
+    for name in clauses():
+        start = text.index(f"\n### {name}\n", max(end - 1, 0)) + 1
+        following = _HEADING.search(text, start + 4)
+        stop = following.start() if following else len(text)
+        parts.append(text[end:stop].rstrip() + "\n\n")
+        parts.append(_block(cases[name], mutants[name], releases[name]))
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def _block(cases: list[str], mutants: list[str], releases: list[str]) -> str:
+    kinds = (
+        (len(cases), "case", "cases", _listed("Cases", cases)),
+        (len(mutants), "mutant", "mutants", _listed("Wrong readings that the suite notices", mutants)),
+        (len(releases), "release differs", "releases differ", _listed("Releases that differ from 4.9.3", releases)),
+    )  # fmt: skip
+    found = [(f"{count} {one if count == 1 else many}", body) for count, one, many, body in kinds if count]
+    if not found:
+        return ""
+    summary = " · ".join(title for title, _ in found)
+    return f"<details><summary>{summary}</summary>{''.join(body for _, body in found)}</details>\n\n"
+
+
+def _listed(title: str, names: Iterable[str]) -> str:
+    items = ", ".join(f"<code>{html.escape(name)}</code>" for name in names)
+    return f"<p>{title}: {items}</p>"

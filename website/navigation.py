@@ -1,0 +1,87 @@
+"""The site's navigation: sections with their pages; a staged page that no section names is put among the guides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["SECTIONS", "render_navigation"]
+
+SECTIONS: Final[dict[str, dict[str, str]]] = {
+    "Start": {
+        "README": "The project on one page",
+        "docs/tutorial": "Test your port in 30 minutes",
+        "docs/judge-a-store": "Judge a broker without an adapter",
+        "docs/recovery": "My index is gone",
+        "docs/ci": "A gate in CI",
+        "docs/spark": "A fleet on Spark",
+        "docs/faq": "Questions and answers",
+    },
+    "The specification": {
+        "spec/SPEC": "Specification",
+        "spec/ERRATA": "Errata of public descriptions",
+        "spec/VERSIONS": "Releases of RocketMQ",
+        "results": "Conformance results",
+        "conformance/MUTANTS": "Wrong implementations",
+        "spec/REVIEW": "Review of the clauses",
+    },
+    "Guides": {
+        "docs/adapters": "Writing an adapter",
+        "docs/case-files": "Case files",
+        "docs/reading-a-store": "Reading a store",
+        "docs/query": "Finding a message",
+        "docs/audit": "Findings explained",
+    },
+    "Reference": {
+        "api/command": "Command line",
+        "conformance/PROTOCOL": "Adapter protocol",
+        "api/tables": "Tables and columns",
+        "api/findings": "Codes of findings",
+        "api/python": "Python package",
+        "golden/README": "Golden stores",
+        "golden/rocket_golden/vectors/README": "Vectors",
+    },
+    "The project": {
+        "docs/architecture": "Architecture",
+        "docs/dependencies": "Dependencies",
+        "benchmarks/RESULTS": "Benchmarks",
+        "benchmarks/ADAPTER": "Benchmark: adapters",
+        "benchmarks/AUDIT": "Benchmark: audit",
+        "benchmarks/SPARK": "Benchmark: Spark",
+        "CONTRIBUTING": "Contributing",
+        "SECURITY": "Security",
+        "CHANGELOG": "Changelog",
+    },
+}
+_REST: Final = "Guides"
+
+
+def render_navigation(pages: Iterable[str]) -> str:
+    """The toctrees of the start page.
+
+    Args:
+        pages: names of all pages of the site without their suffix, the start page aside.
+    """
+    left = set(pages)
+    named = {page for section in SECTIONS.values() for page in section}
+    return "\n".join(
+        line
+        for section, titles in SECTIONS.items()
+        for line in (
+            "```{toctree}",
+            f":caption: {section}",
+            ":hidden:",
+            "",
+            *(f"{title} <{page}>" for page, title in titles.items() if page in left),
+            *_others(left - named, section),
+            "```",
+            "",
+        )
+    )
+
+
+def _others(pages: set[str], section: str) -> Iterator[str]:
+    if section == _REST:
+        yield from sorted(pages)
