@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.errors import InvalidError
 
-from rocket_columnar.findings import Finding, finding, runs
+from rocket_columnar.audit.fault_runs import stretches
+from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import LONG_MAX, LONG_MIN
 from rocket_columnar.index import EntryWindows, IndexFile, entry_position
 
@@ -49,7 +50,9 @@ def check_selects(
                 lost.append(_lost(index, *_entries(windows, count, low, high)))
             except InvalidError:  # a chain without an end, told as such
                 return
-    for first, length in runs(np.sort(np.concatenate(lost))):
+    numbers = np.sort(np.concatenate(lost))
+    for place, length in stretches(numbers):
+        first = int(numbers[place])
         report(
             finding(
                 "index.missing_key",

@@ -26,7 +26,7 @@ from rocket_spec.layout import (
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import decode_utf8, host_text, is_blank, iso, to_i64
-from rocket_columnar.index import Header, read_header
+from rocket_columnar.index import IndexHeader, read_header
 from rocket_columnar.store import Reader, entry_position, open_reader
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def byte_at(file: StoreFile, offset: int, geometry: Geometry | None = None) -> B
     with open_reader(file.path) as reader:
         if not 0 <= offset < reader.size:
             raise UsageError(f"{file.path}: no byte {offset:,} in a file of {reader.size:,} bytes")
-        header: Header | None = None
+        header: IndexHeader | None = None
         if file.kind == "index":
             if geometry is None:
                 raise UsageError(f"{file.path}: the geometry of an index file is needed")
@@ -147,7 +147,7 @@ def byte_at(file: StoreFile, offset: int, geometry: Geometry | None = None) -> B
         )
 
 
-def _in_index(offset: int, size: int, geometry: Geometry, header: Header) -> _Part:
+def _in_index(offset: int, size: int, geometry: Geometry, header: IndexHeader) -> _Part:
     if offset < INDEX_HEADER.size:
         return _Part(INDEX_HEADER.name, None, 0, INDEX_HEADER.size, layout=INDEX_HEADER)
     if offset < geometry.entries_offset:
@@ -242,7 +242,7 @@ def _ints(reader: Reader, begin: int, layout: Layout) -> list[int]:
 
 
 def _fields(
-    reader: Reader, part: _Part, header: Header | None, geometry: Geometry | None
+    reader: Reader, part: _Part, header: IndexHeader | None, geometry: Geometry | None
 ) -> Iterator[FieldValue]:
     """Each field with its place, in file order; the length of a varying one is in the number before it."""
     if part.layout is None:
@@ -283,7 +283,7 @@ def _text(name: str, raw: bytes) -> str:
 
 
 def _meaning(
-    field: Field, known: dict[str, int], part: _Part, header: Header | None, geometry: Geometry | None
+    field: Field, known: dict[str, int], part: _Part, header: IndexHeader | None, geometry: Geometry | None
 ) -> str:
     """A number in words."""
     value, name = known[field.name], field.name

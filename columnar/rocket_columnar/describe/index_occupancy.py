@@ -9,7 +9,7 @@ import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
-from rocket_columnar.index import Header, read_header
+from rocket_columnar.index import IndexHeader, read_header
 from rocket_columnar.store import open_reader
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Occupancy:
         oddities: what is worth knowing.
     """
 
-    header: Header
+    header: IndexHeader
     entries: int
     capacity: int
     used_slots: int
@@ -72,7 +72,7 @@ class Occupancy:
 class _Entries:
     """What one pass over the entries gathers."""
 
-    def __init__(self, geometry: Geometry, header: Header, count: int) -> None:
+    def __init__(self, geometry: Geometry, header: IndexHeader, count: int) -> None:
         self.count = count
         self.lengths = np.zeros(geometry.hash_slot_num, np.int32)
         self.bounds: list[tuple[int, int, int, int]] = []
@@ -182,7 +182,7 @@ def _torn(reader: Reader, geometry: Geometry, count: int) -> bool:
     return bool(reader.read(offset, INDEX_ENTRY.size).any())
 
 
-def _of_header(header: Header, geometry: Geometry, entries: _Entries, used: int) -> Iterator[Oddity]:
+def _of_header(header: IndexHeader, geometry: Geometry, entries: _Entries, used: int) -> Iterator[Oddity]:
     if header.index_count == 0:
         yield Oddity("IDX-HDR-5", "the index count is 0: the file has never been written")
     if header.index_count < 0 or header.index_count > max(geometry.index_num, 1):

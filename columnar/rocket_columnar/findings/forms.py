@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-__all__ = ["CODES", "Finding", "Severity", "finding", "runs"]
+__all__ = ["CODES", "Finding", "Severity", "finding"]
 
 Severity = Literal["error", "warning", "note"]
 
@@ -222,12 +215,3 @@ def finding(
     return Finding(
         code, severity or usual.severity, clause or usual.clause, file, offset, message, cure or usual.cure
     )
-
-
-def runs(numbers: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ascending numbers as runs of neighbours: first number and how many."""
-    if not numbers.size:
-        return
-    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-    for part in np.split(numbers, breaks):
-        yield int(part[0]), int(part.size)

@@ -11,8 +11,7 @@ from rocket_columnar.index.entry_reader import (
     slot_position,
 )
 from rocket_columnar.index.geometry import GeometryGuess, resolve, resolve_each
-from rocket_columnar.index.geometry_agreement import Header, read_header
-from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.index.header import IndexHeader, read_header
 from rocket_columnar.index.index_file import IndexFile
 from rocket_columnar.index.mapped_index import Entry
 from rocket_columnar.index.mapping import RejectedError
@@ -23,7 +22,6 @@ __all__ = [
     "Entry",
     "EntryWindows",
     "GeometryGuess",
-    "Header",
     "Hits",
     "IndexBuilder",
     "IndexFile",

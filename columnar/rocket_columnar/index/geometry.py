@@ -18,16 +18,16 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDE
 from rocket_columnar.index.geometry_agreement import (
     SAMPLE,
     Agreement,
-    Header,
     agreement,
     ends_agree,
-    read_header,
 )
 from rocket_columnar.index.geometry_search import count_of_size, geometries_of_size, last_entry_guess, search
+from rocket_columnar.index.header import read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.store import StoreFile
 
 __all__ = ["GeometryGuess", "resolve", "resolve_each"]
@@ -68,7 +68,7 @@ class _Seen:
 
     file: StoreFile
     size: int
-    header: Header
+    header: IndexHeader
 
 
 def _look(file: StoreFile) -> _Seen:

@@ -8,7 +8,6 @@ same bytes are other entries, and the ties break.
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -20,39 +19,27 @@ from rocket_columnar.formats import ENTRY_DTYPE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.store import Reader
 
-__all__ = ["SAMPLE", "Agreement", "Header", "agreement", "ends_agree", "read_header"]
+__all__ = ["SAMPLE", "Agreement", "agreement", "ends_agree"]
 
 
-_HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
-SAMPLE: Final = 4096  # entries looked at in one file
-_BLOCK: Final = 256  # of these, how many lie side by side
+SAMPLE: Final = 4096  # entries checked in one file
+_BLOCK: Final = 256  # of these, neighbours
 _WHOLE: Final = 1 << 20  # a region up to this many bytes is read at once
-_BESIDE: Final = 1 << 14  # so many bytes between two items are sooner read than passed over
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The header as it is in the file (IDX-HDR-1); times in ms, offsets in bytes."""
-
-    begin_timestamp: int
-    end_timestamp: int
-    begin_phy_offset: int
-    end_phy_offset: int
-    hash_slot_count: int
-    index_count: int
+_BESIDE: Final = 1 << 14  # up to this many bytes between two items are read rather than skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How many entries were looked at, and how many lie in the chain of the slot that their hash names.
+    """How many entries were checked, and how many are in the chain of the slot that follows from their hash.
 
     Attributes:
-        checked: entries looked at, 0 for a file without entries.
-        agreed: of these, how many have a slot that leads to an entry of the same slot at or after them, and
-            a previous entry, if any, of the same slot before them.
-        chains: different slots among those that agreed.
+        checked: number of entries, 0 for a file without entries.
+        agreed: number of these whose slot leads to an entry of the same slot at or after them, and whose
+            previous entry, if any, is of the same slot and before them.
+        chains: number of different slots among those that agreed.
     """
 
     checked: int
@@ -66,11 +53,6 @@ class Agreement:
 
     def __add__(self, other: Agreement) -> Agreement:
         return Agreement(self.checked + other.checked, self.agreed + other.agreed, self.chains + other.chains)
-
-
-def read_header(reader: Reader) -> Header:
-    """The 40 bytes of the header; MalformedError where the file is shorter."""
-    return Header(*_HEADER.unpack(reader.read(0, _HEADER.size).tobytes()))
 
 
 def _gather(reader: Reader, base: int, numbers: NDArray[np.int64], count: int, dtype: np.dtype) -> NDArray:  # type: ignore[type-arg]
@@ -101,11 +83,11 @@ def _sample(last: int, limit: int) -> NDArray[np.int64]:
 
 
 def agreement(
-    reader: Reader, header: Header, geometry: Geometry, *, sample: int = SAMPLE, at_end: bool = False
+    reader: Reader, header: IndexHeader, geometry: Geometry, *, sample: int = SAMPLE, at_end: bool = False
 ) -> Agreement:
-    """Holds up to `sample` entries of one file against their slots and chains, in bounded memory.
+    """Compares up to `sample` entries of one file with their slots and chains, in bounded memory.
 
-    `at_end` takes the last entries of the file instead of a spread.
+    With `at_end` they are the last entries of the file instead of evenly spread ones.
     """
     slots, capacity = geometry
     last = min(header.index_count, capacity) - 1
@@ -133,7 +115,7 @@ def agreement(
     return Agreement(int(numbers.size), int(good.sum()), int(np.unique(slot[good]).size))
 
 
-def ends_agree(reader: Reader, header: Header, geometry: Geometry) -> int:
+def ends_agree(reader: Reader, header: IndexHeader, geometry: Geometry) -> int:
     """How many of entries 1 and indexCount - 1 have the physical offset that the header gives them: 0 to 2."""
     last = header.index_count - 1
     if not 1 <= last < geometry.index_num:

@@ -20,7 +20,7 @@ from rocket_columnar.index.geometry_agreement import agreement
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rocket_columnar.index.geometry_agreement import Header
+    from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.store import Reader
 
 __all__ = ["count_of_size", "geometries_of_size", "last_entry_guess", "search"]
@@ -42,7 +42,7 @@ def geometries_of_size(size: int, least_entries: int = 1) -> Iterator[Geometry]:
         yield Geometry(words - 5 * number, number)
 
 
-def last_entry_guess(reader: Reader, header: Header) -> Geometry | None:
+def last_entry_guess(reader: Reader, header: IndexHeader) -> Geometry | None:
     """The geometry that puts entry indexCount - 1 into the last cell of the file that is not zero."""
     if header.index_count < 2:
         return None
@@ -55,7 +55,7 @@ def last_entry_guess(reader: Reader, header: Header) -> Geometry | None:
     return Geometry(slots, number) if slots >= 1 else None
 
 
-def _used_slots(reader: Reader, header: Header, greatest: int) -> Iterator[tuple[int, int]]:
+def _used_slots(reader: Reader, header: IndexHeader, greatest: int) -> Iterator[tuple[int, int]]:
     """The first words behind the header that could be slots in use: (number, value), values to `greatest`."""
     limit = reader.size - INDEX_ENTRY.size * (header.index_count - 1)
     step = _CELLS * INDEX_SLOT.size
@@ -68,7 +68,7 @@ def _used_slots(reader: Reader, header: Header, greatest: int) -> Iterator[tuple
                 yield (low - INDEX_HEADER.size) // 4 + int(index), int(words[index])
 
 
-def _questions(reader: Reader, header: Header, greatest: int) -> list[tuple[int, int]]:
+def _questions(reader: Reader, header: IndexHeader, greatest: int) -> list[tuple[int, int]]:
     """One slot in use, or two where the first is slot 0, which is a weak question: every hash modulo 1 is 0."""
     used = _used_slots(reader, header, greatest)
     first = next(used, None)
@@ -99,7 +99,7 @@ def _ask(reader: Reader, slot: int, value: int, least: int, most: int) -> Iterat
             return
 
 
-def search(reader: Reader, header: Header) -> list[Geometry]:
+def search(reader: Reader, header: IndexHeader) -> list[Geometry]:
     """The geometries under which most of the file's entries agree with their slots and chains, by N.
 
     At most a thousand are given; more are as good as none. Slots that lead beyond the index count are asked
@@ -111,7 +111,7 @@ def search(reader: Reader, header: Header) -> list[Geometry]:
     return _answers(reader, header, header.index_count - 1) or _answers(reader, header, room - 1)
 
 
-def _answers(reader: Reader, header: Header, greatest: int) -> list[Geometry]:
+def _answers(reader: Reader, header: IndexHeader, greatest: int) -> list[Geometry]:
     words = (reader.size - INDEX_HEADER.size) // INDEX_SLOT.size
     most = (words - 1) // 5
     least = header.index_count

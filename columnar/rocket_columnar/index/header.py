@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["IndexHeader"]
+from rocket_spec.layout import INDEX_HEADER
+
+if TYPE_CHECKING:
+    from rocket_columnar.store import Reader
+
+__all__ = ["IndexHeader", "read_header"]
+
+_STRUCT: Final = struct.Struct(INDEX_HEADER.struct_format)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +26,8 @@ class IndexHeader:
     end_phy_offset: int = 0
     hash_slot_count: int = 0
     index_count: int = 1
+
+
+def read_header(reader: Reader) -> IndexHeader:
+    """The header as it is in the file; MalformedError if the file is shorter than 40 bytes."""
+    return IndexHeader(*_STRUCT.unpack(reader.read(0, _STRUCT.size).tobytes()))
