@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from free_ports import free_port
 from planted_faults import FAULTS, Fault, overlay
 from real_broker import RealBroker, broker_jars
 from rocket_conformance.report import read_report
 from rocket_conformance.store_verdict import StoreVerdict, judge_store
-from rocket_conformance.workload import Client, read_manifest, run_workload
+from rocket_conformance.workload import BY_CHANCE, OUT_OF_REACH, Client, reached, read_manifest, run_workload
 from verb_run import runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SMALL = {
     "mappedFileSizeCommitLog": "262144",
@@ -58,9 +57,10 @@ def judged(
     count: int,
     faulty: Callable[[str], Path] | None = None,
     jars: Path | None = None,
+    config: dict[str, str] | None = None,
 ) -> StoreVerdict:
     """The verdict on a broker that got a workload and was stopped."""
-    with RealBroker(folder / "broker", java, SMALL, overlay=faulty, jars=jars) as broker:
+    with RealBroker(folder / "broker", java, config or SMALL, overlay=faulty, jars=jars) as broker:
         broker.start()
         with Client(broker.namesrv, version="4.9.3") as client:
             manifest = run_workload(client, seed=seed, count=count, version="4.9.3", store=broker.store)
@@ -75,18 +75,54 @@ def broken(verdict: StoreVerdict) -> dict[str, str]:
     return {clause: str(places[0]) for clause, places in verdict.observations.broken.items()}
 
 
-def holds_all(java: str, folder: Path, seed: int) -> None:
-    verdict = judged(folder, java, seed=seed, count=600)
+def holds_all(java: str, folder: Path, seed: int, config: dict[str, str]) -> None:
+    verdict = judged(folder, java, seed=seed, count=600, config=config)
     assert broken(verdict) == {}
     assert set(verdict.observations.held) >= EXERCISED_ALWAYS
-    assert len(verdict.with_outcome("held")) >= 60
+    assert len(verdict.with_outcome("held")) >= 80
+
+
+def dledger() -> dict[str, str]:
+    """Settings of a group of one."""
+    peer = {"dLegerGroup": "broker-a", "dLegerSelfId": "n0", "dLegerPeers": f"n0-127.0.0.1:{free_port()}"}
+    return {**SMALL, "enableDLegerCommitLog": "true", **peer}
+
+
+CONFIGURATIONS: dict[str, Callable[[], dict[str, str]]] = {
+    "small files": lambda: SMALL,
+    "every option": lambda: EVERYTHING,
+    "synchronous flush": lambda: {**SMALL, "flushDiskType": "SYNC_FLUSH"},
+    "DLedger": dledger,
+}
+SEEDS = range(1, 1 + int(os.environ.get("ROCKETSPEC_WORKLOAD_SEEDS", "4")))
+"""Each with every configuration; 25 of them are a hundred runs."""
 
 
 @pytest.mark.java
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1, 12))
-def test_seeds(java: str, tmp_path: Path, seed: int) -> None:
-    holds_all(java, tmp_path, seed)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_seeds(java: str, tmp_path: Path, configuration: str, seed: int) -> None:
+    holds_all(java, tmp_path, seed, CONFIGURATIONS[configuration]())
+
+
+@pytest.mark.java
+@pytest.mark.soak
+def test_everything_that_is_not_out_of_reach_is_exercised(
+    java: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By several kills of a broker with every option, and by one in DLedger mode."""
+    run = runner("workload", capfd, monkeypatch)
+    held: set[str] = set()
+    for name, config, kills in (("plain", EVERYTHING, 4), ("dledger", dledger(), 0)):
+        out = tmp_path / name
+        with RealBroker(tmp_path / f"broker-{name}", java, config) as broker:
+            start = ("--namesrv", broker.namesrv, "--start", broker.shell_command(), "--store", broker.store)
+            done = run(*start, "--kills", kills, "-o", tmp_path / f"{name}.json", "--report", out)
+        assert done.code == 0, done.out + done.err
+        lines = read_report(out / "report.jsonl").cases
+        held |= {line.clauses[0] for line in lines if line.verdict == "pass"}
+    assert set(reached()) - held == set()
 
 
 @pytest.mark.java
@@ -106,6 +142,9 @@ def test_a_broker_of_4_9_3_holds_a_hundred_clauses(
     held = {line.clauses[0] for line in read_report(out / "report.jsonl").cases if line.verdict == "pass"}
     assert held >= EXERCISED_ALWAYS
     assert len(held) >= 100
+    assert {
+        clause for clause in held & OUT_OF_REACH.keys() if not OUT_OF_REACH[clause].startswith(BY_CHANCE)
+    } == set()
     assert run("--namesrv", "127.0.0.1:1", "--kills", 1).code == 2
     assert run("--namesrv", "127.0.0.1:1", "--start", "true").code == 2
     assert "already exists" in run("--namesrv", "127.0.0.1:1", "-o", manifest).err

@@ -149,17 +149,26 @@ def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry
         if not seen.compare("STORE-11" if crashed else "IDX-LOAD-1", place):
             return False
     again = crashed and any(not (expected / "index" / name).exists() for name in old) and bool(wanted_entries)
-    if again and wanted_entries[0].phy_offset > 0:  # where dispatch begins again follows from the checkpoint
-        seen.hold("CKP-3")
+    kept = sum(
+        len(_entries_of(before, name, geometry)) for name in old if (expected / "index" / name).exists()
+    )
+    files = numbered_files(before / "commitlog")
+    if (
+        len(files) > 1
+        and again
+        and any(entry.phy_offset >= files[1][0] for entry in wanted_entries[kept:][:1])
+    ):
+        seen.hold("CKP-3")  # the file from which dispatch begins again follows from the checkpoint
     return again
 
 
 def _entries(store: Path, geometry: Geometry) -> list[Entry]:
-    return [
-        entry
-        for _, path in numbered_files(store / "index")
-        for entry in read_index(path, f"index/{path.name}", geometry).entries
-    ]
+    names = [path.name for _, path in numbered_files(store / "index")]
+    return [entry for name in names for entry in _entries_of(store, name, geometry)]
+
+
+def _entries_of(store: Path, name: str, geometry: Geometry) -> list[Entry]:
+    return read_index(store / "index" / name, f"index/{name}", geometry).entries
 
 
 def _judge_queues(expected: Path, after: Path, seen: Observations) -> bool:

@@ -8,6 +8,8 @@ from collections import defaultdict
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from rocket_spec.layout import ENTRY
+
 from rocket_conformance.store_verdict.answer_judge import open_answers
 from rocket_conformance.store_verdict.observations import Observations, Place
 
@@ -140,11 +142,14 @@ def _is_lone(text: str) -> bool:
 
 
 def _judge_batch(batch: Sequence[Sent], log: StoredLog, seen: Observations) -> None:
-    """The records of a batch are side by side in one file, with one store time."""
+    """The records of a batch are side by side with one store time, in one file; DLedger begins a new one between them."""
+    between = ENTRY.size if log.dledger else 0
+    first = {file.base + between for file in log.files} if log.dledger else set[int]()
     records = [stored for sent in batch if (stored := log.at(sent.phy_offset or 0)) is not None]
     for before, after in pairwise(records):
         found = after.position, after.request.store_timestamp, after.request.consume_queue_offset
-        end = before.position + before.request.msg_size
+        end = before.position + before.request.msg_size + between
+        end = after.position if after.position in first else end
         expected = end, before.request.store_timestamp, before.request.consume_queue_offset + 1
         what = "position, store timestamp, queue offset"
         seen.compare("LOG-REC-8", Place(str(after), None, what, found, expected))

@@ -1,0 +1,220 @@
+"""Acknowledgements and answers of a broker against its store: right ones hold their clauses, wrong ones break them."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rocket_conformance.store_verdict import Observations, judge_store
+from rocket_conformance.store_verdict.log_reading import read_log
+from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+from rocket_conformance.workload import (
+    OUT_OF_REACH,
+    Manifest,
+    Sent,
+    make_actions,
+    page,
+    reached,
+    read_manifest,
+)
+from rocket_golden import open_store
+from rocket_spec.clauses import clauses
+
+DOCS = Path(__file__).parents[2] / "docs"
+STORE = "small-roll"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_store(STORE, tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def log(store: Path) -> StoredLog:
+    return read_log(store, Observations())
+
+
+def after(log: StoredLog) -> int:
+    """A time at which everything was stored."""
+    return max(stored.request.store_timestamp for stored in log.records) + 60_000
+
+
+def queue_of(log: StoredLog) -> list[StoredRecord]:
+    """The records of the queue that has the most."""
+    queues: dict[tuple[str, int], list[StoredRecord]] = {}
+    for stored in log.records:
+        queues.setdefault((stored.request.topic, stored.request.queue_id), []).append(stored)
+    return max(queues.values(), key=len)
+
+
+def judged(store: Path, log: StoredLog, answer: dict[str, Any]) -> Observations:
+    question = {"asked": after(log), **answer}
+    return judge_store(store, manifest=Manifest(0, "4.9.3", answers=[question])).observations
+
+
+def row(stored: StoredRecord) -> list[object]:
+    request = stored.request
+    return [stored.position, request.topic, request.queue_id, request.consume_queue_offset, "", 0]
+
+
+def test_a_queue_that_is_read_back(store: Path, log: StoredLog) -> None:
+    records = queue_of(log)
+    request = records[0].request
+    rows = [row(stored) for stored in records]
+    question = {"do": "read", "topic": request.topic, "queue": request.queue_id, "begin": 0, "count": 9_999}
+    assert judged(store, log, {**question, "answer": {"messages": rows}}).held["CQ-GET-1"]
+    lacking = judged(store, log, {**question, "answer": {"messages": rows[:-1]}})
+    assert "CQ-GET-1" in lacking.broken
+    beyond = {**question, "begin": len(rows) + 5}
+    assert judged(store, log, {**beyond, "answer": {"messages": []}}).held["CQ-GET-1"]
+    assert "CQ-GET-1" in judged(store, log, {**beyond, "answer": {"messages": rows[-1:]}}).broken
+
+
+def test_bounds(store: Path, log: StoredLog) -> None:
+    records = queue_of(log)
+    request = records[0].request
+    question = {"do": "bounds", "topic": request.topic, "queue": request.queue_id}
+    most = {"min": 0, "max": len(records)}
+    assert judged(store, log, {**question, "answer": most}).held["CQ-BND-1"]
+    assert "CQ-BND-1" in judged(store, log, {**question, "answer": {**most, "max": len(records) - 1}}).broken
+
+
+def test_the_offset_of_a_time(store: Path, log: StoredLog) -> None:
+    """Before all messages the first of a file, after all the last of one: 0 is right before, and wrong after."""
+    records = queue_of(log)
+    request = records[0].request
+    question = {"do": "by_time", "topic": request.topic, "queue": request.queue_id}
+    times = [stored.request.store_timestamp for stored in records]
+    early = {**question, "time": times[0] - 1_000}
+    assert judged(store, log, {**early, "answer": {"offset": 0}}).held["CQ-TIME-2"]
+    late = {**question, "time": times[-1] + 1_000}
+    assert judged(store, log, {**late, "answer": {"offset": len(times) - 1}}).held["CQ-TIME-2"]
+    assert "CQ-TIME-2" in judged(store, log, {**late, "answer": {"offset": 0}}).broken
+
+
+def keyed(log: StoredLog) -> tuple[StoredRecord, str, list[StoredRecord]]:
+    """A record with a key, that key, and the records of its topic that have it."""
+    stored = next(stored for stored in log.records if stored.request.keys and stored.indexed)
+    key = (stored.request.keys or "").split(" ")[0]
+    same = [
+        other
+        for other in log.records
+        if other.indexed
+        and other.request.topic == stored.request.topic
+        and key in (other.request.keys or "").split(" ")
+    ]
+    return stored, key, same
+
+
+def test_a_query_by_key(store: Path, log: StoredLog) -> None:
+    stored, key, same = keyed(log)
+    question = {
+        "do": "query",
+        "topic": stored.request.topic,
+        "key": key,
+        "max": 32,
+        "begin": 0,
+        "end": after(log),
+    }
+    rows = [row(other) for other in same]
+    last = [other for other in log.records if other.indexed][-1].request.store_timestamp
+    seen = judged(store, log, {**question, "answer": {"messages": rows, "last_update": last}})
+    assert not seen.broken
+    assert {"QRY-1", "QRY-3", "IDX-SVC-15", "IDX-SEL-4", "IDX-SEL-6"} <= set(seen.held)
+    wrong = judged(store, log, {**question, "answer": {"messages": rows[1:], "last_update": last}})
+    assert set(wrong.broken) == {"QRY-1"}
+    early = judged(store, log, {**question, "answer": {"messages": rows, "last_update": last - 1}})
+    assert set(early.broken) == {"IDX-SVC-15"}
+
+
+def test_a_query_that_ends_before_the_first_message_finds_none(store: Path, log: StoredLog) -> None:
+    stored, key, same = keyed(log)
+    first = min(other.request.store_timestamp for other in log.records)
+    question = {
+        "do": "query",
+        "topic": stored.request.topic,
+        "key": key,
+        "max": 32,
+        "begin": 0,
+        "end": first - 1,
+    }
+    assert not judged(store, log, {**question, "answer": {"messages": []}}).broken
+    assert "QRY-1" in judged(store, log, {**question, "answer": {"messages": [row(same[0])]}}).broken
+
+
+def test_an_answer_that_a_late_message_may_change_is_left_out(store: Path, log: StoredLog) -> None:
+    stored, key, same = keyed(log)
+    question = {
+        "do": "query",
+        "topic": stored.request.topic,
+        "key": key,
+        "max": 32,
+        "begin": 0,
+        "end": after(log),
+    }
+    near = {**question, "asked": same[0].request.store_timestamp + 1, "answer": {"messages": []}}
+    assert not judged(store, log, near).broken
+
+
+def sent_of(store: Path, log: StoredLog) -> Sent:
+    """The acknowledgement of a stored message as it should be."""
+    stored, _, _ = keyed(log)
+    fields = log.row_of(stored)
+    request = stored.request
+    return Sent(
+        topic=request.topic,
+        queue=request.queue_id,
+        queue_offset=request.consume_queue_offset,
+        phy_offset=stored.position,
+        unique_key=request.uniq_key or "",
+        keys=request.keys or "",
+        body_size=len(fields.body),
+        kind="send",
+        body_crc=zlib.crc32(fields.body),
+        properties={"KEYS": request.keys or ""},
+        store_host=fields.store_host,
+    )
+
+
+def test_an_acknowledged_message_is_there_as_it_was_sent(store: Path, log: StoredLog) -> None:
+    sent = sent_of(store, log)
+
+    def broken(acknowledged: Sent) -> set[str]:
+        return set(judge_store(store, manifest=Manifest(0, "4.9.3", sent=[acknowledged])).observations.broken)
+
+    assert broken(sent) == set()
+    assert broken(replace(sent, unique_key="gone", phy_offset=None)) == {"LOG-REC-1"}
+    assert broken(replace(sent, body_crc=1)) == {"LOG-REC-1"}
+    assert broken(replace(sent, store_host="127.0.0.9:1")) == {"LOG-REC-2"}
+    assert broken(replace(sent, properties={"KEYS": "others"})) == {"LOG-PROP-1"}
+    assert broken(replace(sent, properties={"KEYS": "\ud800"})) == {"UTF8-2"}
+    assert broken(replace(sent, queue_offset=sent.queue_offset + 1)) == {"LOG-REC-6"}
+
+
+def test_a_message_that_must_be_refused(store: Path, log: StoredLog) -> None:
+    stored, _, _ = keyed(log)
+    question = {"do": "refused", "clause": "LOG-PROP-5", "topic": "T", "key": "too-long"}
+    assert judged(store, log, {**question, "answer": {"refused": True}}).held["LOG-PROP-5"]
+    assert "LOG-PROP-5" in judged(store, log, {**question, "answer": {"refused": False}}).broken
+    there = {**question, "topic": stored.request.topic, "key": stored.request.keys}
+    assert "LOG-PROP-5" in judged(store, log, {**there, "answer": {"refused": True}}).broken
+
+
+def test_a_manifest_reads_back(store: Path, log: StoredLog, tmp_path: Path) -> None:
+    manifest = Manifest(7, "4.9.3", sent=[sent_of(store, log)], answers=[{"do": "bounds"}])
+    manifest.write(tmp_path / "manifest.json")
+    assert read_manifest(tmp_path / "manifest.json") == manifest
+
+
+def test_one_seed_always_sends_the_same() -> None:
+    assert make_actions(3, 50) == make_actions(3, 50) != make_actions(4, 50)
+    assert all(action["body"] for action in make_actions(3, 300) if action["do"] == "send")
+
+
+def test_the_page_on_reach_is_fresh_and_names_every_clause_once() -> None:
+    assert (DOCS / "workload-clauses.md").read_text("utf-8") == page()
+    assert sorted([*reached(), *OUT_OF_REACH]) == sorted(clauses())
+    assert len(reached()) >= 100
