@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from rocket_columnar.audit import audit
-from rocket_golden import Damaged, damaged, open_damaged
+from rocket_golden import Damaged, damaged, open_damaged, open_store
 from rocket_golden import stores as golden_names
 from verb_run import Run, runner
 
@@ -139,3 +139,26 @@ def test_the_verb_rebuilds(verb: Run, golden: dict[str, Path], tmp_path: Path) -
     assert all((tmp_path / "out" / file).is_file() for file in facts["files"])
     assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out").code == 2
     assert verb("rebuild", golden["mixed"], "-o", tmp_path / "out", "--overwrite").code == 0
+
+
+def test_a_log_in_several_directories(spark: SparkSession, tmp_path: Path) -> None:
+    """With the option `commitlog` the store is whole; without it its log is missing."""
+    from rocket_spark import audit_stores
+
+    store = open_store("many-paths", tmp_path)
+    folders = [store / f"commitlog-{letter}" for letter in "abc"]
+    storage = {"commitlog": ",".join(map(str, folders))}
+    assert list(audit_stores(spark, store, storage=storage)) == []
+    assert {one.code for _, one in audit_stores(spark, store)} >= {"log.gap"}
+    log = spark.read.format("rocketmq-commitlog").option("commitlog", storage["commitlog"]).load(str(store))
+    assert log.count() == 120
+    assert log.select("file").distinct().count() > 3
+
+
+def test_a_log_in_several_directories_belongs_to_one_store(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = runner("spark", capfd, monkeypatch)
+    done = run("audit", tmp_path / "a", tmp_path / "b", "--commitlog", tmp_path)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "--commitlog belongs to one store" in done.err

@@ -74,6 +74,26 @@ def test_a_store_of_dledger_mode(far: Far, tmp_path: Path) -> None:
     assert len(find_files(uri, "log", options=far.options)) == 8
 
 
+def test_a_log_in_several_directories(far: Far, tmp_path: Path) -> None:
+    """The option `commitlog` names them: under paths and far away the same files, and one log."""
+    store = open_store("many-paths", tmp_path)
+    folders = [store / f"commitlog-{letter}" for letter in "abc"]
+    outside = [shutil.copytree(folder, tmp_path / "disks" / folder.name) for folder in folders]
+    for folder in folders:
+        shutil.rmtree(folder)
+    local = find_files(str(store), options={"commitlog": ",".join(map(str, outside))})
+    assert facts(local) == facts(find_local(store, commitlog=outside))
+    logs = [far.upload(folder, f"disks/{folder.name}") for folder in outside]
+    uri = far.upload(store, "many/store")
+    files = find_files(uri, options=far.options | {"commitlog": ", ".join(logs)})
+    assert rows(files) == [
+        (table, row | {"file": row["file"].replace(str(tmp_path), far.root)}) for table, row in rows(local)
+    ]
+    assert len({file.sequence for file in files if file.kind == "log"}) == 1
+    with pytest.raises(UsageError, match="not in the storage of"):
+        find_files(uri, options=far.options | {"commitlog": str(outside[0])})
+
+
 def test_files_can_be_sent_to_a_task(far: Far, uploaded: str, store: Path) -> None:
     files = find_files(uploaded, "log", options=far.options)
     rows(files)

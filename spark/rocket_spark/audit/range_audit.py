@@ -14,7 +14,7 @@ from rocket_columnar import audit as engine
 from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.audit.cross_check import CrossCheck, cross_check
-from rocket_spark.files import disk_bytes, is_remote, storage_for
+from rocket_spark.files import commit_logs, disk_bytes, is_remote, storage_for
 from rocket_spark.stores import StorePath, name_stores, reasons, store_files
 from rocket_spark.tasks import Failures, JobError, Progress, cores, one_line_errors, run_tasks, silent
 
@@ -184,7 +184,8 @@ def _plans(
 def plan_task(task: _PlanTask) -> Plan:
     """In a task: the plan of one store."""
     if not is_remote(task.path):
-        return engine.plan_audit(task.path, task.level, geometry=task.geometry)
+        folders = commit_logs(task.storage)
+        return engine.plan_audit(task.path, task.level, geometry=task.geometry, commitlog=folders)
     files = store_files(task.path, task.storage)
     storage, uri = storage_for(task.path, task.storage)
     live = any(info.name == "abort" for info in storage.list(uri))

@@ -6,6 +6,7 @@ are nothing but holes, and the engine's own search looks through these.
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from dataclasses import replace
@@ -19,14 +20,17 @@ from rocket_spec.errors import UsageError
 
 from rocket_spark.files.copies import range_source
 from rocket_spark.files.opening import storage_for
-from rocket_spark.files.storage import FileInfo, LocalStorage
+from rocket_spark.files.storage import FileInfo, LocalStorage, is_remote, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from rocket_spark.files.storage import Storage
 
-__all__ = ["expand", "find_files", "find_roots"]
+__all__ = ["COMMITLOG", "commit_logs", "expand", "find_files", "find_roots"]
+
+COMMITLOG: Final = "commitlog"
+"""The option that names directories of a store's commit log outside of it, separated by commas (STORE-17)."""
 
 _PLACES: Final = {
     "index": "index",
@@ -110,6 +114,13 @@ def _roots(storage: Storage, uri: str, children: list[FileInfo]) -> Iterator[str
             yield from _roots(storage, child.uri, _listed(storage, child.uri))
 
 
+def commit_logs(options: Mapping[str, str] | None) -> list[str]:
+    """The directories in the option `commitlog`: paths, absolute ones, or URIs."""
+    given = next((value for name, value in (options or {}).items() if name.lower() == COMMITLOG), "")
+    folders = [folder.strip() for folder in given.split(",") if folder.strip()]
+    return [folder if is_remote(folder) else os.path.abspath(storage_for(folder)[1]) for folder in folders]  # noqa: PTH100
+
+
 def find_files(
     uri: str,
     kind: str | None = None,
@@ -125,7 +136,8 @@ def find_files(
     Args:
         uri: one file, a folder of a store, or a whole store.
         kind: as in `rocket_columnar.store.find_files`.
-        options: of the storage; see `storage_for`.
+        options: of the storage, see `storage_for`; `commitlog` names further directories of the store's commit log,
+            separated by commas, in the same kind of storage as the store.
         on_skip: as in `rocket_columnar.store.find_files`.
 
     Raises:
@@ -133,12 +145,21 @@ def find_files(
         OSError: nothing lies there, or it cannot be listed.
     """
     storage, path = storage_for(uri, options)
+    folders = commit_logs(options)
+    for folder in folders:
+        if scheme_of(folder) != scheme_of(path):
+            raise UsageError(
+                f"{folder}: not in the storage of {uri}, as all directories of a commit log must be"
+            )
     if isinstance(storage, LocalStorage):
-        return find_local(path, kind, on_skip=on_skip)
+        return find_local(path, kind, commitlog=folders, on_skip=on_skip)
     top = storage.stat(path)
     listed = list(_below(storage, top, kind)) if top.is_directory else [top]
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as directory:
-        return _Skeleton(storage, top, listed, Path(directory)).find(kind, on_skip)
+        skeleton = _Skeleton(storage, top, listed, Path(directory))
+        for folder in folders:
+            skeleton.add_log(folder)
+        return skeleton.find(kind, on_skip)
 
 
 def _below(storage: Storage, top: FileInfo, kind: str | None) -> Iterator[FileInfo]:
@@ -171,6 +192,8 @@ class _Skeleton:
         self.storage = storage
         self.top = top
         self.base = top.uri.rstrip("/")
+        self.directory = directory
+        self.logs: dict[Path, str] = {}
         # Three names above a file tell its topic, its queue and that it is a queue's.
         parts = [part for part in self.base.partition("://")[2].split("/") if part not in ("", ".", "..")]
         self.root = directory.joinpath("store", *parts[-4:])
@@ -187,6 +210,19 @@ class _Skeleton:
         if top.is_directory:
             self.root.mkdir(parents=True, exist_ok=True)
 
+    def add_log(self, uri: str) -> None:
+        """Adds a directory of the commit log that is outside of the store."""
+        place = self.directory / "logs" / str(len(self.logs))
+        place.mkdir(parents=True)
+        self.logs[place] = uri.rstrip("/")
+        for info in self.storage.list(uri):
+            if info.is_directory:
+                (place / info.name).mkdir()
+                continue
+            with (place / info.name).open("wb") as file:
+                file.truncate(info.size)
+            self.infos[place / info.name] = info
+
     def _place(self, info: FileInfo) -> Path:
         below = info.uri[len(self.base) :].strip("/")
         return self.root / below if below else self.root
@@ -198,7 +234,9 @@ class _Skeleton:
         files: list[StoreFile] = []
         try:
             if not unclear:
-                files = find_local(self.root, kind, on_skip=lambda *skip: skipped.append(skip))
+                files = find_local(
+                    self.root, kind, commitlog=list(self.logs), on_skip=lambda *skip: skipped.append(skip)
+                )
                 unclear = any(reason.startswith("of no known kind") for _, reason in skipped)
         except UsageError:
             unclear = True
@@ -206,12 +244,13 @@ class _Skeleton:
             self._fetch_heads()
             skipped.clear()
             try:
-                files = find_local(self.root, kind, on_skip=lambda *skip: skipped.append(skip))
+                files = find_local(
+                    self.root, kind, commitlog=list(self.logs), on_skip=lambda *skip: skipped.append(skip)
+                )
             except UsageError as error:
-                problem = error.problem.replace(str(self.root), self.base)
-                raise UsageError(problem, hint=error.hint) from None
+                raise UsageError(self._named(error.problem), hint=error.hint) from None
         for name, reason in skipped:
-            on_skip(name, reason)
+            on_skip(self._named(name), reason)
         return [self._far(file) for file in files]
 
     def _fetch_heads(self) -> None:
@@ -222,6 +261,14 @@ class _Skeleton:
                 with place.open("r+b") as file:
                     file.write(head)
 
+    def _named(self, text: str) -> str:
+        """A text with the URIs in place of the paths of the skeleton."""
+        for place, uri in (*self.logs.items(), (self.root, self.base)):
+            text = text.replace(str(place), uri)
+        return text
+
     def _far(self, file: StoreFile) -> StoreFile:
         info = self.infos[file.path]
-        return replace(file, path=Path(info.uri), source=range_source(self.storage, info))
+        log = None if file.log is None else Path(self.base)
+        source = range_source(self.storage, info)
+        return replace(file, path=Path(info.uri), name=self._named(file.name), source=source, log=log)

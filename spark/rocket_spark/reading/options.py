@@ -10,6 +10,7 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
+from rocket_spark.files import COMMITLOG
 from rocket_spark.reading.filters import Wanted, conditions
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _OPTIONS: Final = (
     "recursiveFileLookup",
     "filters",
     "filterPushdown",
+    COMMITLOG,
 )
 
 
@@ -59,7 +61,7 @@ class Request:
         glob: which file names are read; None for all.
         recursive: whether stores are looked for at any depth.
         wanted: what the option `filters` leaves of files and rows.
-        storage: options with a dot in their names, those of `rocket_spark.files`.
+        storage: options with a dot in their names, those of `rocket_spark.files`, and `commitlog`.
     """
 
     paths: tuple[str, ...]
@@ -167,5 +169,5 @@ def request(
         options.get("pathGlobFilter"),
         flag(options, "recursiveFileLookup"),
         Wanted(conditions(options.get("filters", "[]"), table)),
-        tuple((name, value) for name, value in options.items() if "." in name),
+        tuple((name, value) for name, value in options.items() if "." in name or name.lower() == COMMITLOG),
     )

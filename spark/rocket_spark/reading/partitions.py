@@ -12,7 +12,7 @@ from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
-from rocket_spark.files import expand, find_files, find_roots, storage_for
+from rocket_spark.files import commit_logs, expand, find_files, find_roots, storage_for
 from rocket_spark.reading.geometry import geometries
 
 if TYPE_CHECKING:
@@ -84,6 +84,10 @@ def requested_files(request: Request, table: str) -> list[StoreFile]:
         OSError: a path is missing or cannot be read.
     """
     kind, options = TABLE_KINDS[table], dict(request.storage)
+    if commit_logs(options) and (len(request.paths) > 1 or request.recursive):
+        raise UsageError(
+            "option commitlog: belongs to one store; expected one path, without recursiveFileLookup"
+        )
     found: list[StoreFile] = []
     for path in request.paths:
         _, plain = storage_for(path, options)
@@ -197,7 +201,7 @@ def _index_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
 def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
     """What is wrong where `file` begins inside the one before it."""
     size = before.size()
-    if (before.path.parent, before.topic, before.queue_id) != (file.path.parent, file.topic, file.queue_id):
+    if before.sequence != file.sequence:
         return None
     if file.base_offset >= before.base_offset + size:
         return None
@@ -223,7 +227,7 @@ def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
 
 def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[Piece]:
     problems = _checked(files, request) if table != "checkpoint" else {}
-    last = set({(file.path.parent, file.topic, file.queue_id): file for file in files}.values())
+    last = set({file.sequence: file for file in files}.values())
     for file in files:
         if not wanted.file(file):
             continue
@@ -264,7 +268,7 @@ def log_pieces(
         last -= 1
     for number, file in enumerate(files):
         behind = files[number + 1 :]
-        joined = bool(behind) and behind[0].path.parent == file.path.parent
+        joined = bool(behind) and behind[0].sequence == file.sequence
         end = file.base_offset + file.size()
         limit = max(end, behind[0].base_offset) if joined else max(end, bounds[1])
         first, stop = max(bounds[0], file.base_offset), min(bounds[1], limit)
@@ -287,7 +291,7 @@ def _log_pieces(files: list[StoreFile], request: Request, wanted: Wanted) -> Ite
         step = max(1, min(step, request.max_partition_rows * _record_size(files[0])))
     logs: dict[object, list[StoreFile]] = {}
     for file in files:
-        logs.setdefault(file.path.parent, []).append(file)
+        logs.setdefault(file.sequence, []).append(file)
     for log in logs.values():
         for piece in log_pieces(log, step, (low, min(high + 1, 1 << 62))):
             if not wanted.file(piece.file):

@@ -12,6 +12,7 @@ from rocket_spec.errors import UsageError
 
 from rocketspec._options import (
     FINDINGS,
+    CommitLogPaths,
     DeepLevel,
     GeometryText,
     JsonLines,
@@ -57,6 +58,7 @@ def audit(
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
+    commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     fail_fast: FailFast = False,
     as_json: JsonLines = False,
@@ -74,7 +76,7 @@ def audit(
         Path(stores[0]).stat()  # the system's own reason, before Spark starts
     from rocket_spark import audit_stores, cross_check_stores
 
-    storage_settings = storage_options(storage)
+    storage_settings = storage_options(storage, commitlog, stores)
     level: Level = "quick" if quick else "deep" if deep else "default"
     checked = None
     failed: Failures = {}

@@ -10,6 +10,7 @@ import typer
 from rocketspec._options import (
     FINDINGS,
     AsJson,
+    CommitLogPaths,
     GeometryText,
     TableNames,
     Timestamps,
@@ -56,6 +57,7 @@ def decode(
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
+    commitlog: CommitLogPaths = None,
     table: TableNames = None,
     geometry: GeometryText = None,
     overwrite: Overwrite = False,
@@ -110,7 +112,7 @@ def decode(
             table or None,
             given,
             overwrite=overwrite,
-            storage=storage_options(storage),
+            storage=storage_options(storage, commitlog, stores),
             options=options,
             on_skip=skipped,
         )

@@ -133,10 +133,26 @@ def _settings(option: str, given: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def storage_options(given: list[str] | None) -> dict[str, str]:
-    """The options of S3 and HDFS; UsageError for an unknown one."""
-    from rocket_spark.files import check_settings
+def storage_options(
+    given: list[str] | None, commitlog: list[str] | None, stores: list[str]
+) -> dict[str, str]:
+    """The options of S3 and HDFS, and the directories of the store's commit log.
+
+    Raises:
+        UsageError: an unknown option, or directories of a commit log with several stores.
+    """
+    from rocket_spark.files import COMMITLOG, check_settings
 
     settings = _settings("--storage", given)
     check_settings(settings)
+    if commitlog:
+        if len(stores) > 1:
+            raise UsageError(
+                "--commitlog belongs to one store; run the job once for each store that has several"
+            )
+        if any("," in folder for folder in commitlog):
+            raise UsageError(
+                "--commitlog: a comma in a path separates directories; name each with an option of its own"
+            )
+        settings[COMMITLOG] = ",".join(commitlog)
     return settings

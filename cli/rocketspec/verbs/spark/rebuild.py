@@ -9,6 +9,7 @@ import typer
 
 from rocketspec._options import (
     FINDINGS,
+    CommitLogPaths,
     JsonLines,
     OnlyMissing,
     QueueFileSize,
@@ -54,6 +55,7 @@ def rebuild(
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
+    commitlog: CommitLogPaths = None,
     geometry: RebuildGeometry = None,
     queue_file_size: QueueFileSize = None,
     only_missing: OnlyMissing = False,
@@ -81,7 +83,7 @@ def rebuild(
             queue_file_size=queue_file_size,
             only_missing=only_missing,
             overwrite=overwrite,
-            storage=storage_options(storage),
+            storage=storage_options(storage, commitlog, stores),
             failed=None if fail_fast else failed,
         )
     for name, unused in job.unused.items():
