@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["has_files", "topics_of"]
+__all__ = ["has_files", "last_log", "topics_of"]
 
 
 def has_files(store: Path, kind: str) -> bool:
@@ -20,6 +21,17 @@ def has_files(store: Path, kind: str) -> bool:
         return bool(find_files(store, kinds=(kind,)))
     except UsageError:
         return False
+
+
+def last_log(store: Path, commitlog: Sequence[Path] = ()) -> str | None:
+    """The name of the store's last commit-log file; None without one."""
+    from rocket_columnar.store import find_files
+
+    try:
+        files = find_files(store, kinds=("log",), commitlog=commitlog)
+    except UsageError:
+        return None
+    return files[-1].name if files else None
 
 
 def topics_of(store: Path) -> list[str]:

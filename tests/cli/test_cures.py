@@ -60,7 +60,7 @@ def stray(store: Path) -> None:
     (store / "commitlog" / ".DS_Store").touch()
 
 
-STATES: dict[str, tuple[Callable[[Path], None], str]] = {
+STATES: dict[str, tuple[Callable[[Path], object], str]] = {
     "log gone": (gone("commitlog"), "the commit log is gone"),
     "log folder empty": (emptied("commitlog"), "the commit log is gone"),
     "log file missing": (gone(f"commitlog/{32768:020}"), "part of the commit log is missing"),
@@ -82,6 +82,10 @@ STATES: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda store: (cut(ORDERS, 200)(store), cut(INDEX, 1_000)(store))[0],
         "queue.size",
     ),
+    "checkpoint zeroed": (
+        lambda store: (store / "checkpoint").write_bytes(bytes(4096)),
+        "checkpoint.behind",
+    ),
     "index and queues gone": (gone("index", "consumequeue"), "there are no index files"),
 }
 """What happens to the store, and part of what is printed about it."""
@@ -92,9 +96,28 @@ def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> R
     return runner("audit", capfd, monkeypatch)
 
 
-def commands(printed: str) -> list[str]:
-    """The indented lines below each cure."""
-    return [line.strip() for line in printed.splitlines() if line.startswith(" " * 10)]
+def commands(printed: str, word: str = "cure") -> list[str]:
+    """The indented lines below each cure, or below what is printed for a store without a replica."""
+    found, own = [], False
+    for line in printed.splitlines():
+        own = line.startswith(f"        {word}: ") if not line.startswith(" " * 10) else own
+        if own and line.startswith(" " * 10):
+            found.append(line.strip())
+    return found
+
+
+def shell(folder: Path, script: str) -> None:
+    """Runs commands, none of which may fail."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"set -e\n{script}"],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
 
 
 @pytest.mark.parametrize(("damage", "part"), STATES.values(), ids=STATES)
@@ -113,18 +136,38 @@ def test_a_cure_works_in_the_state_that_prints_it(
     script = "\n".join(
         command.replace("REPLICA", "replica").replace("BROKER.CONF", "broker.conf") for command in printed
     )
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", f"set -e\n{script}"],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    shell(tmp_path, script)
     code, out, err = run(store)
     assert (code, err) == (0, ""), out
+
+
+LOST = {"log.gap", "queue.dangling", "index.entry_dangling"}
+
+
+@pytest.mark.parametrize(
+    ("state", "left"),
+    [
+        ("log file cut", LOST),
+        ("log record overwritten", LOST),
+        ("last log file gone", set()),
+        ("last log file cut", {"log.torn"}),
+    ],
+)
+def test_without_a_replica_the_rest_of_the_store_is_cured(
+    run: Run, tmp_path: Path, state: str, left: set[str]
+) -> None:
+    """What is lost stays reported, with exit code 1; what was left of a damaged file is decoded before it is moved."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    damage = {"last log file cut": cut(f"commitlog/{98304:020}", 1_000)}.get(state) or STATES[state][0]
+    damage(store)
+    printed = commands(run(store).out, "otherwise")
+    shell(
+        tmp_path,
+        "\n".join(f"{line} || test $? = 1" if line.startswith("rocketspec") else line for line in printed),
+    )
+    codes = {json.loads(line)["code"] for line in run(store, "--json").out.splitlines()}
+    assert codes == left
+    assert (tmp_path / "left" / "commit_log.parquet").exists() == (state != "last log file gone")
 
 
 def test_the_loss_of_the_logs_end_is_cured_by_a_replica_too(run: Run, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def page() -> str:
         killed = open_store("killed", Path(directory))
         shown = io.StringIO()
         with redirect_stdout(shown):
-            show_restart(restart(killed), restart(killed, index_safe=True), as_json=False)
+            show_restart(restart(killed), restart(killed, index_safe=True), Places("STORE"), as_json=False)
     first = INDEPENDENT
     return _TEXT.format(
         damaged=damaged.getvalue().rstrip(),

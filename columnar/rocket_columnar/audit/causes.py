@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.printable import shell_word
@@ -28,6 +30,8 @@ _REBUILT_QUEUES: Final = (
     "rocketspec rebuild STORE -o rebuilt-queues --only-missing",
     "cp -R rebuilt-queues/consumequeue/. STORE/consumequeue/",
 )
+_DECODED_REST: Final = "rocketspec decode STORE -o left --table commit_log --format parquet"
+_MISSING_LOGS: Final = "cp -n REPLICA/commitlog/* STORE/commitlog/"
 _ACCEPTED_LOSS: Final = (
     "rocketspec rebuild STORE -o rebuilt",
     "mkdir old",
@@ -47,6 +51,8 @@ class Cause:
         cure: what to do about it, in words.
         commands: the same as shell commands, to be run while the broker is stopped. STORE stands for the store,
             REPLICA for a copy of it, such as a slave's store; BROKER.CONF for the broker's configuration file.
+        otherwise: what to do if that is impossible, because there is no replica; empty if nothing can be done.
+        other_commands: the same as shell commands.
     """
 
     title: str
@@ -54,6 +60,8 @@ class Cause:
     consequences: tuple[Finding, ...]
     cure: str
     commands: tuple[str, ...] = ()
+    otherwise: str = ""
+    other_commands: tuple[str, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -71,13 +79,16 @@ class Cause:
         return Counter(finding.code for finding in self.consequences)
 
 
-def find_causes(findings: Iterable[Finding], *, has_index: bool, has_queues: bool) -> list[Cause]:
+def find_causes(
+    findings: Iterable[Finding], *, has_index: bool, has_queues: bool, last_log: str | None = None
+) -> list[Cause]:
     """The causes of an audit's findings, worst first; each finding is in exactly one.
 
     Args:
         findings: those of one store.
         has_index: whether the store has any index file.
         has_queues: whether it has any consume-queue file.
+        last_log: name of its last commit-log file, if that is known.
     """
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
     causes: list[Cause] = []
@@ -85,7 +96,7 @@ def find_causes(findings: Iterable[Finding], *, has_index: bool, has_queues: boo
         _log_gone,
         _misconfigured,
         _strays,
-        _log_damaged,
+        partial(_log_damaged, last_log=last_log),
         _log_end,
         *([] if has_index else [_index_gone]),
         *([] if has_queues else [_queues_gone]),
@@ -166,14 +177,15 @@ def _quoted(file: str, root: str = "STORE") -> str:
     return f"{root}/{shell_word(file)}"
 
 
-def _log_damaged(left: Sequence[Finding]) -> Cause | None:
+def _log_damaged(left: Sequence[Finding], *, last_log: str | None) -> Cause | None:
+    """Without a replica a file that is damaged in its middle has to go: a start would cut the log there."""
     found = [finding for finding in left if finding.code in _LOG_DAMAGE]
     missing = any(finding.code == "log.gap" for finding in found)
     damaged = sorted({finding.file for finding in found if finding.code != "log.gap"})
     commands = [f"cp {_quoted(file, 'REPLICA')} {_quoted(file)}" for file in damaged]
     if missing:
-        commands.append("cp -n REPLICA/commitlog/* STORE/commitlog/")
-    return _cause(
+        commands.append(_MISSING_LOGS)
+    cause = _cause(
         left,
         "part of the commit log is missing or damaged: these messages are lost unless a replica has them",
         "copy the files from a replica; without one, these messages cannot be restored",
@@ -183,20 +195,53 @@ def _log_damaged(left: Sequence[Finding]) -> Cause | None:
         ),
         commands=commands,
     )
+    if cause is None:
+        return None
+    lengths = {finding.file: _wanted_length(finding) for finding in found}
+    tail = lengths.get(last_log or "")
+    away = [f"mv STORE/{file} ." for file in damaged if tail is None or file != last_log]
+    longer = [] if tail is None else [f"truncate -s {tail} STORE/{last_log}"]
+    parts = ["decode what is left of the damaged files"] if damaged else []
+    parts += ["move them away, since a start would end the log there"] if away else []
+    parts += ["fill the last file with zeros"] if longer else []
+    parts += ["rebuild index and queues"] if last_log in damaged else []
+    parts += [
+        "leave the other files as they are: consumers and queries skip what is missing, which is lost for good"
+    ]
+    return replace(
+        cause,
+        otherwise=f"without a replica: {', '.join(parts)}",
+        other_commands=(
+            *([_DECODED_REST] if damaged else ()),
+            *away,
+            *longer,
+            *(_ACCEPTED_LOSS if last_log in damaged else ()),
+        ),
+    )
+
+
+def _wanted_length(finding: Finding) -> int | None:
+    """The length that a log file of another length should have, from the words of `check_log_files`."""
+    found = re.search(r"found a file of .* bytes, expected ([0-9,]+) as in", finding.message)
+    return None if found is None else int(found[1].replace(",", ""))
 
 
 def _log_end(left: Sequence[Finding]) -> Cause | None:
     found = [finding for finding in left if finding.code == "index.ahead_of_log"]
     if not found and any(finding.code in _DANGLING for finding in left):
         found = [finding for finding in left if finding.code == "checkpoint.ahead"]
-    return _cause(
+    cause = _cause(
         left,
         "the end of the commit log is missing: the index, the queues or the checkpoint refer to records after it",
-        "copy the last files of commitlog/ from a replica; or accept the loss, and replace index, queues and checkpoint",
+        "copy the last files of commitlog/ from a replica",
         roots=found,
         follows=lambda finding: finding.code in (*_DANGLING, "checkpoint.ahead", "log.torn"),
-        commands=_ACCEPTED_LOSS,
+        commands=(_MISSING_LOGS,),
     )
+    if cause is None:
+        return None
+    text = "without a replica: accept the loss, and replace index, queues and checkpoint"
+    return replace(cause, otherwise=text, other_commands=_ACCEPTED_LOSS)
 
 
 def _index_gone(left: Sequence[Finding]) -> Cause | None:
@@ -269,8 +314,10 @@ def _alone(group: Sequence[Finding]) -> Cause:
     """Findings of one code."""
     code = group[0].code
     commands: list[str] = []
-    if code == "checkpoint.ahead":
+    if code in ("checkpoint.ahead", "checkpoint.behind") and group[0].severity != "note":
         commands = ["mv STORE/checkpoint checkpoint.old"]
+    elif code == "store.abort":
+        commands = ["rocketspec audit STORE --restart"]
     elif code == "index.empty" and group[0].severity != "note":
         commands = [f"mv {_quoted(finding.file)} ." for finding in group]
     return Cause("", tuple(group), (), group[0].cure, tuple(commands))

@@ -176,7 +176,8 @@ CODES: Final[dict[str, _Code]] = {
         "warning",
         "CKP-1",
         "a recovery starts far back, and may delete full index files",
-        "stop the broker cleanly, so that the next start does not use the checkpoint",
+        "remove it while the broker is stopped: the first flush writes a new one, and until then a start after a crash "
+        "dispatches the whole log again",
     ),
     "store.abort": _Code(
         "note",

@@ -50,7 +50,8 @@ class Places:
         if self.conf is not None:  # which is among the options
             text = text.replace(" --broker-conf BROKER.CONF", "")
             text = text.replace("BROKER.CONF", shell_word(self.conf))
-        text = text.replace("rebuild STORE", f"rebuild STORE{self.options}")
+        for verb in ("rebuild", "decode", "audit"):
+            text = text.replace(f"rocketspec {verb} STORE", f"rocketspec {verb} STORE{self.options}")
         return text.replace("STORE", shell_word(self.store))
 
 
@@ -112,4 +113,8 @@ def _lines(cause: Cause, shown: Sequence[Finding], places: Places) -> Iterator[s
         yield f"        {follows} from it: {parts}"
     yield f"        cure: {cause.cure}"
     for command in cause.commands:
+        yield f"          {places.fill(command)}"
+    if cause.otherwise:
+        yield f"        otherwise: {cause.otherwise}"
+    for command in cause.other_commands:
         yield f"          {places.fill(command)}"

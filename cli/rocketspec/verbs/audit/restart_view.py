@@ -14,17 +14,20 @@ from rocketspec._terminal import one_line
 if TYPE_CHECKING:
     from rocket_columnar.restart import Restart
 
+    from rocketspec.verbs.audit.findings_view import Places
+
 __all__ = ["show"]
 
 _SHOWN: Final = 20
 
 
-def show(usual: Restart, safe: Restart, *, as_json: bool, index_safe: bool = False) -> None:
+def show(usual: Restart, safe: Restart, places: Places, *, as_json: bool, index_safe: bool = False) -> None:
     """Prints the plan of a start, and how the other value of messageIndexSafe would change it.
 
     Args:
         usual: the plan without messageIndexSafe.
         safe: the plan with it.
+        places: what the names in the cure's commands stand for.
         as_json: prints JSON.
         index_safe: whether the broker has messageIndexSafe.
     """
@@ -39,6 +42,14 @@ def show(usual: Restart, safe: Restart, *, as_json: bool, index_safe: bool = Fal
             f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {len(other.lost):,} keys lost "
             f"({without}: {len(plan.lost):,})"
         )
+        if len(plan.lost) and not index_safe and not len(other.lost):
+            typer.echo("cure: set messageIndexSafe before the start, which then takes longer")
+            typer.echo(f"  {places.fill('echo messageIndexSafe=true >> BROKER.CONF')}")
+        elif len(plan.lost):
+            typer.echo(
+                "cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it"
+            )
+            typer.echo(f"  {places.fill('rocketspec audit STORE')}")
 
 
 def _show_json(usual: Restart, safe: Restart) -> None:

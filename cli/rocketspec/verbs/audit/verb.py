@@ -75,7 +75,7 @@ def audit(
     from rocket_columnar.store import while_listed
 
     from rocketspec._settings import mismatches, read_settings
-    from rocketspec._store import has_files
+    from rocketspec._store import has_files, last_log
     from rocketspec._terminal import progress
     from rocketspec.verbs.audit.findings_view import Places, print_causes, summary
 
@@ -103,6 +103,7 @@ def audit(
         [*mismatches(settings), *findings],
         has_index=has_files(path, "index"),
         has_queues=has_files(path, "queue"),
+        last_log=last_log(path, settings.commitlog),
     )
     places = Places.of(settings)
     if report is not None:
@@ -128,6 +129,7 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
 
     from rocketspec._settings import warn
     from rocketspec._terminal import progress
+    from rocketspec.verbs.audit.findings_view import Places
     from rocketspec.verbs.audit.restart_view import show
 
     warn(settings)
@@ -136,7 +138,7 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
             lambda: restarts(settings.store, geometry=settings.geometry, commitlog=settings.commitlog)
         )
     index_safe = settings.conf is not None and settings.conf.index_safe
-    show(usual, safe, as_json=as_json, index_safe=index_safe)
+    show(usual, safe, Places.of(settings), as_json=as_json, index_safe=index_safe)
     plan = safe if index_safe else usual
     if plan.deletions or plan.lost_units or len(plan.lost) or plan.refused:
         raise typer.Exit(FINDINGS)
