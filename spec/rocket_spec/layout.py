@@ -6,7 +6,8 @@ come from here. All integers are big-endian and signed. Standard library only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from rocket_spec.errors import UsageError
@@ -96,25 +97,25 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A structure: its fields in file order."""
+    """A structure: its fields in file order.
+
+    Attributes:
+        name: what it is.
+        fields: all fields, in file order.
+        fixed: the leading fields whose offset and length are fixed.
+        size: total length in bytes; of the leading fixed part where later fields vary in length.
+    """
 
     name: str
     fields: tuple[Field, ...]
+    fixed: tuple[Field, ...] = field(init=False, repr=False, compare=False)
+    size: int = field(init=False, repr=False, compare=False)
 
-    @property
-    def size(self) -> int:
-        """Total length in bytes; of the leading fixed part where later fields vary in length."""
-        return sum(_SIZES[field.type] for field in self.fixed)
-
-    @property
-    def fixed(self) -> tuple[Field, ...]:
-        """The leading fields whose offset and length are fixed."""
-        fields: list[Field] = []
-        for field in self.fields:
-            if field.offset is None or field.size is None:
-                break
-            fields.append(field)
-        return tuple(fields)
+    def __post_init__(self) -> None:
+        """Derives the fixed part once; readers ask for its size for each file."""
+        fixed = tuple(takewhile(lambda one: one.offset is not None and one.size is not None, self.fields))
+        object.__setattr__(self, "fixed", fixed)
+        object.__setattr__(self, "size", sum(_SIZES[one.type] for one in fixed))
 
     @property
     def struct_format(self) -> str:
@@ -123,9 +124,9 @@ class Layout:
 
     def offset_of(self, name: str) -> int:
         """Byte offset of the field `name`; KeyError when there is none with a fixed offset."""
-        for field in self.fixed:
-            if field.name == name and field.offset is not None:
-                return field.offset
+        for one in self.fixed:
+            if one.name == name and one.offset is not None:
+                return one.offset
         raise KeyError(name)
 
 

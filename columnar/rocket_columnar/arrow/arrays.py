@@ -40,7 +40,11 @@ Array: TypeAlias = "pa.Array[Any]"
 Columns: TypeAlias = "dict[str, Array]"
 """Arrays by column."""
 
-_INTEGERS: Final = {"int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64()}
+_INTEGERS: Final[dict[np.dtype[Any], pa.DataType]] = {
+    np.dtype(np.int16): pa.int16(),
+    np.dtype(np.int32): pa.int32(),
+    np.dtype(np.int64): pa.int64(),
+}
 
 
 def _buffer(data: NDArray[Any] | bytes) -> pa.Buffer:
@@ -51,7 +55,7 @@ def integers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Ar
     """A native int16, int32 or int64 array, not copied; null where `valid` is false."""
     values = np.ascontiguousarray(values)
     mask = None if valid is None or valid.all() else _buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(_INTEGERS[values.dtype.name], values.size, [mask, _buffer(values)])
+    return pa.Array.from_buffers(_INTEGERS[values.dtype], values.size, [mask, _buffer(values)])
 
 
 def of_buffer(kind: pa.DataType, count: int, buffer: pa.Buffer) -> Array:

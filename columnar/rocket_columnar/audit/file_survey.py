@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
+    from rocket_columnar.audit.unit_check import ReadAhead
     from rocket_columnar.findings import Finding
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import Reader, StoreFile
@@ -105,8 +106,8 @@ def _blocks(
     return low, np.maximum.reduceat(np.where(chosen, offsets, -1 - _NONE), starts)
 
 
-def survey_queue(file: StoreFile, *, compiled: bool = False) -> QueueSurvey:
-    """Reads a consume-queue file through, by compiled loops or not.
+def survey_queue(file: StoreFile, *, compiled: bool = False, ahead: ReadAhead | None = None) -> QueueSurvey:
+    """Reads a consume-queue file through, by compiled loops or not; `ahead` keeps its first units for the ranges.
 
     Raises:
         OSError: the file cannot be read.
@@ -120,7 +121,10 @@ def survey_queue(file: StoreFile, *, compiled: bool = False) -> QueueSurvey:
         whole = reader.size // QUEUE_UNIT.size
         count = 0 if last is None else min(last // QUEUE_UNIT.size + 1, whole)
         for start, stop in _pieces(reader, count):
-            raw = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+            data = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size)
+            if ahead is not None and not start:
+                ahead.keep(file.name, data)
+            raw = data.view(UNIT_DTYPE)
             blocks.append(np.arange(start // UNITS, -(-stop // UNITS)))
             if start > done:
                 zeros.append((done, start - done))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.layout import INDEX_HEADER
@@ -11,13 +12,14 @@ from rocket_columnar.index import entry_position
 from rocket_columnar.store import read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from rocket_columnar.audit.file_survey import IndexSurvey
     from rocket_columnar.audit.plan import Plan
 
-__all__ = ["check_bounds", "check_first_entry"]
+__all__ = ["FirstEntries", "check_bounds"]
 
+_INT_MAX: Final = 0x7FFFFFFF
 _MEANS: Final = {
     "begin_phy_offset": "nothing reads it",
     "end_phy_offset": "messages before it are no longer indexed",
@@ -65,45 +67,66 @@ def check_bounds(
     return sound
 
 
-def check_first_entry(
-    plan: Plan,
-    before: Sequence[IndexSurvey],
-    survey: IndexSurvey,
-    times: dict[int, int],
-    report: Callable[[Finding], None],
-) -> None:
-    """Checks the time diff of a file's first entry, which counts from the end of a file that was full (IDX-PUT-8).
+class FirstEntries:
+    """Checks the time diff of each file's first entry, which counts from the end of a file that was full (IDX-PUT-8).
 
-    It is 0 in a file that was the only one when it was made. Nothing is said where a file has another end than the record
-    of its last entry.
+    It is 0 in a file that was the only one when it was made. Nothing is reported after a file whose header has another
+    end than the record of its last entry.
 
     Args:
         plan: of the store.
-        before: looks at the index files before it.
-        survey: at the file.
         times: store timestamps of records, by their physical offsets.
         report: takes findings.
     """
-    filled = [one for one in before if one.ends]
-    ends = [one.header.end_timestamp for one in filled]
-    if not ends or ends != [times.get(one.ends[1]) for one in filled if one.ends]:
-        return
-    if not survey.ends or survey.moving or survey.header.index_count <= 1 or survey.ends[0] not in times:
-        return
-    assert plan.geometry is not None  # noqa: S101 - entries were read
-    at = entry_position(plan.geometry, 1, "time_diff")
-    try:
-        raw = next(read_at(file, at, 4) for file, _ in plan.indexes if file.name == survey.file)
-    except FileNotFoundError:  # expired meanwhile
-        return
-    found = int.from_bytes(raw, signed=True)
-    expected = [min(max(times[survey.ends[0]] - end, 0) // 1000, 0x7FFFFFFF) for end in ends]
-    if found > 0 and found not in expected:
-        text = (
-            f"entry 1: found a time diff of {found:,} s, expected {expected[-1]:,}, from the end of the previous file to its "
-            "record: queries see the wrong time for it"
-        )
-        report(finding("index.header_bounds", survey.file, at, text, clause="IDX-PUT-8"))
+
+    def __init__(self, plan: Plan, times: dict[int, int], report: Callable[[Finding], None]) -> None:
+        self._plan = plan
+        self._times = times
+        self._report = report
+        self._files = {file.name: file for file, _ in plan.indexes}
+        self._ends: list[int] = []  # in order, of the files that came
+        self._last = 0
+        self._known = True
+
+    def add(self, survey: IndexSurvey) -> None:
+        """Takes the next file into account for those after it."""
+        if survey.ends:
+            self._last = survey.header.end_timestamp
+            insort(self._ends, self._last)
+            self._known = self._known and self._last == self._times.get(survey.ends[1])
+
+    def check(self, survey: IndexSurvey) -> None:
+        """Checks a file against those that came before."""
+        if not self._ends or not self._known:
+            return
+        if (
+            not survey.ends
+            or survey.moving
+            or survey.header.index_count <= 1
+            or survey.ends[0] not in self._times
+        ):
+            return
+        assert self._plan.geometry is not None  # noqa: S101 - entries were read
+        at = entry_position(self._plan.geometry, 1, "time_diff")
+        try:
+            raw = read_at(self._files[survey.file], at, 4)
+        except FileNotFoundError:  # expired meanwhile
+            return
+        found = int.from_bytes(raw, signed=True)
+        time = self._times[survey.ends[0]]
+        if found > 0 and not self._is_diff(found, time):
+            expected = min(max(time - self._last, 0) // 1000, _INT_MAX)
+            text = (
+                f"entry 1: found a time diff of {found:,} s, expected {expected:,}, from the end of the previous file to its "
+                "record: queries see the wrong time for it"
+            )
+            self._report(finding("index.header_bounds", survey.file, at, text, clause="IDX-PUT-8"))
+
+    def _is_diff(self, found: int, time: int) -> bool:
+        """Whether a positive diff in seconds counts from the end of any file before."""
+        latest = time - 1000 * found
+        place = bisect_right(self._ends, latest)
+        return place > 0 and (found == _INT_MAX or self._ends[place - 1] > latest - 1000)
 
 
 def _is_put_halfway(survey: IndexSurvey, times: dict[int, int]) -> bool:

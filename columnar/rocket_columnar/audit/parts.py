@@ -84,15 +84,23 @@ class Surveys:
         )
 
 
-def survey_file(plan: Plan, file: StoreFile) -> QueueSurvey | IndexSurvey | None:
+def survey_file(
+    plan: Plan, file: StoreFile, ahead: ReadAhead | None = None
+) -> QueueSurvey | IndexSurvey | None:
     """What one file of the plan's queues or content indexes holds; None where it is gone meanwhile.
+
+    Args:
+        plan: of the store.
+        file: one of its files.
+        ahead: that of `check_range`, if ranges are checked in this process: it keeps the first units of many queues, so
+            that their files are not opened again.
 
     Raises:
         OSError: the file cannot be read.
     """
     try:
         if file.kind == "queue":
-            return survey_queue(file, compiled=plan.large)
+            return survey_queue(file, compiled=plan.large, ahead=ahead)
         assert plan.geometry is not None  # noqa: S101 - else no index file's content is checked
         last = file.name == plan.indexes[-1][0].name
         return survey_index(file, plan.geometry, live=plan.live, last=last, compiled=plan.large)

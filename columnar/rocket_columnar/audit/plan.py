@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["LEVELS", "Level", "Plan", "Range", "make_plan", "plan_files", "relisted"]
+__all__ = ["LEVELS", "Level", "Plan", "Range", "list_kind", "make_plan", "plan_files", "relisted"]
 
 Level = Literal["quick", "default", "deep"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
@@ -153,7 +153,7 @@ def make_plan(
     store = Path(store)
     _check_store(store)
     folders = tuple(map(Path, commitlog))
-    tail = log_tail(_listed(store, "log", folders))
+    tail = log_tail(list_kind(store, "log", folders))
     strays: list[Finding | None] = []
     listed = find_files(
         store, commitlog=folders, on_skip=lambda name, reason: strays.append(stray(name, reason))
@@ -164,7 +164,7 @@ def make_plan(
     return replace(plan, store=store, commitlog=folders, findings=(*filter(None, strays), *plan.findings))
 
 
-def _listed(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFile]:
+def list_kind(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFile]:
     """The files of one kind, perhaps none."""
     try:
         return find_files(store, kinds=(kind,), commitlog=commitlog)
@@ -230,7 +230,7 @@ def relisted(plan: Plan) -> Plan:
     """The plan with the index files that are there now: a broker may have rolled since."""
     if plan.store is None:
         return plan
-    indexes = read_headers(_listed(plan.store, "index", plan.commitlog))
+    indexes = read_headers(list_kind(plan.store, "index", plan.commitlog))
     whole = frozenset(file.name for file in _usual(indexes))
     return replace(plan, indexes=tuple(indexes), sound_indexes=whole)
 

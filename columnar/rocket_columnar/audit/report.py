@@ -11,14 +11,14 @@ from rocket_spec.layout import QUEUE_UNIT
 from rocket_columnar.audit.checkpoint_check import check_checkpoint, read_checkpoint
 from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
 from rocket_columnar.audit.file_check import check_ext_files, check_index_files, check_queue_files, empty_file
-from rocket_columnar.audit.header_bounds import check_bounds, check_first_entry
+from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
 from rocket_columnar.audit.log_check import check_log
+from rocket_columnar.audit.plan import list_kind
 from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
 from rocket_columnar.audit.select_check import check_selects
 from rocket_columnar.audit.wording import say_entry, say_missing_keys, say_missing_units, say_unit
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,9 +80,7 @@ def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool
     times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
     end = plan.end
     if plan.live and plan.store is not None:  # headers and checkpoint tell of records that came since
-        tail = log_tail(
-            [file for file in find_files(plan.store, commitlog=plan.commitlog) if file.kind == "log"]
-        )
+        tail = log_tail(list_kind(plan.store, "log", plan.commitlog))
         end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
     check_index_files(plan.indexes, end if plan.logs else None, report, quick=quick)
     for file, found_times in times:
@@ -303,12 +301,14 @@ def _check_indexes(
     offsets = [offset for survey in surveys for offset in survey.ends]
     # Else the file before may be gone, unknown, or another one.
     complete = len(surveys) == len(plan.indexes) and not hashes and offsets == sorted(offsets)
-    for place, survey in enumerate(surveys):
+    first_entries = FirstEntries(plan, times, report)
+    for survey in surveys:
         for found in survey.findings:
             report(found)
         skipped = set() if check_bounds(plan, survey, times, report) else {"entry.time"}
         if complete and "entry.time" not in skipped:
-            check_first_entry(plan, surveys[:place], survey, times, report)
+            first_entries.check(survey)
+        first_entries.add(survey)
         for what in ("entry.lost", "entry.negative", "entry.time", "entry.double", "entry.wrong"):
             for mark in marks.runs.get((what, survey.file), ()) if what not in skipped else ():
                 report(say_entry(plan, survey.file, what, mark, hashes))

@@ -10,7 +10,7 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rocket_columnar.audit import parts
 from rocket_columnar.audit.plan import LEVELS, Level, Plan, make_plan
@@ -19,7 +19,7 @@ from rocket_columnar.findings import CODES, Finding, Severity
 from rocket_columnar.store import WorkDone, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rocket_spec.layout import Geometry
 
@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.range_result import RangeResult
     from rocket_columnar.store import StoreFile
 
+_Survey: TypeAlias = "QueueSurvey | IndexSurvey | None"
+
 __all__ = ["CODES", "LEVELS", "Finding", "Level", "Severity", "audit"]
 
 _AHEAD: Final = 8  # ranges
+_FILES: Final = 64  # that a task surveys at most: a task for each of 20,000 files costs more than the files
+_TASKS: Final = 8  # of each thread at least, so that large files are shared out
 
 
 def audit(
@@ -61,9 +65,20 @@ def audit(
     plan = make_plan(Path(store), level, geometry=geometry, commitlog=commitlog)
     if level == "quick" or not plan.logs:  # without a log nothing that points into it can be judged
         return quick_findings(plan)
-    sizes = (size_of(file) or 0 for file in (*plan.queues, *plan.content_indexes))
-    work = WorkDone(on_progress, sum(sizes) + sum(map(_length, plan.ranges)))
-    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads, work)
+    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads, _Work(plan, on_progress))
+
+
+class _Work(WorkDone):
+    """The bytes of a plan's files and ranges, of which those that are done are reported."""
+
+    def __init__(self, plan: Plan, report: Callable[[int, int], None] | None) -> None:
+        files = (*plan.queues, *plan.content_indexes) if report is not None else ()
+        self._sizes = {file.name: size_of(file) or 0 for file in files}
+        super().__init__(report, sum(self._sizes.values()) + sum(map(_length, plan.ranges)))
+
+    def surveyed(self, files: Sequence[StoreFile]) -> None:
+        """Counts files that have been read."""
+        self.add(sum(self._sizes.get(file.name, 0) for file in files))
 
 
 def _length(part: Range) -> int:
@@ -71,7 +86,7 @@ def _length(part: Range) -> int:
     return 0 if part.log is None else part.end - part.begin
 
 
-def _audit(plan: Plan, threads: int, work: WorkDone) -> Iterator[Finding]:
+def _audit(plan: Plan, threads: int, work: _Work) -> Iterator[Finding]:
     if not plan.large or threads < 2:
         yield from _findings(plan, work)
         return
@@ -79,10 +94,12 @@ def _audit(plan: Plan, threads: int, work: WorkDone) -> Iterator[Finding]:
         yield from _threaded(plan, pool, threads, work)
 
 
-def _findings(plan: Plan, work: WorkDone) -> Iterator[Finding]:
-    def survey(plan: Plan, file: StoreFile) -> QueueSurvey | IndexSurvey | None:
-        found = parts.survey_file(plan, file)
-        work.add(size_of(file) or 0)
+def _findings(plan: Plan, work: _Work) -> Iterator[Finding]:
+    held = parts.ReadAhead(len(plan.queues))
+
+    def survey(plan: Plan, file: StoreFile) -> _Survey:
+        found = parts.survey_file(plan, file, held)
+        work.surveyed([file])
         return found
 
     def check(part: Range) -> RangeResult:
@@ -94,34 +111,36 @@ def _findings(plan: Plan, work: WorkDone) -> Iterator[Finding]:
     current = parts.relisted(plan) if plan.live else plan
     surveys += [survey(current, file) for file in current.content_indexes]
     seen = parts.Surveys.of(surveys)
-    held = parts.ReadAhead(len(plan.queues))
     yield from parts.findings(current, seen, map(check, current.ranges))
 
 
-def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: WorkDone) -> Iterator[Finding]:
-    """As `_findings`; threads that have nothing left to look at scan the first ranges meanwhile."""
-
-    def submitted(files: Iterable[StoreFile]) -> list[Future[QueueSurvey | IndexSurvey | None]]:
-        return [pool.submit(parts.survey_file, current, file) for file in files]
-
+def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -> Iterator[Finding]:
+    """As `_findings`; threads that have nothing left to survey scan the first ranges meanwhile."""
+    held = parts.ReadAhead(len(plan.queues))
     current = plan
+
+    def survey(files: Sequence[StoreFile]) -> list[_Survey]:
+        return [parts.survey_file(current, file, held) for file in files]
+
+    def submitted(files: Sequence[StoreFile]) -> list[tuple[Sequence[StoreFile], Future[list[_Survey]]]]:
+        few = max(1, min(_FILES, len(files) // (_TASKS * threads)))
+        tasks = [files[at : at + few] for at in range(0, len(files), few)]
+        return [(task, pool.submit(survey, task)) for task in tasks]
+
     indexes = [] if plan.live else submitted(plan.content_indexes)  # these take longest
     queues = submitted(plan.queues)
     if plan.live:
-        wait(queues)
+        wait(future for _, future in queues)
         current = parts.relisted(plan)
         indexes = submitted(current.content_indexes)
     scans = {part: pool.submit(parts.scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
-    files = [*plan.queues, *current.content_indexes]
 
-    def surveyed() -> Iterator[QueueSurvey | IndexSurvey | None]:
-        for file, survey in zip(files, [*queues, *indexes], strict=True):
-            yield survey.result()
-            work.add(size_of(file) or 0)
+    def surveyed() -> Iterator[_Survey]:
+        for files, future in [*queues, *indexes]:
+            yield from future.result()
+            work.surveyed(files)
 
     seen = parts.Surveys.of(surveyed())
-
-    held = parts.ReadAhead(len(plan.queues))
 
     def check(part: Range) -> RangeResult:
         scan = scans.pop(part, None)

@@ -67,6 +67,12 @@ class ReadAhead:
         rows[:] = held[at : at + rows.size]
         return True
 
+    def keep(self, name: str, rows: NDArray[np.uint8]) -> None:
+        """Holds the first rows of a file, which has been read for another purpose."""
+        if self.rows:
+            most = self.rows * QUEUE_UNIT.size
+            self._held[name] = 0, rows if rows.size <= most else rows[:most].copy()
+
     def read(self, reader: Reader, name: str, first: int, count: int, rows: NDArray[np.uint8]) -> None:
         """Fills the rows of an open file, which has `count`, and keeps those after them."""
         stop = min(first + self.rows, count, reader.size // QUEUE_UNIT.size)

@@ -2,6 +2,7 @@
 
 from rocket_columnar.decode.ext_units import LAST_ADDRESS, ExtUnits
 from rocket_columnar.decode.filters import Skip, Where
+from rocket_columnar.decode.queue_rows import unit_count
 from rocket_columnar.decode.record_columns import LogRows, Topics
 from rocket_columnar.decode.tables import TABLE_KINDS, decode
 from rocket_columnar.decode.writers import FORMATS, parquet_options, write, write_stream
@@ -17,6 +18,7 @@ __all__ = [
     "Where",
     "decode",
     "parquet_options",
+    "unit_count",
     "write",
     "write_stream",
 ]

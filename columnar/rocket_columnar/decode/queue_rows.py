@@ -15,34 +15,63 @@ from rocket_columnar.formats import LONG_MIN, UNIT_DTYPE, to_i64
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from rocket_columnar.arrow import Columns
     from rocket_columnar.decode.filters import Where
     from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
-__all__ = ["checkpoint_columns", "ext_columns", "queue_columns"]
+__all__ = ["checkpoint_columns", "ext_columns", "queue_columns", "unit_count"]
 
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
 _CHUNK: Final = 1 << 16  # units read at once in the search for the last one
 _WINDOW: Final = 1 << 20
 
 
-def _units(reader: Reader, *, every: bool) -> int:
-    """The number of units that are rows: up to the last valid one; with `every`, to the last that is not all zeros.
+def _units(reader: Reader, *, every: bool) -> tuple[int, int, NDArray[np.void]]:
+    """The number of units that are rows, and the last ones of the file: the number of the first of these, and the units.
 
-    Valid means what 4.9.3's recovery accepts: offset >= 0 and size > 0 (ConsumeQueue.recover 106-122).
+    Rows are the units up to the last valid one; with `every`, up to the last that is not all zeros. Valid means what
+    4.9.3's recovery accepts: offset >= 0 and size > 0 (ConsumeQueue.recover 106-122).
+
+    Raises:
+        MalformedError: as `queue_columns`.
     """
+    if not reader.size or reader.size % QUEUE_UNIT.size:
+        raise MalformedError(
+            file=reader.name,
+            offset=reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size if reader.size else None,
+            found=f"{reader.size % QUEUE_UNIT.size} trailing bytes" if reader.size else "an empty file",
+            expected=f"units of {QUEUE_UNIT.size} bytes",
+            clause="CQ-FILE-1",
+        )
     last = reader.last_nonzero(0, reader.size)
     end = 0 if last is None else last // QUEUE_UNIT.size + 1
     reader.require_held(0, end * QUEUE_UNIT.size, f"{end:,} units", "CQ-FILE-1")
-    while end and not every:
+    while end:
         start = max(0, end - _CHUNK)
-        units = reader.read(start * QUEUE_UNIT.size, (end - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+        units = _read(reader, start, end)
+        if every:
+            return end, start, units
         valid = np.flatnonzero((units["phy_offset"] >= 0) & (units["size"] > 0))
         if valid.size:
-            return start + int(valid[-1]) + 1
+            return start + int(valid[-1]) + 1, start, units
         end = start
-    return end
+    return 0, 0, np.empty(0, UNIT_DTYPE)
+
+
+def unit_count(reader: Reader) -> int:
+    """The number of units of a consume-queue file up to its last valid one, as `consume_queue` has them.
+
+    Raises:
+        MalformedError: as `queue_columns`.
+    """
+    return _units(reader, every=False)[0]
+
+
+def _read(reader: Reader, start: int, stop: int) -> NDArray[np.void]:
+    return reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
 
 
 def queue_columns(reader: Reader, base_offset: int, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
@@ -56,20 +85,12 @@ def queue_columns(reader: Reader, base_offset: int, choice: RowChoice) -> Iterat
         MalformedError: the file is empty, its size is not a whole number of units, or what precedes its last unit is
             mostly a hole (CQ-FILE-1).
     """
-    if not reader.size or reader.size % QUEUE_UNIT.size:
-        raise MalformedError(
-            file=reader.name,
-            offset=reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size if reader.size else None,
-            found=f"{reader.size % QUEUE_UNIT.size} trailing bytes" if reader.size else "an empty file",
-            expected=f"units of {QUEUE_UNIT.size} bytes",
-            clause="CQ-FILE-1",
-        )
     names, where = choice.names, choice.where
-    count = _units(reader, every=choice.all_entries)
+    count, known, tail = _units(reader, every=choice.all_entries)
     passed = choice.skip.of(count) if where is None else 0
     for start in range(passed, count, choice.batch_rows):
         stop = min(start + choice.batch_rows, count)
-        units = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size).view(UNIT_DTYPE)
+        units = tail[start - known : stop - known] if start >= known else _read(reader, start, stop)
         first = base_offset // QUEUE_UNIT.size
         numbers = np.arange(first + start, first + stop, dtype=np.int64)
         keep = None if where is None else where.rows(phy_offsets=units["phy_offset"])

@@ -24,7 +24,7 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT
 
 from rocket_columnar.arrow import values
-from rocket_columnar.decode import decode
+from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import resolve_each
 from rocket_columnar.store import WorkDone, find_files, is_gone, open_reader, size_of, while_there
@@ -156,12 +156,8 @@ def _index(file: StoreFile, geometry: Geometry | None) -> str:
 
 def _queue(file: StoreFile) -> str:
     total = hashlib.sha256()
-    columns = ["logical_offset"]
-    end = 0
-    for _, batch in decode([file], tables=["consume_queue"], columns=columns):
-        end += batch.num_rows
     with open_reader(file.path) as reader:
-        _add(reader, total, 0, end * QUEUE_UNIT.size)
+        _add(reader, total, 0, unit_count(reader) * QUEUE_UNIT.size)
     return total.hexdigest()
 
 

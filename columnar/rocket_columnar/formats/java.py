@@ -26,6 +26,9 @@ LONG_MAX: Final = (1 << 63) - 1
 """The range of a Java long (`Long.MIN_VALUE`, `Long.MAX_VALUE`)."""
 
 _REPLACEMENT: Final = "\ufffd"
+_PLAIN: Final = (
+    20  # digits of which a number is parsed at once; any longer one is out of range or has leading zeros
+)
 
 
 def to_i32(value: int) -> int:
@@ -54,6 +57,9 @@ def string_hash(text: str) -> int:
 
 
 def _parse(text: str, bits: int) -> int | None:
+    if len(text) <= _PLAIN and text.isascii() and text.isdigit():
+        value = int(text)
+        return value if value < 1 << bits - 1 else None
     sign = text[:1]
     digits = text[1:] if sign in ("+", "-") else text
     if not digits:

@@ -86,11 +86,19 @@ class _Finder:
         return shown_name(whole.as_posix())
 
     def files(
-        self, directory: Path, kind: Kind, topic: str | None = None, queue_id: int | None = None
+        self,
+        directory: Path,
+        kind: Kind,
+        topic: str | None = None,
+        queue_id: int | None = None,
+        folder: str | None = None,
     ) -> Iterator[StoreFile]:
-        """The files of one folder whose names are numbers; 4.9.3 skips or refuses any other (IDX-FILE-4)."""
+        """The files of one folder whose names are numbers; 4.9.3 skips or refuses any other (IDX-FILE-4).
+
+        `folder` is the name of the directory relative to the root, if it is known.
+        """
         found: list[tuple[int, StoreFile]] = []
-        folder = self.name(directory)
+        folder = self.name(directory) if folder is None else folder
         for entry in entries_of(directory, must_exist=directory == self.path):
             name = shown_name(entry.name)
             name = name if folder == "." else f"{folder}/{name}"
@@ -112,8 +120,10 @@ class _Finder:
             queue_id = parse_int(entry.name)
             if queue_id is not None and entry.is_dir():
                 queues.append((queue_id, entry.name))
+        folder = self.name(directory)
+        above = "" if folder == "." else f"{folder}/"
         for queue_id, name in sorted(queues):
-            yield from self.files(directory / name, kind, topic, queue_id)
+            yield from self.files(directory / name, kind, topic, queue_id, above + shown_name(name))
 
     def topics(self, directory: Path, kind: Kind) -> Iterator[StoreFile]:
         """The files of all topics."""
