@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import to_i32
@@ -14,6 +15,8 @@ from rocket_columnar.index.mapping import FileImage, Mapping, RejectedError, map
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
+
+    from numpy.typing import NDArray
 
 __all__ = [
     "BEGIN_PHY_OFFSET",
@@ -34,6 +37,8 @@ INT: Final = struct.Struct(">i")
 LONG: Final = struct.Struct(">q")
 ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)
 ENTRY_SIZE: Final = INDEX_ENTRY.size
+_ROUNDS: Final = 1024  # steps along chains, after which a longer one is left to the walk
+_PREVIOUS: Final = INDEX_ENTRY.offset_of("prev_entry")
 _HEADER_SIZE, _SLOT_SIZE = INDEX_HEADER.size, INDEX_SLOT.size
 (
     BEGIN_TIMESTAMP,
@@ -262,6 +267,40 @@ class MappedIndex:
             return None
         self._fetch(position, ENTRY_SIZE)
         return Entry._make(ENTRY.unpack_from(self._mapping, position))
+
+    def may_hold(self, key_hashes: NDArray[np.int32]) -> list[int]:
+        """Places of the hashes that an entry of their chains has, and of some that none has.
+
+        The others are on no chain, whatever damage or a running broker has done to it.
+        """
+        places = np.arange(len(key_hashes))
+        if not self._slots or not _HEADER_SIZE <= self._entries <= self._size:
+            return places.tolist()
+        words = np.frombuffer(self._mapping, ">i4", len(self._mapping) // INT.size)
+        at = _HEADER_SIZE + _SLOT_SIZE * (key_hashes.astype(np.int64) % self._slots)
+        numbers = self._words(words, at)
+        # An entry beyond the count was put since the header was read.
+        found = [places[numbers > self._index_count]]
+        for _ in range(_ROUNDS):
+            inside = (numbers > 0) & (numbers <= self._index_count)
+            at = (self._entries + ENTRY_SIZE * numbers).astype(np.int32).astype(np.int64)  # wraps, as Java's
+            inside &= (at >= 0) & (at <= self._size - ENTRY_SIZE)
+            places, numbers, at = places[inside], numbers[inside], at[inside]
+            if not places.size:
+                break
+            same = self._words(words, at) == key_hashes[places]
+            found.append(places[same])
+            places, numbers, at = places[~same], numbers[~same], at[~same]
+            previous = self._words(words, at + _PREVIOUS)
+            numbers = np.where(previous == numbers, 0, previous)
+        held: list[int] = np.sort(np.concatenate([*found, places])).tolist()
+        return held
+
+    def _words(self, words: NDArray[Any], positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ints at positions inside the file."""
+        if self._image is not None and positions.size:
+            self._image.fetch_each(positions, INT.size)
+        return words[positions // INT.size].astype(np.int64)
 
     def _read_int(self, position: int) -> tuple[int]:
         """The int at a position, as `unpack` gives it; struct counts a negative one from the end, Java throws."""

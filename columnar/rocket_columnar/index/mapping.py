@@ -6,6 +6,7 @@ import mmap
 import os
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.formats import parse_long
@@ -13,6 +14,8 @@ from rocket_columnar.store import open_reader
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 __all__ = ["FileImage", "Mapping", "RejectedError", "map_file"]
 
@@ -70,25 +73,34 @@ class FileImage:
         self._file = path.open("rb", buffering=0)
         self._length = min(os.fstat(self._file.fileno()).st_size, size)
         self.memory: Mapping = _memory(size) if size > 0 else bytearray()
-        self._held = bytearray(-(-max(size, 0) // _PAGE))
+        self._pages = -(-max(size, 0) // _PAGE)
+        self._held: set[int] = set()
+        self._whole = False
 
     def fetch(self, position: int, length: int) -> None:
         """Makes sure that some bytes are in memory; MalformedError if the file has been cut."""
-        for page in range(
-            max(position, 0) // _PAGE, min((position + length - 1) // _PAGE + 1, len(self._held))
-        ):
-            if not self._held[page]:
+        if self._whole:
+            return
+        last = min((position + length - 1) // _PAGE + 1, self._pages)
+        for page in range(max(position, 0) // _PAGE, last):
+            if page not in self._held:
                 self._read(page * _PAGE, min((page + 1) * _PAGE, self._length))
-                self._held[page] = 1
+                self._held.add(page)
+
+    def fetch_each(self, positions: NDArray[np.int64], length: int) -> None:
+        """As `fetch` at many positions inside the file, at most a page long each."""
+        pages = np.unique(np.concatenate([positions // _PAGE, (positions + length - 1) // _PAGE]))
+        for page in pages.tolist():
+            self.fetch(page * _PAGE, 1)
 
     def fetch_all(self) -> None:
         """Makes sure that all bytes are in memory; holes are not read."""
-        if not all(self._held):
+        if not self._whole:
             with open_reader(self._path) as reader:
                 for begin, end in reader.extents():
                     self._read(begin, min(end, self._length))
                 self._read(reader.size, self._length)
-            self._held = bytearray(b"\1" * len(self._held))
+            self._whole = True
 
     def _read(self, begin: int, end: int) -> None:
         with memoryview(self.memory) as view:
@@ -106,7 +118,8 @@ class FileImage:
 
     def forget(self) -> None:
         """Reads everything again when it is asked for: a broker may have put into the file."""
-        self._held = bytearray(len(self._held))
+        self._held.clear()
+        self._whole = False
 
     def close(self) -> None:
         """Closes the file and lets go of the memory."""

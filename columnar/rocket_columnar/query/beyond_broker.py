@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
 from rocket_columnar.query.chain_walk import settled, walk
 from rocket_columnar.query.explain_records import find_key
@@ -45,6 +47,13 @@ def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] 
     offsets: set[int] = set()
     for _, index in store.indexes.files:
         offsets |= settled(index, key_hash, partial(_hits, index, key_hash))
+    return _rows(store, topic, key, offsets, window)
+
+
+def _rows(
+    store: OpenFiles, topic: str, key: str, offsets: Iterable[int], window: tuple[int, int] = _LONG
+) -> list[Row]:
+    """The records at these offsets that have a topic and a key."""
     rows = (store.log.row(offset) for offset in sorted(offsets))
     return [row for row in rows if row["topic"] == topic and key in keys_of(row) and _inside(row, window)]
 
@@ -70,9 +79,15 @@ def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str])
 
     Source: `MQAdminImpl.queryMessageByUniqKey`, which keeps the one that was stored first.
     """
-    return [
-        row for topic in topics for row in find_all(store, topic, unique_key) if row["uniq_key"] == unique_key
-    ]
+    names = list(topics)
+    hashes = np.array([hash_key(index_key(topic, unique_key)) for topic in names], np.int32)
+    offsets: list[set[int]] = [set() for _ in names]
+    for _, index in store.indexes.files:
+        for place in index.may_hold(hashes):
+            key_hash = int(hashes[place])
+            offsets[place] |= settled(index, key_hash, partial(_hits, index, key_hash))
+    rows = (_rows(store, topic, unique_key, found) for topic, found in zip(names, offsets, strict=True))
+    return [row for some in rows for row in some if row["uniq_key"] == unique_key]
 
 
 def find_by_offset_id(store: OpenFiles, offset_id: OffsetId) -> list[Row]:

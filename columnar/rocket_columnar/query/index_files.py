@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from rocket_spec.layout import Geometry
+
+_OTHERS: Final = (
+    256  # open files beside the index files: those of the log, of the interpreter and of its libraries
+)
 
 __all__ = ["IndexSet", "open_indexes", "require_store"]
 
@@ -72,6 +77,7 @@ def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexS
     Source: IDX-FILE-4; `IndexService.load` 58-92.
     """
     found, skipped = _names(root / "index")
+    _allow_open_files(len(found) + _OTHERS)
     readable: list[StoreFile] = []
     for file in found:
         try:
@@ -92,6 +98,19 @@ def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexS
         for file in readable
     ]
     return IndexSet(tuple(files), tuple(skipped), guess, tuple(damaged))
+
+
+def _allow_open_files(count: int) -> None:
+    """Raises this process's own limit on open files, up to the hard limit: its default is about a thousand."""
+    if sys.platform == "win32":  # which has no such limit
+        return
+    import resource
+
+    limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit < count and limit != resource.RLIM_INFINITY:
+        wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        if wanted > limit:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _geometry(

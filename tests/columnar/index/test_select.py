@@ -185,3 +185,40 @@ def test_chains_too_long_for_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         found = every_way(monkeypatch, file, hash_keys(["T#1", "T#2"] * 40), 1 << 30, 0, FOREVER)
     assert found is not None
     assert len(found[0]) > 10
+
+
+def test_hashes_that_an_image_may_hold_are_all_that_a_walk_finds(tmp_path: Path) -> None:
+    random_ = random.Random(20)  # noqa: S311
+    hashes = hash_keys([f"T#{number}" for number in range(120)])
+    for turn in range(60):
+        path = tmp_path / f"{turn}" / NAME
+        with IndexFile(path, 16, 80) as file:
+            for number in range(70):
+                assert file.put(f"T#{random_.randrange(120)}", number, T + number)
+        image = bytearray(path.read_bytes())
+        for _ in range(random_.choice([0, 1, 8, 40])):
+            at = random_.randrange(0, len(image) - 4, 4)
+            struct.pack_into(
+                ">i", image, at, random_.choice([-1, 0, 1, 79, random_.randrange(-(1 << 31), 1 << 31)])
+            )
+        path.write_bytes(image)
+        with IndexFile.open_for_reading(path, Geometry(16, 80)) as file:
+            assert _walked(file, hashes) <= set(file.may_hold(hashes))
+            if turn == 0:
+                assert len(file.may_hold(hashes)) < 120
+
+
+def _walked(file: IndexFile, hashes: NDArray[np.int32]) -> set[int]:
+    """Places of the hashes that are on their chain, whatever would end a broker's walk."""
+    found = set()
+    for place, key_hash in enumerate(hashes.tolist()):
+        number, seen = file.slot(key_hash) or 0, set[int]()
+        while 0 < number <= file.header().index_count and number not in seen:
+            seen.add(number)
+            entry = file.entry(number)
+            if entry is None:
+                break
+            if entry.key_hash == key_hash:
+                found.add(place)
+            number = entry.prev_entry
+    return found

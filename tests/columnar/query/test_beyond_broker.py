@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -142,6 +144,41 @@ def test_a_unique_key_of_some_topic(tmp_path: Path) -> None:
         assert topics_of(store) == ["Other", "T"]
         assert offsets(find_by_unique_key(store, "u", topics_of(store))) == [0, 2 * SIZE]
         assert find_by_unique_key(store, "u", ["Other"]) == []
+
+
+def test_a_unique_key_among_many_topics_on_damaged_chains(tmp_path: Path) -> None:
+    topics = [f"T{number}" for number in range(40)]
+    places = [0]
+    for topic in topics:
+        places.append(places[-1] + len(message(0, topic=topic)))
+    write(tmp_path, *(message(place, topic=topic) for place, topic in zip(places, topics, strict=False)))
+    index(tmp_path, [(f"{topic}#u", place, T) for place, topic in zip(places, topics, strict=False)])
+    path = tmp_path / "index" / FIRST
+    image = bytearray(path.read_bytes())
+    entries = 40 + 4 * GEOMETRY.hash_slot_num
+    for number in range(1, 41, 3):  # negative time diffs, at which a broker's walk ends
+        struct.pack_into(">i", image, entries + 20 * number + 12, -1)
+    struct.pack_into(">i", image, entries + 20 * 2 + 16, 2)  # an entry that leads to itself
+    path.write_bytes(image)
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        expected = [row for topic in topics for row in find_all(store, topic, "u")]
+        assert find_by_unique_key(store, "u", topics) == expected
+    assert len(expected) == 40
+
+
+def test_more_index_files_than_the_limit_on_open_files(tmp_path: Path) -> None:
+    write(tmp_path, message(0))
+    for number in range(100):
+        index(tmp_path, [("T#k", 0, T)], f"{20260101000000000 + number}")
+    script = (
+        "import resource, sys; from rocket_columnar.query import OpenStore; "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1])); "
+        "store = OpenStore(sys.argv[1]); print(len(store.indexes.files))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("100\n", "")
 
 
 def test_an_offset_id(tmp_path: Path) -> None:
