@@ -25,6 +25,10 @@ docs: $(VENV)/docs.stamp
 results: $(VENV)/docs.stamp
 	@$(BIN)/python -m website.run_results $(ARGS)
 
+## dist: wheel and sdist into dist/, built twice and compared byte for byte
+dist: $(VENV)/dev.stamp
+	@$(BIN)/python release/build.py
+
 ## test: every test, in parallel; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -q $(ARGS)

@@ -29,10 +29,17 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     },
     "Guides": {
         "docs/adapters": "Writing an adapter",
+        "gate-action/README": "The gate as an action",
         "docs/case-files": "Case files",
         "docs/reading-a-store": "Reading a store",
         "docs/query": "Finding a message",
         "docs/audit": "Findings explained",
+        "docs/spark-clusters": "Spark clusters",
+        "docs/spark-sources": "Spark data sources and streams",
+        "docs/reliability": "Reliability and limits",
+        "docs/engine": "The engine",
+        "docs/petabyte": "A petabyte",
+        "docs/findings-rocketmq-store": "Findings: rocketmq-store",
     },
     "Reference": {
         "api/command": "Command line",
@@ -52,6 +59,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "benchmarks/SPARK": "Benchmark: Spark",
         "CONTRIBUTING": "Contributing",
         "SECURITY": "Security",
+        "CODE_OF_CONDUCT": "Code of conduct",
         "CHANGELOG": "Changelog",
     },
 }

@@ -21,14 +21,17 @@ _MARKS: Final = {"passes": "✓", "differs": "✗", "carried": "-", "none": ""}
 
 def render_results() -> str:
     """The page."""
-    implementations: dict[str, dict[str, list[Any]]] = json.loads(RESULTS.read_bytes())["implementations"]
+    results = json.loads(RESULTS.read_bytes())
+    implementations: dict[str, dict[str, list[Any]]] = results["implementations"]
+    changed = results["inputs"] != read_survey().inputs
     return "\n".join(
         [
             "# Conformance results",
             "",
-            "Which implementation does what 4.9.3 does. The first two tables come from runs of the suite, written by",
-            "`make results`; the third from runs of every release's real jar ([Releases of RocketMQ](spec/VERSIONS.md)).",
+            "Which implementation does what 4.9.3 does. `make results` runs the implementations; the releases are those of",
+            "[Releases of RocketMQ](spec/VERSIONS.md), from runs of every release's real jar.",
             "To add an implementation, run `python -m website.run_results 'NAME=COMMAND OF ITS ADAPTER'`.",
+            *(["The two runs were made with different versions of the suite."] if changed else []),
             "",
             *_overview(implementations),
             "",

@@ -1,7 +1,7 @@
 """Runs the suite on every implementation of the results page: `python -m website.run_results [NAME=COMMAND...]`.
 
-The bundled engine, the reference and the real jar of 4.9.3 are always run; each NAME=COMMAND adds an adapter, such as one of
-the crates (docs/findings-rocketmq-store.md). What other results `results.json` has is kept. Takes about two minutes.
+Without arguments the bundled engine, the reference and the real jar of 4.9.3 are run, in about two minutes. Each NAME=COMMAND runs
+an adapter instead, such as one of the crates (docs/findings-rocketmq-store.md). Other results in `results.json` are kept.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def _run(arguments: list[str]) -> dict[str, Any]:
 def main() -> int:
     """Runs the implementations and writes `results.json`."""
     named = dict(argument.split("=", 1) for argument in sys.argv[1:])
-    commands = {**_BUNDLED, **{name: ["--", *shlex.split(command)] for name, command in named.items()}}
+    commands = {name: ["--", *shlex.split(command)] for name, command in named.items()} or _BUNDLED
     kept = json.loads(RESULTS.read_bytes())["implementations"] if RESULTS.exists() else {}
     found: dict[str, Any] = {}
     for name, arguments in commands.items():
         found[name] = _run(arguments)
         sys.stderr.write(f"{name}: {len(found[name])} clauses\n")
-    everything = {**found, **{name: cells for name, cells in kept.items() if name not in found}}
+    everything = kept | found
     RESULTS.write_text(
         json.dumps({"inputs": inputs_digest(), "implementations": everything}, indent=1) + "\n", "utf-8"
     )

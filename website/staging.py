@@ -19,6 +19,8 @@ PAGES: Final = (
     "docs/*.md",
     "spec/*.md",
     "conformance/*.md",
+    "CODE_OF_CONDUCT.md",
+    "gate-action/README.md",
     "golden/README.md",
     "golden/rocket_golden/vectors/README.md",
     "benchmarks/*.md",

@@ -1,0 +1,178 @@
+"""A release: one version everywhere, reproducible archives, no promise of an index, and files that exist."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+ROOT = Path(__file__).parents[2]
+ON_AN_INDEX = False  # True after the first release to a package index
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+
+def load(path: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
+    return loaded
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert load(ROOT / "CITATION.cff")["version"] == VERSION
+    assert re.search(
+        rf"^## \[(Unreleased|{VERSION})\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+
+
+@pytest.mark.skipif(ON_AN_INDEX, reason="released")
+def test_no_page_promises_a_package_index() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "conformance").rglob("*.md")]
+    pages = [page for page in pages if page.name != "CHANGELOG.md"]
+    found = [
+        f"{page.relative_to(ROOT)}: {match[0]}"
+        for page in pages
+        for match in re.finditer(r"pip install ['\"]?rocketspec\b.*", page.read_text("utf-8"))
+    ]
+    assert found == []
+
+
+def test_two_builds_are_equal_and_whole(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "release" / "build.py"), str(tmp_path)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"rocketspec-{VERSION}-py3-none-any.whl", f"rocketspec-{VERSION}.tar.gz"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_uses_targets_and_files_that_exist(path: Path) -> None:
+    """Make targets, scripts and reusable workflows; third-party actions are pinned to a version."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for job in load(path)["jobs"].values():
+        for step in [*job.get("steps", []), job]:
+            uses = step.get("uses", "")
+            assert not uses or uses.startswith("./") or re.search(r"@(v\d+|release/v\d+)$", uses)
+            assert not uses.startswith("./") or (ROOT / uses).is_file()
+            command = step.get("run", "")
+            for make in re.findall(r"\bmake ([a-z ]+)", command):
+                assert set(make.split()) <= targets
+            for script in re.findall(r"\b(release/\w+\.py)", command):
+                assert (ROOT / script).is_file()
+
+
+def test_every_supported_python_is_tried() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    supported = {line.rpartition(" ")[2] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)}
+    assert (
+        set(load(ROOT / ".github/workflows/wheel.yml")["jobs"]["try"]["strategy"]["matrix"]["python"])
+        == supported
+    )
+
+
+def test_the_publishing_job_has_no_secret() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    assert "secrets." not in text
+    assert load(ROOT / ".github/workflows/release.yml")["jobs"]["publish"]["permissions"] == {
+        "id-token": "write"
+    }
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem
+)
+def test_an_issue_form_is_whole(path: Path) -> None:
+    form = load(path)
+    if path.stem == "config":
+        return
+    assert {"name", "description", "body"} <= set(form)
+    ids = [item["id"] for item in form["body"] if item["type"] != "markdown"]
+    assert len(ids) == len(set(ids)) > 0
+    assert all(item["attributes"].get("label") for item in form["body"] if item["type"] != "markdown")
+
+
+def test_the_container_file_copies_what_exists() -> None:
+    text = (ROOT / "release" / "Dockerfile").read_text("utf-8")
+    sources = [line.split()[1] for line in text.splitlines() if line.startswith("COPY ")]
+    assert [
+        source for source in sources if not source.startswith("dist/") and not (ROOT / source).is_file()
+    ] == []
+    assert set(re.findall(r"\[([\w,]+)\]\"", text)) == {"spark,connect,hdfs"}
+
+
+def test_the_dependencies_page_lists_them_all() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = [
+        *project["dependencies"],
+        *(line for extra in project["optional-dependencies"].values() for line in extra),
+    ]
+    names = {re.split(r"[\[>=<;]", line)[0] for line in lines} - {"rocketspec"}
+    page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    assert set(re.findall(r"^\| ([\w.-]+) \| [b`]", page, re.MULTILINE)) == names
+
+
+PORT = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["cmd"] == "bye": break
+    hello = {"protocol": 1, "name": "port", "ops": ["key.hash"]}
+    results = [{"hash": 1} for _ in message.get("ops", [])]
+    answer = hello if message["cmd"] == "hello" else {"id": message["id"], "results": results, "files": []}
+    print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell's step")
+def test_the_gate_action_fails_for_a_wrong_port(tmp_path: Path) -> None:
+    (tmp_path / "port.py").write_text(PORT)
+    action = load(ROOT / "gate-action" / "action.yml")
+    (gate,) = [step for step in action["runs"]["steps"] if step.get("name") == "gate"]
+    inputs = {name: item.get("default", "") for name, item in action["inputs"].items()}
+    inputs |= {"adapter": f"{sys.executable} port.py", "options": "--select IDX-HASH-1/*[a-m] --examples 3"}
+
+    def value(text: str) -> str:
+        text = text.replace("${{ github.action_path }}", str(ROOT / "gate-action"))
+        return re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda match: inputs[match[1]], text)
+
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value(text) for name, text in gate["env"].items()}
+    done = subprocess.run(
+        ["bash", "-c", gate["run"]], cwd=tmp_path, env={**os.environ, **environment, "PATH": path},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "not conformant" in done.stdout
+    assert (tmp_path / "conform-out" / "report.md").is_file()
+
+
+@pytest.mark.soak
+@pytest.mark.network
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_installed_wheel_works(version: str, tmp_path: Path) -> None:
+    python = shutil.which(f"python{version}")
+    if python is None or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
+        pytest.skip(f"Python {version} is missing")
+    subprocess.run([sys.executable, str(ROOT / "release" / "build.py"), str(tmp_path / "dist")], check=True)
+    subprocess.run([python, "-m", "venv", str(tmp_path / "venv")], check=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    own = tmp_path / "venv" / "bin" / "python"
+    install = [str(own), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[engine]"]
+    subprocess.run(install, check=True)
+    done = subprocess.run(
+        [str(own), str(ROOT / "release" / "try_wheel.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
