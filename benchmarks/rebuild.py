@@ -82,8 +82,10 @@ def _rounds(contenders: Mapping[str, tuple[Path, int]], store: Path, scratch: Pa
         raise SystemExit("the rebuilds differ")
     base = figures["other, one thread"]
     for name, results in figures.items():
-        seconds, cpu = (statistics.median(one[what] for one in results) for what in ("seconds", "cpu"))
-        ratios = sorted(before["seconds"] / one["seconds"] for before, one in zip(base, results, strict=True))
+        seconds, cpu = (statistics.median(result[what] for result in results) for what in ("seconds", "cpu"))
+        ratios = sorted(
+            before["seconds"] / result["seconds"] for before, result in zip(base, results, strict=True)
+        )
         print(
             f"{name:20} {seconds:6.2f} s, {cpu:6.2f} s of processor time, {statistics.median(ratios):.2f} times as fast "
             f"as the other ({ratios[0]:.2f} to {ratios[-1]:.2f})"

@@ -176,7 +176,7 @@ def _driver(scratch: Path) -> dict[str, float]:
     shutil.rmtree(out)
     audited = plan_audit(store)
     looks = [survey_file(audited, file) for file in (*audited.queues, *audited.content_indexes)]
-    held = sum(one.low.nbytes + one.high.nbytes for one in looks if one is not None)
+    held = sum(survey.low.nbytes + survey.high.nbytes for survey in looks if survey is not None)
     figures["look_bytes_per_log_byte"] = held / max(sum(audited.log_sizes), 1)
     return figures
 

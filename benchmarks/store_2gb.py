@@ -247,7 +247,7 @@ def _child(what: str, root: Path, rounds: int) -> None:
         found = list(audit(root))
         first = time.perf_counter() - begin
         seconds, used, _ = _timed(lambda: list(audit(root)), rounds)
-        value = {"findings": sorted({one.code for one in found}), "first": first}
+        value = {"findings": sorted({finding.code for finding in found}), "first": first}
     print(json.dumps({"seconds": seconds, "cpu": used, "value": value, "peak": peak()}))
 
 

@@ -138,13 +138,13 @@ def mismatches(settings: Settings) -> list[Finding]:
     if settings.conf is None:
         return []
     found = (_queue_mismatch(settings), _log_mismatch(settings), _geometry_mismatch(settings))
-    return [one for one in found if one is not None]
+    return [mismatch for mismatch in found if mismatch is not None]
 
 
 def warn(settings: Settings) -> None:
     """Notes each mismatch, for a verb that reports no findings."""
-    for one in mismatches(settings):
-        note(f"WARNING: {one.file}: {one.message}")
+    for mismatch in mismatches(settings):
+        note(f"WARNING: {mismatch.file}: {mismatch.message}")
 
 
 def _queue_mismatch(settings: Settings) -> Finding | None:

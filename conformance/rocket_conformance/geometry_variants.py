@@ -53,7 +53,7 @@ def _variant(case: Case, geometry: tuple[int, int]) -> Case | None:
     )
     with scratch() as root:
         try:
-            wanted, given = (expect(one, root / "case") for one in (case, other))
+            wanted, given = (expect(variant, root / "case") for variant in (case, other))
         except UnspecifiedOperationError:
             return None
     return other if same_results(wanted.results, given.results) else None

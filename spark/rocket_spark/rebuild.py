@@ -288,8 +288,8 @@ class _Running:
             plans[name] = plan_indexes(self.dispatched[name], plan.geometry)
             begins[name] = index_begins(plan.files) if self.job.only_missing else {}
             tasks += (
-                _IndexTask(name, one, tuple(keys_of(one, folders, self.dispatched[name])), plan.geometry)
-                for one in plans[name]
+                _IndexTask(name, index, tuple(keys_of(index, folders, self.dispatched[name])), plan.geometry)
+                for index in plans[name]
             )
         made: dict[str, list[Any]] = {}
         for task, outcome in self._outcomes(index_task, tasks, "index files", begins):

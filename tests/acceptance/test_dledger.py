@@ -78,7 +78,7 @@ def test_it_serves_every_message_by_key(maven: str, java: str, tmp_path: Path, n
                 assert sorted(found) == offsets[-MOST:]
                 served += len(found)
         for topic, ids in wanted(name, "uniq_key").items():
-            assert [broker.ask("unique", topic=topic, id=one) for one in ids] == [
+            assert [broker.ask("unique", topic=topic, id=unique_key) for unique_key in ids] == [
                 offsets[:1] for offsets in ids.values()
             ]
             served += len(ids)

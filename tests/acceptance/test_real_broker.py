@@ -113,7 +113,7 @@ def test_a_store_that_is_written_is_read_without_an_error(live: Live, verb: str)
     assert len(runs) == len(live.audits) >= 3
     assert [code for code, _ in runs] == [0] * len(runs), [output[-500:] for _, output in runs]
     if verb == "query":
-        first = next(one.offset for one in live.acknowledged if one.key == "id-0")
+        first = next(message.offset for message in live.acknowledged if message.key == "id-0")
         assert [json.loads(output)["offsets"] for _, output in runs] == [[first]] * len(runs)
 
 
@@ -165,33 +165,35 @@ def test_rebuilt_files_are_the_brokers_own_byte_for_byte(live: Live, tmp_path: P
 def test_the_real_tools_find_every_message_by_key_in_a_rebuilt_index(
     broker: RealBroker, restored: list[Acknowledged]
 ) -> None:
-    found = broker.query(TOPIC, [one.key for one in restored])
-    assert found == [[one.offset] for one in restored]
+    found = broker.query(TOPIC, [message.key for message in restored])
+    assert found == [[message.offset] for message in restored]
 
 
 def test_query_msg_by_key_of_mqadmin(broker: RealBroker, restored: list[Acknowledged]) -> None:
-    for one in restored[:: len(restored) // 3]:
-        text = broker.ask("tool", arguments=["queryMsgByKey", "-t", TOPIC, "-k", one.key])
+    for message in restored[:: len(restored) // 3]:
+        text = broker.ask("tool", arguments=["queryMsgByKey", "-t", TOPIC, "-k", message.key])
         _, line, *_ = text.splitlines()
-        assert line.split() == [one.unique_key, str(one.queue_id), str(one.queue_offset)]
+        assert line.split() == [message.unique_key, str(message.queue_id), str(message.queue_offset)]
 
 
 def test_the_real_client_finds_by_id_what_we_find(broker: RealBroker, restored: list[Acknowledged]) -> None:
     with OpenStore(broker.store) as store:
-        for one in restored[:: len(restored) // 5]:
-            assert broker.ask("view", id=one.offset_id) == one.offset
-            (row,) = find_by_offset_id(store, parse_offset_id(one.offset_id))
-            assert make_offset_id(row["store_host"], row["phy_offset"]) == one.offset_id
-            assert broker.ask("unique", topic=TOPIC, id=one.unique_key) == [one.offset]
-            (row,) = find_by_unique_key(store, one.unique_key, topics_of(store))
-            assert (row["phy_offset"], row["keys"].split(" ")[0]) == (one.offset, one.key)
+        for message in restored[:: len(restored) // 5]:
+            assert broker.ask("view", id=message.offset_id) == message.offset
+            (row,) = find_by_offset_id(store, parse_offset_id(message.offset_id))
+            assert make_offset_id(row["store_host"], row["phy_offset"]) == message.offset_id
+            assert broker.ask("unique", topic=TOPIC, id=message.unique_key) == [message.offset]
+            (row,) = find_by_unique_key(store, message.unique_key, topics_of(store))
+            assert (row["phy_offset"], row["keys"].split(" ")[0]) == (message.offset, message.key)
 
 
 def test_a_real_consumer_reads_every_message_once_from_rebuilt_queues(
     broker: RealBroker, restored: list[Acknowledged]
 ) -> None:
     got = broker.ask("consume", topic=TOPIC, count=len(restored))
-    assert sorted(got) == sorted([one.queue_id, one.queue_offset, one.offset] for one in restored)
+    assert sorted(got) == sorted(
+        [message.queue_id, message.queue_offset, message.offset] for message in restored
+    )
 
 
 @dataclass
@@ -208,9 +210,9 @@ def killed(broker: RealBroker, restored: list[Acknowledged]) -> Killed:
     acknowledged = list(restored)
 
     def killed_under(load: Load, *, index_safe: bool) -> Kill:
-        one = kill(broker, load, acknowledged, index_safe=index_safe)
-        acknowledged.extend(one.acknowledged)
-        return one
+        done = kill(broker, load, acknowledged, index_safe=index_safe)
+        acknowledged.extend(done.acknowledged)
+        return done
 
     # What the broker writes between the last look and the kill may leave nothing to lose.
     for seed in (2, 4, 5):
@@ -222,18 +224,18 @@ def killed(broker: RealBroker, restored: list[Acknowledged]) -> Killed:
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_restart_after_kill_9_does_what_audit_said(killed: Killed, number: int) -> None:
-    one = killed.kills[number]
-    one.check()
-    assert any(file.startswith("index/") for file in one.deleted)
+    done = killed.kills[number]
+    done.check()
+    assert any(file.startswith("index/") for file in done.deleted)
 
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_the_keys_that_a_restart_loses_are_those_that_audit_said(killed: Killed, number: int) -> None:
-    one = killed.kills[number]
+    done = killed.kills[number]
     if number == 0:
-        assert one.predicted_lost
+        assert done.predicted_lost
     already = killed.kills[0].lost if number else set()
-    assert one.lost - already == one.predicted_lost
+    assert done.lost - already == done.predicted_lost
 
 
 def test_a_rebuild_after_the_restart_brings_every_key_back(
@@ -244,8 +246,8 @@ def test_a_rebuild_after_the_restart_brings_every_key_back(
     put_in_place(broker, tmp_path, "index")
     broker.start()
     make_topics(broker)
-    found = broker.query(TOPIC, [one.key for one in killed.acknowledged])
-    assert found == [[one.offset] for one in killed.acknowledged]
+    found = broker.query(TOPIC, [message.key for message in killed.acknowledged])
+    assert found == [[message.offset] for message in killed.acknowledged]
 
 
 def test_no_message_is_lost_or_doubled_for_a_consumer_after_all_that(
@@ -254,6 +256,8 @@ def test_no_message_is_lost_or_doubled_for_a_consumer_after_all_that(
     bounds: list[list[int]] = broker.ask("bounds", topic=TOPIC, queues=QUEUES)
     stored = sum(end - begin for begin, end in bounds)
     got: list[list[Any]] = broker.ask("consume", topic=TOPIC, count=stored)
-    assert len({tuple(one) for one in got}) == len(got) == stored
-    acknowledged = {(one.queue_id, one.queue_offset, one.offset) for one in killed.acknowledged}
-    assert acknowledged <= {tuple(one) for one in got}
+    assert len({tuple(row) for row in got}) == len(got) == stored
+    acknowledged = {
+        (message.queue_id, message.queue_offset, message.offset) for message in killed.acknowledged
+    }
+    assert acknowledged <= {tuple(row) for row in got}

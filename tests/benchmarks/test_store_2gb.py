@@ -69,7 +69,7 @@ def test_large_and_small_stores_are_looked_at_by_other_loops_with_the_same_outco
             opened.seek(place + 5)
             opened.write(held)
     assert parts == whole
-    assert [one.code for one in whole] == ["index.entry_dangling", "index.missing_key"]
+    assert [finding.code for finding in whole] == ["index.entry_dangling", "index.missing_key"]
 
 
 @pytest.mark.soak

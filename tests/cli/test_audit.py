@@ -149,7 +149,7 @@ def test_restart_of_a_killed_store(tmp_path: Path) -> None:
     done = rocketspec("audit", killed, "--restart", "--json")
     assert (done.returncode, done.stderr) == (1, "")
     *deletions, plan = map(json.loads, done.stdout.splitlines())
-    assert [list(one) for one in deletions] == [["action", "file", "offset", "reason"]] * 3
+    assert [list(deletion) for deletion in deletions] == [["action", "file", "offset", "reason"]] * 3
     assert list(plan)[:5] == ["clean", "refused", "walk_from", "log_end", "dispatch_from"]
     assert list(plan)[5:] == ["lost_units", "lost_keys", "index_safe"]
     assert "delete index/" in rocketspec("audit", killed, "--restart").stdout

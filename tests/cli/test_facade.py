@@ -57,8 +57,8 @@ def test_a_query_goes_beyond_the_broker_when_told(store: Path) -> None:
     assert len(put[name]) > 1
     every = rocketspec.query(store, topic=topic, key=key, max_num=None)
     assert set(every.offsets) == put[name]
-    one = rocketspec.query(store, topic=topic, key=key, max_num=1, exact=True)
-    assert (len(one.messages), one.truncated) == (1, True)
+    limited = rocketspec.query(store, topic=topic, key=key, max_num=1, exact=True)
+    assert (len(limited.messages), limited.truncated) == (1, True)
 
 
 def test_what_is_no_store(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def on_a_terminal(commands: Sequence[Sequence[str]]) -> str:
     import json
     import pty
 
-    packed = json.dumps([[os.fsencode(one).hex() for one in command] for command in commands])
+    packed = json.dumps([[os.fsencode(word).hex() for word in command] for command in commands])
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
     environment.pop("NO_COLOR", None)
@@ -132,18 +132,18 @@ def assert_nothing_acts(shown: str) -> None:
 def test_verbs_over_a_hostile_store_on_a_terminal(store: Path, tmp_path: Path) -> None:
     queue = str(store / "consumequeue" / NAME / "0" / FIRST)
     log = str(store / "commitlog" / FIRST)
-    one = str(store)
+    whole = str(store)
     commands = [
-        ["inspect", one], ["inspect", queue], ["inspect", log], ["inspect", log, "--at", "90"],
-        ["decode", one, "--format", "table"], ["decode", one], ["decode", log, "--format", "csv"],
-        ["decode", queue, "--format", "table"], ["query", one, "--topic", TEXT, "--key", TEXT],
-        ["query", one, "--topic", TEXT, "--key", TEXT, "--scan"], ["query", one, "--topic", "T", "--key", TEXT, "--explain"],
-        ["query", one, "--topic", "T", "--key", TEXT, "--scan", "--json"],
-        ["audit", one], ["audit", one, "--json"], ["audit", one, "--deep"], ["audit", one, "--restart"],
-        ["rebuild", one, "-o", str(tmp_path / "rebuilt")], ["digest", one], ["digest", one, "--json"],
+        ["inspect", whole], ["inspect", queue], ["inspect", log], ["inspect", log, "--at", "90"],
+        ["decode", whole, "--format", "table"], ["decode", whole], ["decode", log, "--format", "csv"],
+        ["decode", queue, "--format", "table"], ["query", whole, "--topic", TEXT, "--key", TEXT],
+        ["query", whole, "--topic", TEXT, "--key", TEXT, "--scan"], ["query", whole, "--topic", "T", "--key", TEXT, "--explain"],
+        ["query", whole, "--topic", "T", "--key", TEXT, "--scan", "--json"],
+        ["audit", whole], ["audit", whole, "--json"], ["audit", whole, "--deep"], ["audit", whole, "--restart"],
+        ["rebuild", whole, "-o", str(tmp_path / "rebuilt")], ["digest", whole], ["digest", whole, "--json"],
         ["diff", queue, str(store / "consumequeue" / "T" / "0" / FIRST)], ["diff", log, queue],
-        ["conform", "--store", one], ["decode", str(store / NAME)], ["inspect", NAME], ["audit", NAME],
-        ["replay", NAME], [NAME], ["decode", one, f"--{NAME}"], ["golden", "unpack", NAME, str(tmp_path / "x")],
+        ["conform", "--store", whole], ["decode", str(store / NAME)], ["inspect", NAME], ["audit", NAME],
+        ["replay", NAME], [NAME], ["decode", whole, f"--{NAME}"], ["golden", "unpack", NAME, str(tmp_path / "x")],
     ]  # fmt: skip
     shown = on_a_terminal(commands)
     codes = re.findall(r"EXIT (\w+)", shown)
@@ -157,7 +157,7 @@ def test_verbs_over_a_hostile_store_on_a_terminal(store: Path, tmp_path: Path) -
     shutil.rmtree(store / "consumequeue" / NAME / NAME)
     shutil.rmtree(store / "consumequeue" / "T" / NAME)
     shutil.rmtree(store / "consumequeue_ext")
-    shown = on_a_terminal([["audit", one, "--restart"], ["audit", one], ["inspect", one]])
+    shown = on_a_terminal([["audit", whole, "--restart"], ["audit", whole], ["inspect", whole]])
     assert_nothing_acts(shown)
     assert "delete index/" in shown
 

@@ -60,7 +60,7 @@ def test_an_index_file_as_json(run: Run, store: Path) -> None:
         "hash_slot_count": found["used_slots"],
         "index_count": 81,
     }
-    assert sum(one["length"] * one["chains"] for one in found["chains"]) == found["entries"] == 80
+    assert sum(row["length"] * row["chains"] for row in found["chains"]) == found["entries"] == 80
     assert (found["begin_timestamp"], found["end_timestamp"]) == (T, T + 79_000)
     assert found["oddities"] == []
 

@@ -44,8 +44,8 @@ def test_something_else_in_a_files_place(
     MADE[reason](place)
     for level in ("--quick", "--deep"):
         lines = run("audit")(store, level, "--json").out.splitlines()
-        found = [one for one in map(json.loads, lines) if one["file"] == name]
-        assert [one["code"] for one in found] == [FINDINGS[folder.partition("/")[0]]]
+        found = [finding for finding in map(json.loads, lines) if finding["file"] == name]
+        assert [finding["code"] for finding in found] == [FINDINGS[folder.partition("/")[0]]]
         assert reason in found[0]["message"]
     refused = json.loads(run("audit")(store, "--restart", "--json").out.splitlines()[-1])["refused"]
     assert (refused is not None) == (folder != "index")
@@ -61,7 +61,7 @@ def test_files_of_other_names(store: Path, run: Callable[[str], Run]) -> None:
     for folder in KINDS:
         (store / folder / ".DS_Store").touch()
     found = [json.loads(line) for line in run("audit")(store, "--json").out.splitlines()]
-    assert {(one["code"], one["file"]) for one in found} == {
+    assert {(finding["code"], finding["file"]) for finding in found} == {
         ("queue.size", "consumequeue/AaTopic/0/.DS_Store"),
         ("log.gap", "commitlog/.DS_Store"),
     }

@@ -198,8 +198,8 @@ def many(tmp_path: Path) -> Path:
         for number in range(70):
             offset = sum(map(len, records))
             properties = "KEYS\1k\2" + (f"UNIQ_KEY\1{UNIQUE}\2" if not number else "")
-            one = record(offset, properties=properties.encode(), store_timestamp=T + number)
-            records.append(one)
+            message = record(offset, properties=properties.encode(), store_timestamp=T + number)
+            records.append(message)
             assert index.put("T#k", offset, T + number)
             if not number:
                 assert index.put(f"T#{UNIQUE}", offset, T)

@@ -184,7 +184,7 @@ def test_a_rollback_restores_the_store_as_it_was(store: Path, number: int) -> No
 
 
 def files_in(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
 
 
 def test_a_damaged_log_is_decoded_as_far_as_it_goes(store: Path) -> None:

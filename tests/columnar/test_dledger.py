@@ -100,7 +100,7 @@ def test_queries(store: Path, said: dict[str, list[Row]]) -> None:
 
 def test_audit(store: Path) -> None:
     for level in ("quick", "default", "deep"):
-        found = {one.code for one in audit(store, level)}
+        found = {finding.code for finding in audit(store, level)}
         if store.name == "dledger-group-killed":
             assert found <= {"store.abort", "store.lag"}
         elif store.name == "dledger-group-rejoined":
@@ -140,7 +140,7 @@ def test_restart(store: Path, said: dict[str, list[Row]]) -> None:
     assert plan.dispatch_from == max(queue["max_physic_offset"] for queue in said["queue"])
     if store.name == "dledger-group-killed":
         after = list(truth("dledger-group-rejoined"))
-        assert [one.file for one in plan.deletions] == [
+        assert [deletion.file for deletion in plan.deletions] == [
             line["file"] for line in after if line["type"] == "deleted"
         ]
         kept = [line for line in after if line["type"] == "index_entry"]
@@ -159,12 +159,12 @@ def test_restart(store: Path, said: dict[str, list[Row]]) -> None:
 def test_digests_of_members_agree(root: Path) -> None:
     """The queues and records of two members; their index files differ where one lost some."""
     ours, theirs = (
-        {one.logical_name: one.digest for one in digest(root / name) if one.kind != "index"}
+        {part.logical_name: part.digest for part in digest(root / name) if part.kind != "index"}
         for name in ("dledger-group", "dledger-group-rejoined")
     )
     assert len(ours) > 10
-    assert {name: one for name, one in ours.items() if name} == {
-        name: one for name, one in theirs.items() if name
+    assert {name: value for name, value in ours.items() if name} == {
+        name: value for name, value in theirs.items() if name
     }
     assert store_digest(list(digest(root / "dledger"))) != store_digest(list(digest(root / "dledger-group")))
 
@@ -177,12 +177,12 @@ def test_one_file(root: Path) -> None:
     assert facts["gaps"] == []
     assert facts["blank_bytes"] == facts["left_bytes"] > 0
     header, record, blank = (byte_at(file, at) for at in (0, 48, 8190))
-    assert [one.structure for one in (header, record, blank)] == [
+    assert [meaning.structure for meaning in (header, record, blank)] == [
         "DLedger entry",
         "commit-log record",
         "DLedger blank",
     ]
-    assert [one.name for one in header.fields][:5] == ["magic", "size", "index", "term", "pos"]
+    assert [field.name for field in header.fields][:5] == ["magic", "size", "index", "term", "pos"]
     assert header.fields[4].value == 8192
 
 
@@ -272,14 +272,17 @@ def test_a_start_cuts_the_log_at_a_damaged_header(root: Path, tmp_path: Path, fi
     position = damaged(root, tmp_path / "store", field, -7)
     plan = restart(tmp_path / "store")
     assert plan.log_end == position
-    assert [one.action for one in plan.deletions if one.file.startswith("dledger-")] == ["truncate", "delete"]
+    assert [deletion.action for deletion in plan.deletions if deletion.file.startswith("dledger-")] == [
+        "truncate",
+        "delete",
+    ]
 
 
 def test_a_missing_file_keeps_dledger_from_starting(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "dledger", tmp_path / "store")
     (tmp_path / "store/dledger-n0/data/00000000000000016384").unlink()
     assert "DLedger accepts no gap" in (restart(tmp_path / "store").refused or "")
-    assert "log.gap" in {one.code for one in audit(tmp_path / "store", "quick")}
+    assert "log.gap" in {finding.code for finding in audit(tmp_path / "store", "quick")}
 
 
 REAL = Path(__file__).parents[1] / "spec" / "real"
@@ -299,6 +302,6 @@ def test_a_start_is_foretold_as_the_real_one_went(root: Path, tmp_path: Path, na
     if plan.refused is not None:
         return
     assert plan.log_end == after["write_pos"]
-    gone = {one for one in before if one.startswith(("dledger-n0/data/", "consumequeue/"))}
+    gone = {name for name in before if name.startswith(("dledger-n0/data/", "consumequeue/"))}
     gone -= {*after["log_files"], *after["queue_files"]}
-    assert {one.file for one in plan.deletions if one.action == "delete"} == gone
+    assert {deletion.file for deletion in plan.deletions if deletion.action == "delete"} == gone

@@ -26,7 +26,7 @@ class Reported(list[tuple[int, int]]):
 
     def check(self, total: int, calls: int) -> None:
         assert len(self) == calls
-        done = [one for one, _ in self]
+        done = [part for part, _ in self]
         assert done == sorted(done)
         assert self[-1] == (total, total)
 
@@ -43,7 +43,7 @@ def test_an_audit(store: Path, threads: int, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("rocket_columnar.audit.plan.is_large", lambda _: threads > 1)
     reported = Reported()
     list(audit(store, threads=threads, on_progress=reported))
-    done = [one for one, _ in reported]
+    done = [part for part, _ in reported]
     assert done == sorted(done)
     total = size(store, "consumequeue", "index")
     assert reported[37][0] == total

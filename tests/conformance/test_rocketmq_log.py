@@ -165,7 +165,7 @@ def test_delivery_time(adapter: Adapter, tmp_path: Path, level: bytes, delay: in
 
 def test_level_zero_and_another_topic_keep_the_hash(adapter: Adapter, tmp_path: Path) -> None:
     data = record(b"DELAY\x010\x02TAGS\x01a", topic=SCHEDULE) + record(b"DELAY\x013\x02TAGS\x01a")
-    assert [one["tags_code"] for one in dispatch(adapter, tmp_path, data)] == ["97", "97"]
+    assert [request["tags_code"] for request in dispatch(adapter, tmp_path, data)] == ["97", "97"]
 
 
 def test_level_that_is_no_number(adapter: Adapter, tmp_path: Path) -> None:
@@ -174,8 +174,8 @@ def test_level_that_is_no_number(adapter: Adapter, tmp_path: Path) -> None:
 
 def test_malformed_utf8(adapter: Adapter, tmp_path: Path) -> None:
     data = record(b"KEYS\x01\xed\xa0\x80\xed\xb0\x80", topic=b"\xed\xa0\x80")
-    (one,) = dispatch(adapter, tmp_path, data)
-    assert (one["topic"], one["keys"]) == ("\ufffd", "\ufffd\ufffd")
+    (request,) = dispatch(adapter, tmp_path, data)
+    assert (request["topic"], request["keys"]) == ("\ufffd", "\ufffd\ufffd")
 
 
 # --- checkpoint ---------------------------------------------------------------------------------------

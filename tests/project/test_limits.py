@@ -76,7 +76,10 @@ def product_files() -> list[Path]:
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """The number of parameters, `self` and `cls` left out."""
-    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    names = [
+        parameter.arg
+        for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+    ]
     return len(names) - (names[:1] in (["self"], ["cls"]))
 
 

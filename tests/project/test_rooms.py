@@ -115,7 +115,10 @@ def every_module() -> dict[str, Path]:
 @cache
 def graph() -> dict[str, set[str]]:
     found = every_module()
-    return {name: {one.module for one in imports_of(path, found)} for name, path in found.items()}
+    return {
+        name: {imported_name.module for imported_name in imports_of(path, found)}
+        for name, path in found.items()
+    }
 
 
 def test_no_modules_import_each_other() -> None:
@@ -161,8 +164,8 @@ def owned(path: Path) -> set[str]:
 def inside_imports(path: Path, found: dict[str, Path]) -> set[str]:
     """The imports of a file that pass by another package's face."""
     mine, crossed = owned(path), set()
-    for one in imports_of(path, found):
-        parts = one.module.split(".")
+    for imported_name in imports_of(path, found):
+        parts = imported_name.module.split(".")
         for end in range(1, len(parts)):
             package, inner = ".".join(parts[:end]), parts[end]
             is_public = inner == "__main__" or (end == 1 and not inner.startswith("_"))
@@ -172,7 +175,7 @@ def inside_imports(path: Path, found: dict[str, Path]) -> set[str]:
                 and "_generated" not in package
                 and package not in mine
             ):
-                crossed.add(one.module)
+                crossed.add(imported_name.module)
     return crossed
 
 

@@ -94,7 +94,7 @@ def test_queues_of_multi_dispatch(real_classes: RealClasses, tmp_path: Path) -> 
     assert len(answers) == len(lines)
     for number in range(STORES):
         store, out = tmp_path / "theirs" / str(number), tmp_path / "rebuilt" / str(number)
-        assert (number, [one for one in audit(store) if one.severity != "note"]) == (number, [])
+        assert (number, [finding for finding in audit(store) if finding.severity != "note"]) == (number, [])
         rebuild(store, out, geometry=Geometry(7, 1000))
         theirs, ours = (contents(root / "consumequeue") for root in (store, out))
         assert (number, ours.keys()) == (number, theirs.keys())

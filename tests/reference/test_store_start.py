@@ -90,10 +90,10 @@ def read(root: Path, end: int, *, master: bool = True) -> tuple[list[int], Reput
 
 def test_log_blank_1_a_batch_moves_as_a_whole_and_8_bytes_stay_free(tmp_path: Path) -> None:
     log = CommitLogFiles(tmp_path / "commitlog", 2 * LENGTH + 8)
-    one = record(7, 0, KEYS="k")
-    assert log.append([one, one]) == [0, 98]
-    assert log.append([one]) == [204]
-    assert log.append([one, one]) == [408, 506]
+    message = record(7, 0, KEYS="k")
+    assert log.append([message, message]) == [0, 98]
+    assert log.append([message]) == [204]
+    assert log.append([message, message]) == [408, 506]
     first, second, third = sorted((tmp_path / "commitlog").iterdir())
     blank = bytes.fromhex("00000008 cbd43194")
     assert first.read_bytes() == record(0, 0, KEYS="k") + record(98, 0, KEYS="k") + blank
@@ -101,7 +101,7 @@ def test_log_blank_1_a_batch_moves_as_a_whole_and_8_bytes_stay_free(tmp_path: Pa
     assert second.read_bytes() == record(204, 0, KEYS="k") + blank + bytes(98)
     assert log.max_offset() == 408 + 196
     with pytest.raises(JavaError, match="294 bytes"):
-        log.append([one, one, one])
+        log.append([message, message, message])
     assert third.name == file_name(408)
 
 

@@ -42,11 +42,11 @@ def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damag
     keys = {path: key for key, path in name_stores(paths).items()}
     for name, store in stores.items():
         key = keys[str(store)]
-        mine = [one for at, one in findings if at == key]
+        mine = [finding for at, finding in findings if at == key]
         assert mine == list(audit(store, "deep")), name
         if name in planted:
             variant = planted[name]
-            places = {(one.code, one.file, one.offset) for one in mine}
+            places = {(finding.code, finding.file, finding.offset) for finding in mine}
             assert (variant.damage, variant.file, variant.offset) in places
             if judged_by_joins(variant):
                 assert variant.damage in {code for at, code, _, _ in joined.defects if at == key}, name
@@ -114,7 +114,7 @@ def test_the_verb_audits_stores(verb: Run, golden: dict[str, Path], tmp_path: Pa
     done = verb("audit", golden["mixed"], wrong, "--cross-check", "--json")
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.out.splitlines()]
     assert [(line["store"], line["code"]) for line in lines] == [
-        (str(wrong.relative_to(golden["mixed"].parents[1])), one.code) for one in audit(wrong)
+        (str(wrong.relative_to(golden["mixed"].parents[1])), finding.code) for finding in audit(wrong)
     ]
     assert done.code == 1
     assert done.err.startswith("rocketspec: cross-check by joins of 788 records, 788 units and ")

@@ -26,7 +26,9 @@ def joined(spark: SparkSession, stores: Sequence[Path]) -> CrossCheck:
     """What the joins make of stores with names of their own; the ranges are the engine's in this process."""
     from rocket_spark import cross_check_stores
 
-    findings: list[tuple[str, Finding]] = [(store.name, one) for store in stores for one in audit(store)]
+    findings: list[tuple[str, Finding]] = [
+        (store.name, finding) for store in stores for finding in audit(store)
+    ]
     return cross_check_stores(spark, stores, findings)
 
 
@@ -35,9 +37,9 @@ def light(root: Path, *, offsets: Sequence[int], kept: Sequence[int | None], num
     log, units = b"", list[bytes]()
     for logical in offsets:
         copies = f"INNER_MULTI_DISPATCH\1%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\1{logical}\2"
-        one = record(len(log), queue_id=1, queue_offset=len(units), properties=copies.encode())
-        units.append(unit(len(log), len(one)))
-        log += one
+        message = record(len(log), queue_id=1, queue_offset=len(units), properties=copies.encode())
+        units.append(unit(len(log), len(message)))
+        log += message
     put(root, f"commitlog/{0:020}", log.ljust(4096, b"\0"))
     put(root, f"consumequeue/T/1/{0:020}", b"".join(units).ljust(200, b"\0"))
     held = b"".join(bytes(20) if place is None else units[place] for place in kept)

@@ -288,7 +288,9 @@ def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
     holes = [(1400, 2000), (3400, 4000)]
     found = [re.search(r"([\d,]+) to ([\d,]+)", gap) for gap in gaps]
     assert [
-        tuple(int(number.replace(",", "")) for number in one.groups()) for one in found if one is not None
+        tuple(int(number.replace(",", "")) for number in match.groups())
+        for match in found
+        if match is not None
     ] == [lost[0], holes[0], lost[1], holes[1], lost[2]]
     assert parts == 6 + 6 + -(-(fourth[2] + size - 4000) // 250)
 

@@ -29,8 +29,8 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 def log_of(store: Path, count: int) -> None:
     """Records of 88 bytes and a body of 12."""
-    one = len(record(0, body=b"0" * 12))
-    log = b"".join(record(number * one, body=b"0" * 12, queue_offset=number) for number in range(count))
+    length = len(record(0, body=b"0" * 12))
+    log = b"".join(record(number * length, body=b"0" * 12, queue_offset=number) for number in range(count))
     put(store, f"commitlog/{0:020}", log)
 
 

@@ -110,7 +110,7 @@ def test_a_quick_audit_and_a_rebuild_on_hdfs(
     short = Path(shutil.copytree(golden["ext"], tmp_path / "short"))
     (short / "checkpoint").write_bytes(b"short")
     found = list(audit_stores(spark, uri, "quick", storage=hdfs.options))
-    assert [one for _, one in found] == list(audit(short, "quick")) != []
+    assert [finding for _, finding in found] == list(audit(short, "quick")) != []
 
 
 @pytest.mark.parametrize("where", ["s3", "hdfs"])
@@ -152,7 +152,7 @@ def test_findings_are_those_of_one_machine(
     uris = [far.upload(store, f"audit/{name}") for name, store in stores.items()]
     for level in LEVELS:
         found = list(audit_stores(spark, uris, level, storage=far.options))
-        assert found == [(name, one) for name, store in stores.items() for one in audit(store, level)]
+        assert found == [(name, finding) for name, store in stores.items() for finding in audit(store, level)]
     joined = cross_check_stores(spark, uris, found, storage=far.options)
     assert joined.disagreements == ()
     assert [(store, code) for store, code, _, _ in joined.defects] == [("wrong", "queue.order")]

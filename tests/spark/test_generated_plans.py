@@ -93,11 +93,11 @@ def leaky(path: str) -> type[DataSource]:
             self.equal: dict[str, Any] = {}
 
         def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-            for one in filters:
-                if isinstance(one, EqualTo):
-                    self.equal[one.attribute[0]] = one.value
+            for condition in filters:
+                if isinstance(condition, EqualTo):
+                    self.equal[condition.attribute[0]] = condition.value
                 else:
-                    yield one
+                    yield condition
 
         def partitions(self) -> list[InputPartition]:
             return [InputPartition(tuple(self.equal.items()))]

@@ -142,7 +142,7 @@ def test_stores_on_s3(
     for name, store in stores.items():
         assert written(tmp_path / "out", quote(name, safe="")) == rows(store)
     found = list(audit_stores(spark, uris, storage=s3.options))
-    assert found == [(name, one) for name, store in stores.items() for one in audit(store)]
+    assert found == [(name, finding) for name, store in stores.items() for finding in audit(store)]
 
 
 def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:

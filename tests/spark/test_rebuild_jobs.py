@@ -66,7 +66,9 @@ def test_a_log_file_that_is_missing_is_told(
     missing = sorted((store / "commitlog").iterdir())[1]
     missing.unlink()
     done = rebuild_stores(spark, store, tmp_path / "out")[""]
-    assert [(one.code, one.file) for one in done.findings] == [("log.gap", f"commitlog/{missing.name}")]
+    assert [(finding.code, finding.file) for finding in done.findings] == [
+        ("log.gap", f"commitlog/{missing.name}")
+    ]
     assert done.files == rebuild(store, tmp_path / "whole").files
 
 

@@ -154,20 +154,20 @@ def test_an_offset_prunes_files_and_ranges_of_a_log(mixed: Path) -> None:
     read = Read("commit_log", mixed, ("phy_offset", ">=", first))
     assert files[0] not in read.files()
     assert read.rows() == [row for row in rows if row["phy_offset"] >= first]
-    one = rows[len(rows) // 2]
-    read = Read("commit_log", mixed, ("phy_offset", "=", one["phy_offset"]))
-    assert read.rows() == [one]
+    middle = rows[len(rows) // 2]
+    read = Read("commit_log", mixed, ("phy_offset", "=", middle["phy_offset"]))
+    assert read.rows() == [middle]
     ((piece,),) = [part.pieces for part in read.partitions]
-    assert piece.span == (one["phy_offset"], one["phy_offset"] + 1)
+    assert piece.span == (middle["phy_offset"], middle["phy_offset"] + 1)
 
 
 def test_topic_and_queue_prune_files(mixed: Path) -> None:
     rows, _ = engine(mixed, "consume_queue")
-    one = rows[0]
-    filters = [("topic", "=", one["topic"]), ("queue_id", "=", one["queue_id"])]
+    first = rows[0]
+    filters = [("topic", "=", first["topic"]), ("queue_id", "=", first["queue_id"])]
     read = Read("consume_queue", mixed, *filters)
-    assert {name.split("/")[1:3][0] for name in read.files()} == {one["topic"]}
-    same = [row for row in rows if (row["topic"], row["queue_id"]) == (one["topic"], one["queue_id"])]
+    assert {name.split("/")[1:3][0] for name in read.files()} == {first["topic"]}
+    same = [row for row in rows if (row["topic"], row["queue_id"]) == (first["topic"], first["queue_id"])]
     assert read.rows() == same
     assert len(same) < len(rows)
     assert Read("consume_queue", mixed, ("topic", "=", "nobody")).partitions == []

@@ -152,10 +152,10 @@ def test_a_record_waits_that_is_written_over_a_longer_one(tmp_path: Path) -> Non
 
 
 def test_a_roll_is_followed(tmp_path: Path) -> None:
-    one = records(b"one")[0]
-    log(tmp_path / "commitlog" / f"{0:020}", one + blank(4096 - len(one)))
+    message = records(b"one")[0]
+    log(tmp_path / "commitlog" / f"{0:020}", message + blank(4096 - len(message)))
     start, rows = trigger(stream("commit_log", tmp_path), {"phy_offset": 0})
-    assert (start["phy_offset"], len(rows)) == (len(one), 1)
+    assert (start["phy_offset"], len(rows)) == (len(message), 1)
     log(tmp_path / "commitlog" / f"{4096:020}", b"")
     assert trigger(stream("commit_log", tmp_path), start) == (start, [])
     log(tmp_path / "commitlog" / f"{4096:020}", records(b"two", base=4096)[0])
@@ -272,7 +272,7 @@ def test_what_was_taken_back_and_written_anew(tmp_path: Path, table: str) -> Non
     def write(*bodies: bytes) -> None:
         made = records(*bodies)
         places = [sum(map(len, made[:number])) for number in range(len(made))]
-        units = [unit(place, len(one)) for place, one in zip(places, made, strict=True)]
+        units = [unit(place, len(raw)) for place, raw in zip(places, made, strict=True)]
         log(tmp_path / "commitlog" / f"{0:020}", b"".join(made))
         log(tmp_path / "consumequeue" / "T" / "0" / f"{0:020}", b"".join(units), 200)
 

@@ -39,7 +39,7 @@ def test_every_row_of_a_real_broker_once(maven: str, java: str, tmp_path: Path, 
             followed.until_rolled()
             if number < kills:
                 broker.kill()
-            acknowledged |= {one.offset for one in broker.stop_load()}
+            acknowledged |= {message.offset for message in broker.stop_load()}
             followed.trigger()
         broker.ask("log")
         broker.stop()

@@ -203,7 +203,9 @@ def test_index_vectors() -> None:
     count = 0
     for vector in rocket_golden.vectors():
         run = IndexRun(vector)
-        wanted = [{"rejected": True} if "rejected" in one else one for one in vector["expected"]["results"]]
+        wanted = [
+            {"rejected": True} if "rejected" in result else result for result in vector["expected"]["results"]
+        ]
         left = {name: bytes(data) for name, data in run.files.items()}
         if (run.results, left) != (wanted, unpacked(vector["expected"]["files"])):
             wrong.append(vector["id"])

@@ -152,11 +152,11 @@ def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dic
                     "hash_slot_count",
                     "index_count",
                 )
-                add(line, "index", "header", *(line[one] for one in names))
+                add(line, "index", "header", *(line[name] for name in names))
             case "index_entry":
                 time = begin[line["file"]] + 1000 * line["time_diff"]
                 names = ("key_hash", "phy_offset", "time_diff", "prev_entry")
-                add(line, "index", "index", *(line[one] for one in names), time)
+                add(line, "index", "index", *(line[name] for name in names), time)
             case "queue_unit":
                 code = line["tags_code"]
                 ext = code <= -(1 << 31) - 1
@@ -177,14 +177,14 @@ def expected(name: str) -> tuple[dict[str, str], dict[str, list[list[str]]], dic
                     "body_size",
                     "phy_offset",
                 )
-                add(line, "dledger", "entry", *(line[one] for one in names))
+                add(line, "dledger", "entry", *(line[name] for name in names))
             case "log_record":
                 kind = "dledger" if line["file"].startswith("dledger-") else "log"
                 add(line, kind, *record(line))
                 texts[line["file"]].append(line["properties"])
             case "checkpoint":
                 names = ("physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp")
-                add(line, "checkpoint", "checkpoint", *(line[one] for one in names))
+                add(line, "checkpoint", "checkpoint", *(line[name] for name in names))
             case _:
                 pass
     return kinds, rows, texts
@@ -214,7 +214,8 @@ def test_it_reads_what_java_says_of_a_store(command: list[str], name: str, tmp_p
 @pytest.mark.node
 @pytest.mark.java
 @pytest.mark.parametrize(
-    "name", [one for one in STORES if rocket_golden.manifest().stores[one].log in ("dledger", "upgraded")]
+    "name",
+    [store for store in STORES if rocket_golden.manifest().stores[store].log in ("dledger", "upgraded")],
 )
 def test_it_reads_dledgers_own_index(command: list[str], name: str, tmp_path: Path) -> None:
     store = rocket_golden.open_store(name, tmp_path)
@@ -222,13 +223,17 @@ def test_it_reads_dledgers_own_index(command: list[str], name: str, tmp_path: Pa
     (file,) = (line["file"] for line in lines if line["type"] == "entry_index_file")
     entries = [line for line in lines if line["type"] == "log_entry"]
     rows = dumped(command, [("dledger_index", store / file)], (1, 1))[str(store / file)]
-    wanted = [["where", *(str(entry[one]) for one in ("pos", "size", "index", "term"))] for entry in entries]
+    wanted = [
+        ["where", *(str(entry[name]) for name in ("pos", "size", "index", "term"))] for entry in entries
+    ]
     assert rows[-len(wanted) :] == wanted
     assert len(rows) == entries[-1]["index"] + 1
 
 
 DAMAGED: Final = [
-    one for one in rocket_golden.damaged() if one.damage.startswith("log.") and one.offset is not None
+    variant
+    for variant in rocket_golden.damaged()
+    if variant.damage.startswith("log.") and variant.offset is not None
 ]
 
 

@@ -127,7 +127,7 @@ def test_commit_log(made: list[dict[str, Any]], full: bool, tail: bytes) -> None
     assert parsed["blank"] == blank
     assert parsed["tail"] == tail
     assert [
-        {name: row[name] for name in one} for row, one in zip(parsed["records"], made, strict=True)
+        {name: row[name] for name in fields} for row, fields in zip(parsed["records"], made, strict=True)
     ] == made
     frames = Commitlog.from_bytes(data).frames
     assert [frame.is_record for frame in frames] == [True] * len(made) + [False]

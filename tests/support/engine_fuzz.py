@@ -136,7 +136,7 @@ TARGETS: Final[dict[str, Callable[[Path, Path], Any]]] = {
     "query": _query,
     "audit": lambda root, _: list(audit(root)),
     "audit deep": lambda root, _: list(audit(root, "deep")),
-    "restart": lambda root, _: [list(one.lost) for one in restarts(root)],
+    "restart": lambda root, _: [list(predicted.lost) for predicted in restarts(root)],
     "rebuild": lambda root, scratch: rebuild(root, scratch / "rebuilt"),
     "digest": lambda root, _: list(digest(root)),
     "diff": _diff,
@@ -251,13 +251,14 @@ def main() -> None:
     count, found = 0, 0
     with tempfile.TemporaryDirectory() as directory:
         while time.monotonic() < until:
-            one = make_input(rng, Path(directory))
-            wrong = failures(one)
+            made_input = make_input(rng, Path(directory))
+            wrong = failures(made_input)
             count += 1
             if wrong:
                 found += 1
                 text = json.dumps(
-                    {"store": one.store, "damages": one.damages, "functions": sorted(wrong)}, indent=1
+                    {"store": made_input.store, "damages": made_input.damages, "functions": sorted(wrong)},
+                    indent=1,
                 )
                 CORPUS.mkdir(parents=True, exist_ok=True)
                 path = CORPUS / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"

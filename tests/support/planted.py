@@ -83,7 +83,7 @@ class Store:
     def chain(self) -> tuple[StoreFile, list[int]]:
         """An index file and a chain of it that has several entries."""
         chains = [(file, chain) for file in self.files("index") for chain in self.chains(file).values()]
-        return self.rng.choice([one for one in chains if len(one[1]) > 1])
+        return self.rng.choice([chain for chain in chains if len(chain[1]) > 1])
 
     def records(self) -> list[tuple[StoreFile, int, int]]:
         """File, place in it and size of each record."""
@@ -330,12 +330,12 @@ def queue_of_another(store: Store) -> Planted:
         own = (other.topic, other.queue_id) == (file.topic, file.queue_id)
         units[own].update(data[place : place + 20] for place in range(0, len(data), 20))
     name = (file.topic or "").encode()
-    taken = {one[:8] for one in units[True]}
+    taken = {raw[:8] for raw in units[True]}
     for log, place, size in store.records():
         copies = log.path.read_bytes()[place : place + size].partition(b"INNER_MULTI_DISPATCH")[2]
         if name in copies:
             taken.add((log.base_offset + place).to_bytes(8))
-    others = sorted(one for one in units[False] if one[:8] not in taken and any(one[8:12]))
+    others = sorted(raw for raw in units[False] if raw[:8] not in taken and any(raw[8:12]))
     with file.path.open("r+b") as opened:
         opened.seek(at)
         opened.write(store.rng.choice(others))
@@ -385,7 +385,9 @@ def queue_removed(store: Store) -> Planted:
 def _record(store: Store) -> tuple[StoreFile, int, int]:
     """A record with another one behind it in its file."""
     records = store.records()
-    return store.rng.choice([one for one, after in itertools.pairwise(records) if one[0] == after[0]])
+    return store.rng.choice(
+        [record for record, after in itertools.pairwise(records) if record[0] == after[0]]
+    )
 
 
 LOST = {"index.entry_dangling", "queue.dangling"}
@@ -411,7 +413,7 @@ def log_position(store: Store) -> Planted:
 
 def log_body(store: Store) -> Planted:
     bodies = [(file, *store.body(file, at)) for file, at, _ in store.records()]
-    file, body, length = store.rng.choice([one for one in bodies if one[2]])
+    file, body, length = store.rng.choice([body for body in bodies if body[2]])
     place = body + store.rng.randrange(length)
     store.write(file, place, "B", store.read(file, place, "B") ^ 0x40)
     return Planted([("log.crc", file.name, body)], level="deep")
@@ -427,7 +429,7 @@ def log_segment_removed(store: Store) -> Planted:
 def log_zeros(store: Store) -> Planted:
     """The end of a segment that others follow was never written."""
     files = store.files("log")
-    records = [one for one in store.records() if one[0] != files[-1]]
+    records = [record for record in store.records() if record[0] != files[-1]]
     file, at, _ = store.rng.choice(records)
     with file.path.open("r+b") as opened:
         size = file.path.stat().st_size
@@ -483,7 +485,7 @@ def abort_left(store: Store) -> Planted:
 
 
 def topic_unsafe(store: Store) -> Planted:
-    records = [one for one in store.records() if one[2] > 100]
+    records = [record for record in store.records() if record[2] > 100]
     file, at, _ = store.rng.choice(records)
     store.write(file, sum(store.body(file, at)) + 1, "B", ord("/"))
     following = {"queue.wrong_target", "index.entry_wrong_key", "index.missing_key", "queue.missing_unit"}
@@ -524,7 +526,7 @@ def index_slots_zeroed(store: Store) -> Planted:
 def index_entries_zeroed(store: Store) -> Planted:
     """Entries in the middle that never reached the disk: their keys are missing, and the pointers to them astray."""
     counts = [(file, store.read(file, 36, "i")) for file in store.files("index")]
-    file, count = store.rng.choice([one for one in counts if one[1] > 3])
+    file, count = store.rng.choice([count for count in counts if count[1] > 3])
     first = store.rng.randrange(1, count - 2)
     length = store.rng.randrange(1, min(4, count - 1 - first) + 1)
     numbers = range(first, first + length)
@@ -709,14 +711,15 @@ class Verdict:
 
 def judge(planted: Planted, found: Sequence[Finding]) -> Verdict:
     """Holds findings against what was planted."""
-    keys = {(one.code, one.file, one.offset) for one in found}
+    keys = {(finding.code, finding.file, finding.offset) for finding in found}
     named = set(planted.exact) <= keys
     if planted.file is not None:
-        named &= any(one.file == planted.file and one.severity != "note" for one in found)
+        named &= any(finding.file == planted.file and finding.severity != "note" for finding in found)
     strange = [
-        one
-        for one in found
-        if (one.code, one.file, one.offset) not in planted.exact and one.code not in planted.consequences
+        finding
+        for finding in found
+        if (finding.code, finding.file, finding.offset) not in planted.exact
+        and finding.code not in planted.consequences
     ]
     return Verdict(named, len(found), tuple(strange))
 

@@ -237,9 +237,9 @@ class _Maker:
         stack.callback(kept.unpersist)
         return kept.select(self.key).union(kept.select(self.key)).union(other.select(self.key))
 
-    def _viewed(self, side: Side, one: DataFrame, stack: ExitStack) -> DataFrame:
+    def _viewed(self, side: Side, frame: DataFrame, stack: ExitStack) -> DataFrame:
         name = f"seen_{uuid4().hex}"
-        one.createOrReplaceTempView(name)
+        frame.createOrReplaceTempView(name)
         stack.callback(side.spark.catalog.dropTempView, name)
         keys = ", ".join(self.key)
         same = " AND ".join(f"a.{key} = b.{key}" for key in self.key)

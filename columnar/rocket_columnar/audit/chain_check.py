@@ -132,7 +132,7 @@ class _Walk:
         """Pointers to entries of other slots: a wrong pointer where the entry's own chain has it, else a wrong hash."""
         while self.strays:
             strays, self.strays = self.strays, []
-            for source, slot, target in (one for part in strays for one in part.each()):
+            for source, slot, target in (columns for part in strays for columns in part.each()):
                 if self.owner[target] >= 0:
                     if self.owner[target] != slot:
                         self._met(source, slot, target)
@@ -144,8 +144,8 @@ class _Walk:
                     f"found a hash of slot {self.slot_of[target]:,}, expected one of slot {slot:,}, whose chain leads here",
                 )
                 self.owner[target] = slot
-                one = [np.array([value], np.int64) for value in (target, slot, self.previous[target])]
-                self.follow(_Pointers(*one))
+                columns = [np.array([value], np.int64) for value in (target, slot, self.previous[target])]
+                self.follow(_Pointers(*columns))
 
     def unreached(self, written: NDArray[np.bool_]) -> None:
         """Entries that no chain leads to: placed at the pointer that ought to."""

@@ -266,7 +266,7 @@ def _ranges(tail: Tail, size: int) -> list[Range]:
             cut.append((steps[-1], end, number, steps[-1] == base))
         position = end
     cut.append((position, LONG_MAX, None, True))
-    return [Range(number, *one) for number, one in enumerate(cut)]
+    return [Range(number, *bounds) for number, bounds in enumerate(cut)]
 
 
 def _geometry(

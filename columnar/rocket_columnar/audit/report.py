@@ -274,7 +274,7 @@ def _check_queues(
 
 def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, int]]:
     """What of [begin, end) lies in no run."""
-    for run in sorted(runs, key=lambda one: one.first):
+    for run in sorted(runs, key=lambda started: started.first):
         if run.last < begin or run.first >= end:
             continue
         if run.first > begin:

@@ -75,7 +75,7 @@ def say_unit(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int
     """The finding of a run of units."""
     del hashes
     saying = _UNITS[what]
-    base = next(one.base_offset for one in plan.queues if one.name == file) // QUEUE_UNIT.size
+    base = next(queue.base_offset for queue in plan.queues if queue.name == file) // QUEUE_UNIT.size
     offset, size, tags = mark.values
     field = "size" if what == "unit.invalid" and offset >= 0 else saying.field
     text = (

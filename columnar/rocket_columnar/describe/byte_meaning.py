@@ -136,7 +136,9 @@ def byte_at(file: StoreFile, offset: int, geometry: Geometry | None = None) -> B
         else:
             part = _in_units(file, reader, offset)
         fields = tuple(_fields(reader, part, header, geometry))
-        inside = (place for place, one in enumerate(fields) if one.offset <= offset < one.offset + one.size)
+        inside = (
+            place for place, field in enumerate(fields) if field.offset <= offset < field.offset + field.size
+        )
         byte = int(reader.read(offset, 1)[0])
         return ByteMeaning(
             offset,

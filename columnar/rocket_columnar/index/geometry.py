@@ -103,9 +103,9 @@ def _look(file: StoreFile) -> _Seen:
 
 def _agreement(seen: Sequence[_Seen], geometry: Geometry, sample: int = SAMPLE) -> Agreement:
     total = _NOTHING
-    for one in seen:
-        with one.file.open() as reader:
-            total += agreement(reader, one.header, geometry, sample=sample)
+    for index in seen:
+        with index.file.open() as reader:
+            total += agreement(reader, index.header, geometry, sample=sample)
     return total
 
 
@@ -116,13 +116,13 @@ def _guess(
     return GeometryGuess(geometry, how, candidates, reason, found.checked, found.agreed, found.chains)
 
 
-def _first_guess(one: _Seen) -> tuple[Geometry, Agreement] | None:
+def _first_guess(index: _Seen) -> tuple[Geometry, Agreement] | None:
     """The default or the last entry's geometry, where the chains of `one` agree with it."""
-    with one.file.open() as reader:
-        guesses = [DEFAULT_GEOMETRY] if one.size == DEFAULT_GEOMETRY.file_size else []
-        last = last_entry_guess(reader, one.header)
+    with index.file.open() as reader:
+        guesses = [DEFAULT_GEOMETRY] if index.size == DEFAULT_GEOMETRY.file_size else []
+        last = last_entry_guess(reader, index.header)
         for guess in [*guesses, *([last] if last else [])]:
-            found = agreement(reader, one.header, guess)
+            found = agreement(reader, index.header, guess)
             if found.holds:
                 return guess, found
     return None
@@ -135,9 +135,9 @@ def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[
     for geometry in candidates:
         total = _agreement(witnesses, geometry)
         ends = 0
-        for one in witnesses:
-            with one.file.open() as reader:
-                ends += ends_agree(reader, one.header, geometry)
+        for index in witnesses:
+            with index.file.open() as reader:
+                ends += ends_agree(reader, index.header, geometry)
         if (total.agreed, ends) > score:
             best, score = [geometry], (total.agreed, ends)
         elif (total.agreed, ends) == score:
@@ -147,14 +147,16 @@ def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[
 
 def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
     """The geometry of files of one size by their content, or None where it does not tell."""
-    witnesses = sorted((one for one in group if one.header.index_count > 1), key=_fewest_last)[:_WITNESSES]
-    for one in witnesses:
-        first = _first_guess(one)
+    witnesses = sorted((index for index in group if index.header.index_count > 1), key=_fewest_last)[
+        :_WITNESSES
+    ]
+    for index in witnesses:
+        first = _first_guess(index)
         if first is not None and first[1].agreed >= _SETTLED:
-            others = [other for other in witnesses if other is not one]
+            others = [other for other in witnesses if other is not index]
             return _guess(first[0], first[1] + _agreement(others, first[0]), "inferred", 1)
-        with one.file.open() as reader:
-            candidates = search(reader, one.header)
+        with index.file.open() as reader:
+            candidates = search(reader, index.header)
         if not candidates:
             continue
         best = _ranked(witnesses, candidates)
@@ -166,8 +168,8 @@ def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
     return None
 
 
-def _fewest_last(one: _Seen) -> int:
-    return -one.header.index_count
+def _fewest_last(index: _Seen) -> int:
+    return -index.header.index_count
 
 
 def _candidates(size: int, least: int) -> str:
@@ -184,8 +186,8 @@ def _without_given(group: Sequence[_Seen]) -> GeometryGuess:
     if guess is not None:
         return guess
     size = group[0].size
-    least = max([1, *(one.header.index_count for one in group)])
-    entries = any(one.header.index_count > 1 for one in group)
+    least = max([1, *(index.header.index_count for index in group)])
+    entries = any(index.header.index_count > 1 for index in group)
     if size == DEFAULT_GEOMETRY.file_size:
         why = "no geometry agrees with its chains" if entries else "no entries to infer it from"
         return GeometryGuess(
@@ -214,7 +216,7 @@ def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
             f"{first.file.path}: found {first.size:,} bytes, but geometry "
             f"{given.hash_slot_num},{given.index_num} makes {given.file_size:,}"
         )
-    witnesses = [one for one in group if one.header.index_count > 1][:_WITNESSES]
+    witnesses = [index for index in group if index.header.index_count > 1][:_WITNESSES]
     found = _agreement(witnesses, given, _CHECKED)
     if found.checked and not found.holds:
         other = _infer(group)
@@ -236,13 +238,13 @@ def _by_size(
         if file.kind != "index":
             continue
         try:
-            one = _look(file)
+            index = _look(file)
         except (FormatError, OSError) as error:
             if on_error is None:
                 raise
             on_error(file, error)
             continue
-        groups.setdefault(one.size, []).append(one)
+        groups.setdefault(index.size, []).append(index)
     return groups
 
 
@@ -278,17 +280,17 @@ def resolve_each(
         if not guesses or (given is not None and on_error is None):
             raise problem
         sibling = next(iter(guesses))
-        for one in groups[first.size]:
+        for index in groups[first.size]:
             misfit = MalformedError(
-                file=str(one.file.path),
-                found=f"{one.size:,} bytes that fit no geometry",
+                file=str(index.file.path),
+                found=f"{index.size:,} bytes that fit no geometry",
                 expected=f"{sibling:,} bytes, as in its sibling {groups[sibling][0].file.name}",
                 clause="IDX-FILE-1",
             )
             if on_error is None:
                 raise misfit from problem
-            on_error(one.file, misfit)
-    return {one.file: guesses[size] for size, group in groups.items() if size in guesses for one in group}
+            on_error(index.file, misfit)
+    return {index.file: guesses[size] for size, group in groups.items() if size in guesses for index in group}
 
 
 def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> GeometryGuess:

@@ -70,7 +70,7 @@ def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, in
     Arguments and errors as `find_all`; damaged ranges of the log are passed over.
     """
     wanted = ("key",) if topic is not None else ("key", "other topic")
-    found = (one.phy_offset for one in find_key(store.log, topic or "", key) if one.how in wanted)
+    found = (record.phy_offset for record in find_key(store.log, topic or "", key) if record.how in wanted)
     return [row for row in map(store.log.row, found) if _inside(row, window)]
 
 

@@ -115,35 +115,37 @@ def _of_log(store: OpenStore, files: Sequence[FileWalk], topic: str, key: str) -
         yield "The store has no commit log to search."
         return
     found = list(islice(find_key(store.log, topic, key), 1000))
-    exact = [one for one in found if one.how == "key"]
-    for one in exact[:_SHOWN]:
-        yield f"The commit log holds it at physical offset {one.phy_offset:,}, stored at {iso(one.store_timestamp)}: {_not_indexed(one, files)}."
+    exact = [record for record in found if record.how == "key"]
+    for record in exact[:_SHOWN]:
+        yield f"The commit log holds it at physical offset {record.phy_offset:,}, stored at {iso(record.store_timestamp)}: {_not_indexed(record, files)}."
     if len(exact) > _SHOWN:
         yield f"The commit log holds {len(exact) - _SHOWN:,} more records with it."
     if exact:
         return
     yield f"No record of topic {topic} in the commit log has this key."
     for kind, text in _STANDS_FOR.items():
-        first = next((one for one in found if one.stands_for == kind), None)
+        first = next((record for record in found if record.stands_for == kind), None)
         if first is not None:
             yield f"The record at physical offset {first.phy_offset:,} {text.format(topic=topic, own=first.topic)}."
-    others = sorted({one.topic for one in found if one.how == "other topic" and one.stands_for is None})
+    others = sorted(
+        {record.topic for record in found if record.how == "other topic" and record.stands_for is None}
+    )
     if others:
         yield f"The key exists under other topics: {', '.join(others[:_SHOWN])}."
-    parts = [one for one in found if one.how == "part"]
+    parts = [record for record in found if record.how == "part"]
     if parts:
         yield f"The record at physical offset {parts[0].phy_offset:,} has it in KEYS, but keys are separated by one space, not by commas."
 
 
-def _not_indexed(one: Found, files: Sequence[FileWalk]) -> str:
+def _not_indexed(record: Found, files: Sequence[FileWalk]) -> str:
     """Why a record of the log may have no entry."""
-    if one.sys_flag & _ROLLBACK == _ROLLBACK:
+    if record.sys_flag & _ROLLBACK == _ROLLBACK:
         return "a rolled-back half message, which is never indexed"
     written = [walked.header for walked in files if walked.header.index_count > 1]
     if not written:
         return "the index holds nothing at all"
-    if one.phy_offset < written[-1].begin_phy_offset:
+    if record.phy_offset < written[-1].begin_phy_offset:
         return f"the index begins later, at {written[-1].begin_phy_offset:,}: its older files are gone"
-    if one.phy_offset > written[0].end_phy_offset:
+    if record.phy_offset > written[0].end_phy_offset:
         return f"the index ends before, at {written[0].end_phy_offset:,}: not dispatched yet, or its file was deleted after a crash"
     return "the index covers that offset and lacks it: files are missing or damaged"

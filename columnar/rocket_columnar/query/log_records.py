@@ -55,12 +55,12 @@ class CommitLog:
         skipped: list[tuple[str, str]] = []
         try:
             self.files = find_files(
-                self._root, "log", commitlog=self._commitlog, on_skip=lambda *one: skipped.append(one)
+                self._root, "log", commitlog=self._commitlog, on_skip=lambda *listed: skipped.append(listed)
             )
         except UsageError:
             self.files = []
         self._bases = [file.base_offset for file in self.files]
-        self.skipped = [one for one in skipped if not one[0].startswith(("index/", "consumequeue"))]
+        self.skipped = [skip for skip in skipped if not skip[0].startswith(("index/", "consumequeue"))]
 
     def _reader(self, file: StoreFile) -> Reader:
         if file not in self._readers:

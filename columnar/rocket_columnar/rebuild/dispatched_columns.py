@@ -216,7 +216,7 @@ def dispatch_log(
             units = dealt.add(_units_of(file, batch, topics, light=light), topics)
             batches.append(Batch(times.size, batch.key_hash.size, int(times[0]), tail, units))
     (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
-    unsafe = tuple(sorted(dealt.unsafe.values(), key=lambda one: one.offset))
+    unsafe = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.offset))
     return Dispatched(tuple(batches), tuple(gaps), unsafe)
 
 

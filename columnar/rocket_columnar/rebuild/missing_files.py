@@ -89,7 +89,9 @@ def settled_names(names: Sequence[str], twins: Sequence[Twin | None]) -> list[st
             settled.append(None if twin.same else twin.name)
             continue
         free = name
-        behind = next(((place, one.name) for place, one in enumerate(twins) if place > number and one), None)
+        behind = next(
+            ((place, twin.name) for place, twin in enumerate(twins) if place > number and twin), None
+        )
         if behind is not None and name >= behind[1]:
             free = f"{int(behind[1]) - (behind[0] - number):017}"
         last = free if free > last else f"{int(last) + 1:017}"

@@ -57,7 +57,7 @@ class RebuildPlan:
         """Log files that are missing between the others; a rebuild goes on without them."""
         found: list[Finding] = []
         check_log_files(self.logs, [file.size() for file in self.logs], found.append)
-        return [one for one in found if one.code == "log.gap"]
+        return [finding for finding in found if finding.code == "log.gap"]
 
 
 class IndexPlan(NamedTuple):

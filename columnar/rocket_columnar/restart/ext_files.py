@@ -70,7 +70,7 @@ def _walked(file: StoreFile, size: int) -> int | None:
 def deleted_exts(plan: Plan, queues: Sequence[QueueStart]) -> list[Deletion]:
     """Ext files behind the unit that a queue's last unit points to, and before what its first one points to."""
     exts: _Exts = {}
-    for file in sorted(plan.exts, key=lambda one: one.base_offset):
+    for file in sorted(plan.exts, key=lambda listed: listed.base_offset):
         exts.setdefault((file.topic, file.queue_id), []).append(file)
     units: _Exts = {}
     for file in plan.queues:

@@ -213,8 +213,10 @@ class _Search:
                 for case, expected, judgement in failure.observations
                 if judgement.actual is not None and can_be_run(case, expected)
             ]
-            score = sum(one.score for one in seen) / len(seen) if seen else 0.0
-            self._agreements[key] = Agreement(score, covers=bool(seen) and all(one.covers for one in seen))
+            score = sum(agreement.score for agreement in seen) / len(seen) if seen else 0.0
+            self._agreements[key] = Agreement(
+                score, covers=bool(seen) and all(agreement.covers for agreement in seen)
+            )
         return self._agreements[key]
 
     def _has_cause_of_its_own(self, failure: Failure) -> bool:

@@ -278,8 +278,8 @@ def cross_check(
     joined: set[Defect] = {(row["store"], row["code"], row["file"], row["first"]) for row in rows}
     told = _told(plans, findings)
     disagreements = [
-        *(f"the ranges alone find {_words(one)}" for one in sorted(told - joined)),
-        *(f"the joins alone find {_words(one)}" for one in sorted(joined - told)),
+        *(f"the ranges alone find {_words(defect)}" for defect in sorted(told - joined)),
+        *(f"the joins alone find {_words(defect)}" for defect in sorted(joined - told)),
     ]
     return CrossCheck(counted[0], counted[1], counted[2], tuple(sorted(joined)), tuple(disagreements))
 

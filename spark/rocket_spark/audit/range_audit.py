@@ -113,7 +113,7 @@ def audit_stores(
             spark, quick_task, tasks, what="stores", progress=progress, failed=collected, weights=weights
         )
         for task, found in zip(tasks, results, strict=True):
-            yield from ((task.store, one) for one in found or ())
+            yield from ((task.store, finding) for finding in found or ())
     else:
         for plans in _groups(_plans(spark, tasks, collected, progress)):
             yield from _audit(spark, plans, collected, progress)
@@ -256,7 +256,7 @@ def _audit(
     for task, done in zip(tasks, results, strict=True):
         checked[task.store] += done or ()
     for name, plan in good(plans).items():
-        yield from ((name, one) for one in engine.findings(plan, known[name], iter(checked[name])))
+        yield from ((name, finding) for finding in engine.findings(plan, known[name], iter(checked[name])))
 
 
 def _surveys(

@@ -97,9 +97,9 @@ def requested_files(request: Request, table: str) -> list[StoreFile]:
             continue
         top = plain.rstrip("/") if paths == [plain] else _above(plain)
         searched = (
-            [root for one in paths for root in find_roots(one, options)] if request.recursive else paths
+            [root for folder in paths for root in find_roots(folder, options)] if request.recursive else paths
         )
-        files = [file for one in searched for file in _some(one, kind, options)]
+        files = [file for place in searched for file in _some(place, kind, options)]
         if not files:
             raise UsageError(f"{path}: holds no file of table {table}")
         found += [replace(file, name=_below(file, top)) for file in files]

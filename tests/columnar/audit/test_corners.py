@@ -26,7 +26,11 @@ def get(path: Path, at: int, form: str) -> int:
 
 def found(store: Path, level: Level = "default") -> list[Place]:
     """Code, file and byte of each error and warning."""
-    return [(one.code, one.file, one.offset) for one in audit(store, level) if one.severity != "note"]
+    return [
+        (finding.code, finding.file, finding.offset)
+        for finding in audit(store, level)
+        if finding.severity != "note"
+    ]
 
 
 @pytest.fixture(params=(False, True), ids=("plain", "compiled"))
@@ -83,7 +87,7 @@ def test_first_entry_of_a_rolled_file(tmp_path: Path) -> None:
         assert found(store) == [("index.header_bounds", f"index/{index.name}", at)]
     for other in sorted((store / "index").iterdir())[:-1]:  # as if expired: then nothing tells what it was
         other.unlink()
-    assert not any(one[1] == f"index/{index.name}" for one in found(store))
+    assert not any(row[1] == f"index/{index.name}" for row in found(store))
 
 
 def test_recovered_unit_has_its_own_tag(tmp_path: Path) -> None:
@@ -126,7 +130,7 @@ def test_last_record_is_longer_than_any_array(size: int, code: str, tmp_path: Pa
     put(log, end, "i", size)
     put(log, end + 4, "I", 0xDAA320A7)
     put(log, end + 28, "q", end)
-    (finding,) = [one for one in audit(store) if one.code.startswith("log.")]
+    (finding,) = [finding for finding in audit(store) if finding.code.startswith("log.")]
     assert (finding.code, finding.file, finding.offset) == (code, f"commitlog/{0:020}", end)
     assert ("OutOfMemoryError" in finding.message) == (code == "log.length")
     assert (finding.clause == "STORE-16") == (code == "log.length")

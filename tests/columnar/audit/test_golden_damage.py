@@ -13,5 +13,5 @@ from rocket_golden import Damaged, damaged, open_damaged
 def test_it_is_named_and_placed(variant: Damaged, tmp_path: Path) -> None:
     found = list(audit(open_damaged(variant.name, tmp_path), "deep"))
     assert (variant.damage, variant.file, variant.offset) in {
-        (one.code, one.file, one.offset) for one in found
+        (finding.code, finding.file, finding.offset) for finding in found
     }

@@ -133,14 +133,14 @@ def test_a_store_that_grows(
         monkeypatch.setattr(module, name, stepping(writer, getattr(module, name)))
     found = list(audit(tmp_path, level))
     assert writer.steps > 0
-    assert [one for one in found if one.severity != "note"] == []
+    assert [finding for finding in found if finding.severity != "note"] == []
 
 
 def test_a_digest_of_a_store_that_grows(states: list[State], tmp_path: Path) -> None:
     writer = Writer(tmp_path, states, random.Random(0))  # noqa: S311
     told = []
-    for one in digest(tmp_path):
-        told.append(one.path)
+    for section in digest(tmp_path):
+        told.append(section.path)
         writer.step()
     assert told == sorted(told, key=told.index)
     assert {path.partition("/")[0] for path in told} >= {"commitlog", "consumequeue", "index"}

@@ -65,7 +65,7 @@ def test_a_checkpoint_of_zeros_is_that_of_a_broker_that_has_just_begun(live: boo
     found: list[Finding] = []
     file = StoreFile("checkpoint", Path("checkpoint"), "checkpoint")
     check_checkpoint(file, (0, 0, 0), T, [], found.append, live=live)
-    assert [(one.code, one.severity) for one in found] == [("checkpoint.behind", severity)]
+    assert [(finding.code, finding.severity) for finding in found] == [("checkpoint.behind", severity)]
 
 
 def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Path) -> None:
@@ -73,16 +73,16 @@ def test_a_queue_whose_directory_is_made_and_its_first_file_not_yet(tmp_path: Pa
     put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(FIRST)) + bytes(20))
     put(tmp_path, "abort", b"")
     (tmp_path / "consumequeue/U/0").mkdir(parents=True)
-    assert [one.code for one in audit(tmp_path) if one.severity != "note"] == []
+    assert [finding.code for finding in audit(tmp_path) if finding.severity != "note"] == []
 
 
 def test_a_store_that_has_just_begun(tmp_path: Path) -> None:
     log = put(tmp_path, f"commitlog/{0:020}", GROWN)
     put(tmp_path, "abort", b"")
-    assert [one.code for one in audit(tmp_path)] == ["store.abort", "store.lag"]
+    assert [finding.code for finding in audit(tmp_path)] == ["store.abort", "store.lag"]
     log.write_bytes(FULL)
     put(tmp_path, f"commitlog/{SIZE:020}", record(SIZE).ljust(SIZE, b"\0"))
-    assert [one.code for one in audit(tmp_path)] == ["store.abort", "queue.missing_unit"]
+    assert [finding.code for finding in audit(tmp_path)] == ["store.abort", "queue.missing_unit"]
 
 
 def test_an_ext_file_that_is_made_meanwhile(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_an_ext_file_that_is_made_meanwhile(tmp_path: Path) -> None:
     put(tmp_path, f"consumequeue_ext/T/0/{0:020}", ext_unit(0, T, b"").ljust(100, b"\0"))
     surveys = Surveys.of(survey_file(plan, file) for file in plan.queues)
     results = [check_range(plan, surveys, part) for part in plan.ranges]
-    assert [one.code for one in findings(plan, surveys, results)] == ["store.abort"]
+    assert [finding.code for finding in findings(plan, surveys, results)] == ["store.abort"]
 
 
 @pytest.mark.parametrize("audited", [audit, quick])
@@ -106,7 +106,7 @@ def test_a_queue_file_that_gets_its_length_a_moment_later(
     put(tmp_path, f"consumequeue/U/0/{0:020}", b"")
     timer = Timer(0.05, os.truncate, (tmp_path / f"consumequeue/U/0/{0:020}", 40))
     timer.start()
-    assert [one.code for one in audited(tmp_path) if one.severity != "note"] == []
+    assert [finding.code for finding in audited(tmp_path) if finding.severity != "note"] == []
     timer.join()
 
 
@@ -117,6 +117,6 @@ def test_copies_of_the_newest_record_are_on_their_way(tmp_path: Path) -> None:
     put(tmp_path, f"commitlog/{0:020}", first.ljust(SIZE, b"\0"))
     put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(first)) + bytes(20))
     put(tmp_path, f"consumequeue/%LMQ%a/0/{0:020}", unit(0, len(first)) + bytes(20))
-    assert [one.code for one in audit(tmp_path)] == ["queue.missing_unit"]
+    assert [finding.code for finding in audit(tmp_path)] == ["queue.missing_unit"]
     put(tmp_path, "abort", b"")
-    assert [one.code for one in audit(tmp_path)] == ["store.abort"]
+    assert [finding.code for finding in audit(tmp_path)] == ["store.abort"]

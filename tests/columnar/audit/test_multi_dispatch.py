@@ -24,9 +24,9 @@ def log_of(
     for number, logical in enumerate(offsets):
         copies = f"INNER_MULTI_DISPATCH\1{name}\2INNER_MULTI_QUEUE_OFFSET\1{logical}\2"
         properties = own + (b"" if logical is None else copies.encode())
-        one = record(len(log), topic=topic, queue_id=1, queue_offset=number, properties=properties)
-        units.append(unit(len(log), len(one)))
-        log += one
+        message = record(len(log), topic=topic, queue_id=1, queue_offset=number, properties=properties)
+        units.append(unit(len(log), len(message)))
+        log += message
     put(root, LOG, log.ljust(8192, b"\0"))
     put(root, f"consumequeue/{topic.decode()}/1/{0:020}", b"".join(units).ljust(20 * 10, b"\0")[: 20 * 10])
     return units
@@ -37,7 +37,9 @@ def queue(root: Path, *units: bytes, name: str = LIGHT) -> None:
 
 
 def found(root: Path) -> list[tuple[str, str, int | None]]:
-    return [(one.code, one.file, one.offset) for one in audit(root) if one.severity != "note"]
+    return [
+        (finding.code, finding.file, finding.offset) for finding in audit(root) if finding.severity != "note"
+    ]
 
 
 def test_units_at_the_logical_offsets_of_their_records(tmp_path: Path) -> None:
@@ -68,8 +70,8 @@ def test_blanks_before_the_first_unit(tmp_path: Path) -> None:
 def test_a_queue_that_a_record_names_twice_has_one_unit_of_it(tmp_path: Path) -> None:
     """What ends at or below the greatest offset put before is passed over."""
     copies = b"INNER_MULTI_DISPATCH\1%LMQ%a,%LMQ%a\2INNER_MULTI_QUEUE_OFFSET\x010,0\2"
-    (one,) = log_of(tmp_path, [None], own=copies)
-    queue(tmp_path, one)
+    (message,) = log_of(tmp_path, [None], own=copies)
+    queue(tmp_path, message)
     assert found(tmp_path) == []
 
 
@@ -92,7 +94,7 @@ def test_without_light_queues_the_copies_have_the_records_queue_number(tmp_path:
 @pytest.mark.parametrize("lost", range(3))
 def test_a_copy_without_a_unit_is_missing_where_it_should_lie(lost: int, tmp_path: Path) -> None:
     units = log_of(tmp_path, [0, 1, 2])
-    queue(tmp_path, *(EMPTY if number == lost else one for number, one in enumerate(units)))
+    queue(tmp_path, *(EMPTY if number == lost else kept for number, kept in enumerate(units)))
     assert found(tmp_path) == [("queue.missing_unit", LIGHT, 20 * lost)]
 
 

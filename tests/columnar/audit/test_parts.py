@@ -120,4 +120,4 @@ def test_files_of_many_queues_are_opened_twice(
     del opened[f"consumequeue/T/77/{0:020}"]  # what is damaged is looked at again
     assert len(results) > 20
     assert {opened[file.name] for file in plan.queues} == {0, 2}
-    assert [one.code for one in findings(plan, surveys, results)] == ["queue.missing_unit"]
+    assert [finding.code for finding in findings(plan, surveys, results)] == ["queue.missing_unit"]

@@ -25,7 +25,7 @@ def test_offsets_far_apart_are_told_apart(far: int, tmp_path: Path) -> None:
     file = StoreFile("index", path, "index/20260101000000000")
     found: list[Finding] = []
     check_selects(file, GEOMETRY, survey_index(file, GEOMETRY, live=False, last=True), found.append)
-    assert [(one.offset, one.message[:30]) for one in found] == [
+    assert [(finding.offset, finding.message[:30]) for finding in found] == [
         (40 + 4 * 3 + 20 * 1, "2 entries from entry 1 on are "),
     ]
 
@@ -39,7 +39,7 @@ def test_entries_behind_the_end_of_a_walk(
     file = StoreFile("index", path, "index/20260101000000000")
     found: list[Finding] = []
     check_selects(file, GEOMETRY, survey_index(file, GEOMETRY, live=False, last=True), found.append)
-    assert [(one.code, one.offset) for one in found] == [
+    assert [(finding.code, finding.offset) for finding in found] == [
         ("index.missing_key", 40 + 4 * 3 + 20 * 1),
         ("index.missing_key", 40 + 4 * 3 + 20 * 3),
     ]

@@ -27,8 +27,8 @@ def golden(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.mark.parametrize("level", LEVELS)
 def test_healthy_stores_have_no_findings(golden: Path, level: Level) -> None:
     findings = list(audit(golden, level))
-    notes = [one.code for one in findings if one.severity == "note"]
-    assert [one for one in findings if one.severity != "note"] == []
+    notes = [finding.code for finding in findings if finding.severity == "note"]
+    assert [finding for finding in findings if finding.severity != "note"] == []
     # A broker that was killed left its marks, which are healthy; one that was copied was writing.
     assert not notes or (
         golden.name.startswith(("killed", "live-copy"))
@@ -71,14 +71,14 @@ def small_store(
                     assert index.put(f"{topic}#{key}", offset, BEGIN + spacing * number)
     put(root, f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
     units = b""
-    for number, one in enumerate(records if queued is None else records[:queued]):
-        units += unit(sum(map(len, records[:number])), len(one))
+    for number, message in enumerate(records if queued is None else records[:queued]):
+        units += unit(sum(map(len, records[:number])), len(message))
     put(root, f"consumequeue/{topic}/0/{0:020}", units.ljust(max(200, len(units)), b"\0"))
     return records
 
 
 def found(root: Path, level: Level = "default") -> list[tuple[str, str, str, int | None]]:
-    return [(one.code, one.severity, one.file, one.offset) for one in audit(root, level)]
+    return [(finding.code, finding.severity, finding.file, finding.offset) for finding in audit(root, level)]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -94,9 +94,9 @@ def test_records_that_dispatch_has_not_come_to_are_a_note(tmp_path: Path) -> Non
 
 def test_keys_of_the_last_queued_record_may_be_on_their_way_while_a_broker_runs(tmp_path: Path) -> None:
     small_store(tmp_path, indexed=2)
-    assert [one[0] for one in found(tmp_path)] == ["index.missing_key"]
+    assert [row[0] for row in found(tmp_path)] == ["index.missing_key"]
     (tmp_path / "abort").touch()
-    assert [one[:2] for one in found(tmp_path)] == [("store.abort", "note"), ("store.lag", "note")]
+    assert [row[:2] for row in found(tmp_path)] == [("store.abort", "note"), ("store.lag", "note")]
 
 
 def test_keys_behind_the_index_that_are_older_than_a_minute_are_missing_though_a_broker_runs(
@@ -105,8 +105,8 @@ def test_keys_behind_the_index_that_are_older_than_a_minute_are_missing_though_a
     """20 records 4 s apart, the first two indexed: the third lies 68 s before the last."""
     small_store(tmp_path, keys=[f"k{number}" for number in range(20)], indexed=2, spacing=4000)
     (tmp_path / "abort").touch()
-    lost = [one for one in found(tmp_path) if one[1] != "note"]
-    assert [one[0] for one in lost] == ["index.missing_key"]
+    lost = [row for row in found(tmp_path) if row[1] != "note"]
+    assert [row[0] for row in lost] == ["index.missing_key"]
 
 
 def test_a_torn_tail_is_a_note_while_a_broker_runs(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_what_is_appended_behind_the_end_that_was_read_is_no_finding(tmp_path: P
     with IndexFile(tmp_path / NAME, 16, 64) as index:
         index.load()
         assert index.put("T#z", 4096, BEGIN + 4000)
-    assert [one.code for one in findings if one.code != "index.ahead_of_log"] == []
+    assert [finding.code for finding in findings if finding.code != "index.ahead_of_log"] == []
 
 
 def test_expired_records_leave_units_and_entries_behind(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_expired_records_leave_units_and_entries_behind(tmp_path: Path) -> None:
 
 
 def test_pre_blank_units_are_no_finding(tmp_path: Path) -> None:
-    one = record(0, queue_offset=2)
-    put(tmp_path, f"commitlog/{0:020}", one.ljust(512, b"\0"))
-    units = unit(0, 0x7FFFFFFF) * 2 + unit(0, len(one))
+    message = record(0, queue_offset=2)
+    put(tmp_path, f"commitlog/{0:020}", message.ljust(512, b"\0"))
+    units = unit(0, 0x7FFFFFFF) * 2 + unit(0, len(message))
     put(tmp_path, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
     assert found(tmp_path) == []
 
@@ -180,14 +180,14 @@ def test_rolled_back_and_prepared_records_have_no_unit_and_a_rolled_back_one_no_
 
 def test_a_recovered_schedule_unit_with_the_tags_hash_is_a_note(tmp_path: Path) -> None:
     """4.9.3 parses the delay levels only after recovery."""
-    one = record(0, topic=b"SCHEDULE_TOPIC_XXXX", properties=b"DELAY\0013\2TAGS\1TagA")
-    put(tmp_path, f"commitlog/{0:020}", one.ljust(512, b"\0"))
+    message = record(0, topic=b"SCHEDULE_TOPIC_XXXX", properties=b"DELAY\0013\2TAGS\1TagA")
+    put(tmp_path, f"commitlog/{0:020}", message.ljust(512, b"\0"))
     name = f"consumequeue/SCHEDULE_TOPIC_XXXX/0/{0:020}"
-    put(tmp_path, name, unit(0, len(one), BEGIN + 10_000).ljust(100, b"\0"))
+    put(tmp_path, name, unit(0, len(message), BEGIN + 10_000).ljust(100, b"\0"))
     assert found(tmp_path) == []
-    put(tmp_path, name, unit(0, len(one), 2598919).ljust(100, b"\0"))
+    put(tmp_path, name, unit(0, len(message), 2598919).ljust(100, b"\0"))
     assert found(tmp_path) == [("queue.tags_code", "note", name, 12)]
-    put(tmp_path, name, unit(0, len(one), -(1 << 63)).ljust(100, b"\0"))
+    put(tmp_path, name, unit(0, len(message), -(1 << 63)).ljust(100, b"\0"))
     put(
         tmp_path,
         f"consumequeue_ext/SCHEDULE_TOPIC_XXXX/0/{0:020}",
@@ -207,9 +207,9 @@ def test_a_message_indexed_again_by_a_recovery_is_a_note(tmp_path: Path) -> None
 
 
 def test_a_lone_empty_index_file_is_a_note(tmp_path: Path) -> None:
-    one = record(0)
-    put(tmp_path, f"commitlog/{0:020}", one.ljust(512, b"\0"))
-    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(one)).ljust(100, b"\0"))
+    message = record(0)
+    put(tmp_path, f"commitlog/{0:020}", message.ljust(512, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", unit(0, len(message)).ljust(100, b"\0"))
     put(tmp_path, NAME, bytes(40 + 4 * 16 + 20 * 64))
     assert found(tmp_path, "quick") == [("index.empty", "note", NAME, None)]
 
@@ -218,7 +218,7 @@ def test_an_empty_log_with_indexes_that_it_does_not_back(tmp_path: Path) -> None
     small_store(tmp_path)
     shutil.rmtree(tmp_path / "commitlog")
     put(tmp_path, f"commitlog/{0:020}", bytes(4096))
-    codes = {one[0] for one in found(tmp_path)}
+    codes = {row[0] for row in found(tmp_path)}
     assert codes == {"index.ahead_of_log", "index.entry_dangling", "queue.dangling"}
 
 

@@ -61,17 +61,17 @@ def test_index_file(
 def test_values_and_meanings_of_an_index_file(tmp_path: Path) -> None:
     index = file(tmp_path, "index", INDEX)
     header = byte_at(index, 0, GEOMETRY)
-    assert [one.value for one in header.fields] == [T, T + 5000, 0, 200, 1, 3]
+    assert [field.value for field in header.fields] == [T, T + 5000, 0, 200, 1, 3]
     assert header.fields[0].meaning == "2023-11-14T22:13:20.000Z"
     assert header.fields[5].meaning == "2 entries"
     entry = byte_at(index, 108, GEOMETRY)
-    assert [(one.value, one.meaning) for one in entry.fields] == [
+    assert [(field.value, field.meaning) for field in entry.fields] == [
         (15, "slot 1"),
         (200, ""),
         (5, "placed at 2023-11-14T22:13:25.000Z"),
         (1, ""),
     ]
-    assert [one.clause for one in entry.fields] == ["IDX-ENT-1"] * 4
+    assert [field.clause for field in entry.fields] == ["IDX-ENT-1"] * 4
     assert byte_at(index, 44, GEOMETRY).fields[0].meaning == "the chain begins with entry 2"
     assert byte_at(index, 40, GEOMETRY).fields[0].meaning == "empty"
     assert byte_at(index, 68, GEOMETRY).remark == "entry 0 is never written"
@@ -83,7 +83,7 @@ def test_consume_queue(tmp_path: Path) -> None:
     queue = file(tmp_path, "queue", data, base=400)
     assert summary(byte_at(queue, 12)) == ("consume-queue unit", 0, 0, 20, "tags_code")
     assert byte_at(queue, 0).remark.startswith("logical offset 20; a pre-blank unit")
-    assert [one.value for one in byte_at(queue, 20).fields] == [500, 100, -7]
+    assert [field.value for field in byte_at(queue, 20).fields] == [500, 100, -7]
     assert byte_at(queue, 39).remark == "logical offset 21"
     assert "not written" in byte_at(queue, 40).remark
     assert summary(byte_at(queue, 60)) == ("bytes that are not a whole unit", None, 60, 61, None)
@@ -97,17 +97,17 @@ def test_commit_log(tmp_path: Path) -> None:
     log = file(tmp_path, "log", data + blank(50), base=1000)
     meaning = byte_at(log, 6)
     assert summary(meaning) == ("commit-log record", 0, 0, len(first), "magic")
-    values = {one.name: one.value for one in meaning.fields}
+    values = {field.name: field.value for field in meaning.fields}
     assert (values["topic"], values["body"], values["properties"]) == ("Topic", "hello", "KEYS=a b ")
     assert (values["born_host"], values["phy_offset"]) == ("10.0.0.1:1111", 1000)
-    assert {one.name: one.meaning for one in meaning.fields}["sys_flag"] == "commit"
-    ends = [one.offset + one.size for one in meaning.fields]
-    assert ends == [*(one.offset for one in meaning.fields[1:]), len(first)]
+    assert {field.name: field.meaning for field in meaning.fields}["sys_flag"] == "commit"
+    ends = [field.offset + field.size for field in meaning.fields]
+    assert ends == [*(field.offset for field in meaning.fields[1:]), len(first)]
     later = byte_at(log, len(first) + 50)
     assert summary(later)[:4] == ("commit-log record", 1, len(first), len(data))
     assert field(later) == "born_host"
-    assert {one.name: one.value for one in later.fields}["born_host"] == "[::1]:1111"
-    assert {one.name: one.meaning for one in later.fields}[
+    assert {field.name: field.value for field in later.fields}["born_host"] == "[::1]:1111"
+    assert {field.name: field.meaning for field in later.fields}[
         "sys_flag"
     ] == "compressed, born host IPv6, no transaction"
     assert summary(byte_at(log, len(data) + 7)) == (
@@ -134,7 +134,7 @@ def test_ext_and_checkpoint(tmp_path: Path) -> None:
     )
     meaning = byte_at(ext, 21)
     assert summary(meaning) == ("consume-queue ext unit", 0, 0, 22, "bit_map")
-    assert [one.value for one in meaning.fields] == [22, 7, T, 2, "0102"]
+    assert [field.value for field in meaning.fields] == [22, 7, T, 2, "0102"]
     assert summary(byte_at(ext, 22))[:4] == ("consume-queue ext unit", 1, 22, 42)
     assert byte_at(ext, 44).structure == "space after the last one"
     times = file(tmp_path, "checkpoint", checkpoint(T, T + 1, 0))
@@ -144,21 +144,25 @@ def test_ext_and_checkpoint(tmp_path: Path) -> None:
 
 def test_every_byte_has_its_field_from_the_layout_tables(tmp_path: Path) -> None:
     def seen(kind: Kind, data: bytes, geometry: Geometry | None = None) -> Iterator[str]:
-        one = file(tmp_path, kind, data)
+        damaged = file(tmp_path, kind, data)
         for offset in range(len(data)):
-            meaning = byte_at(one, offset, geometry)
+            meaning = byte_at(damaged, offset, geometry)
             assert meaning.field is not None
             found = meaning.fields[meaning.field]
             assert found.offset <= offset < found.offset + found.size
             yield found.name
 
-    names = [one.name for one in INDEX_HEADER.fields]
-    assert set(seen("index", INDEX, GEOMETRY)) == {*names, "entry", *(one.name for one in INDEX_ENTRY.fields)}
-    assert set(seen("queue", unit(1, 2, 3))) == {one.name for one in QUEUE_UNIT.fields}
+    names = [field.name for field in INDEX_HEADER.fields]
+    assert set(seen("index", INDEX, GEOMETRY)) == {
+        *names,
+        "entry",
+        *(field.name for field in INDEX_ENTRY.fields),
+    }
+    assert set(seen("queue", unit(1, 2, 3))) == {field.name for field in QUEUE_UNIT.fields}
     log = record(0, properties=b"A\1b\2")
-    assert set(seen("log", log)) == {one.name for one in RECORD.fields}
+    assert set(seen("log", log)) == {field.name for field in RECORD.fields}
     assert list(dict.fromkeys(seen("checkpoint", struct.pack(">qqq", T, T, T)))) == [
-        one.name for one in CHECKPOINT.fields
+        field.name for field in CHECKPOINT.fields
     ]
 
 

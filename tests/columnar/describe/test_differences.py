@@ -52,13 +52,13 @@ def test_entries_of_one_file_only(tmp_path: Path) -> None:
         put(tmp_path, SECOND, index_file(16, 64, ENTRIES[:7])),
     )
     found = list(diff(*pair))
-    assert [one.field for one in found if one.part == "header"] == [
+    assert [difference.field for difference in found if difference.part == "header"] == [
         "end_timestamp",
         "end_phy_offset",
         "hash_slot_count",
         "index_count",
     ]
-    assert [one for one in found if one.part == "entry"] == [
+    assert [difference for difference in found if difference.part == "entry"] == [
         Difference("entry", 8, "entry", 40 + 64 + 20 * 8, "there", "absent")
     ]
 
@@ -118,8 +118,8 @@ def test_fields_of_a_record_that_have_no_fixed_place(tmp_path: Path, field: str,
 
 
 def test_ext_units(tmp_path: Path) -> None:
-    one = struct.pack(">hqqh", 22, 7, 8, 2) + b"\xab\xcd"
-    data = (one + one).ljust(60, b"\0")
+    ext = struct.pack(">hqqh", 22, 7, 8, 2) + b"\xab\xcd"
+    data = (ext + ext).ljust(60, b"\0")
     name = f"consumequeue_ext/T/0/{120:020}"
     pair = put(tmp_path, f"a/{name}", data), put(tmp_path, f"b/{name}", changed(data, 22 + 17))
     assert list(diff(*pair)) == [Difference("unit", -(1 << 63) + 120 + 22, "store_timestamp", 22 + 10, 8, 9)]
@@ -134,7 +134,7 @@ def test_a_count_beyond_the_file_is_a_difference(tmp_path: Path, damaged: int) -
     found = list(diff(put(tmp_path, FIRST, both[0]), put(tmp_path, SECOND, both[1])))
     assert found[0].field == "index_count"
     assert found[0].offset == 36
-    assert {one.part for one in found[1:]} == {
+    assert {difference.part for difference in found[1:]} == {
         "entry"
     }  # those of zeros, which only the greater count takes in
 

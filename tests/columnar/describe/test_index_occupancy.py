@@ -26,8 +26,8 @@ def path(tmp_path: Path) -> Path:
 
 def fill(path: Path, *puts: tuple[str, int, int], seed: int = 0) -> Occupancy:
     with IndexFile(path, *GEOMETRY, end_timestamp=seed) as index:
-        for one in puts:
-            assert index.put(*one)
+        for put in puts:
+            assert index.put(*put)
         index.flush()
     return occupancy(path, GEOMETRY)
 

@@ -49,7 +49,7 @@ def test_inferred_from_one_file_of_any_shape(tmp_path: Path, seed: int) -> None:
     count = dice.choice([1, 2, 3, capacity - 1, dice.randint(1, capacity - 1)])
     puts = entries(min(count, capacity - 1), seed, start=dice.choice([0, 123_456]))
     if dice.random() < 0.3:
-        puts = [one._replace(key_hash=puts[0].key_hash) for one in puts]
+        puts = [put._replace(key_hash=puts[0].key_hash) for put in puts]
     assert resolve(files(tmp_path, index_file(slots, capacity, puts))).geometry == (slots, capacity)
 
 

@@ -158,7 +158,9 @@ def test_hashes_of_the_whole_range_stay_apart(
         assert joined is not None
         bounds, offsets, left = joined
         assert not left.size
-        expected = [[number - 150 for number in range(299, -1, -1) if put[number] == one] for one in hashes]
+        expected = [
+            [number - 150 for number in range(299, -1, -1) if put[number] == key_hash] for key_hash in hashes
+        ]
         assert lists(Hits(bounds, offsets)) == expected
 
 

@@ -58,10 +58,10 @@ def claims_of_one_byte_more(size: int) -> bytes:
     parts = []
     position = 0
     while position < size:
-        one = bytearray(record(position, body=b"x"))
-        one[:4] = struct.pack(">i", len(one) + 1)
-        parts.append(bytes(one))
-        position += len(one)
+        raw = bytearray(record(position, body=b"x"))
+        raw[:4] = struct.pack(">i", len(raw) + 1)
+        parts.append(bytes(raw))
+        position += len(raw)
     return data.join(parts)
 
 
@@ -70,10 +70,10 @@ def claims_to_the_end(size: int) -> bytes:
     parts = []
     position = 0
     while position < size:
-        one = bytearray(record(position, body=b"x"))
-        one[:4] = struct.pack(">i", size + 200 - position)
-        parts.append(bytes(one))
-        position += len(one)
+        raw = bytearray(record(position, body=b"x"))
+        raw[:4] = struct.pack(">i", size + 200 - position)
+        parts.append(bytes(raw))
+        position += len(raw)
     return b"".join(parts).ljust(size + 200, b"\1")
 
 
@@ -82,10 +82,10 @@ def every_other_one(size: int) -> bytes:
     parts = []
     position = number = 0
     while position < size:
-        one = bytearray(record(position, body=b"x"))
-        one[4] ^= number & 1
-        parts.append(bytes(one))
-        position += len(one)
+        raw = bytearray(record(position, body=b"x"))
+        raw[4] ^= number & 1
+        parts.append(bytes(raw))
+        position += len(raw)
         number += 1
     return b"".join(parts)
 

@@ -76,9 +76,9 @@ def test_they_are_what_the_store_dispatched(tmp_path: Path) -> None:
     offsets, tags = [], []
     for file in find_files(store):
         if file.kind == "log":
-            one = read(file, 0, file.path.stat().st_size, exact=True, compiled=True)[1]
-            offsets += one.phy_offset.tolist()
-            tags += one.tags_code.tolist()
+            rest = read(file, 0, file.path.stat().st_size, exact=True, compiled=True)[1]
+            offsets += rest.phy_offset.tolist()
+            tags += rest.tags_code.tolist()
     assert (offsets, tags) == (
         [line["commit_log_offset"] for line in said],
         [line["tags_code"] for line in said],

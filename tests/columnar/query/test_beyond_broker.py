@@ -49,8 +49,8 @@ def index(
     root: Path, puts: list[tuple[str, int, int]], name: str = FIRST, seed: tuple[int, int] = (0, 0)
 ) -> None:
     with IndexFile(root / "index" / name, *GEOMETRY, end_phy_offset=seed[0], end_timestamp=seed[1]) as file:
-        for one in puts:
-            assert file.put(*one)
+        for put in puts:
+            assert file.put(*put)
 
 
 def offsets(rows: list[Row]) -> list[int]:

@@ -35,16 +35,16 @@ def write_index(root: Path, name: str, puts: Puts, *, seed: tuple[int, int] = (0
     """An index file of `puts`: index key, physical offset, store timestamp."""
     path = root / "index" / name
     with IndexFile(path, *GEOMETRY, end_phy_offset=seed[0], end_timestamp=seed[1]) as index:
-        for one in puts:
-            assert index.put(*one)
+        for put in puts:
+            assert index.put(*put)
         index.flush()
 
 
 def write_log(root: Path, *records: bytes, begin: int = 0, size: int = 4096) -> list[int]:
     """A commit-log file of `records`, and their physical offsets."""
     offsets = [begin]
-    for one in records:
-        offsets.append(offsets[-1] + len(one))
+    for message in records:
+        offsets.append(offsets[-1] + len(message))
     put(root, f"commitlog/{begin:020}", b"".join(records).ljust(size, b"\0"))
     return offsets[:-1]
 

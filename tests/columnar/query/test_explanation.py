@@ -35,8 +35,8 @@ def write_index(
     root: Path, puts: list[tuple[str, int, int]], *, name: str = NAME, seed: tuple[int, int] = (0, 0)
 ) -> None:
     with IndexFile(root / "index" / name, *GEOMETRY, end_phy_offset=seed[0], end_timestamp=seed[1]) as index:
-        for one in puts:
-            assert index.put(*one)
+        for put in puts:
+            assert index.put(*put)
 
 
 def write_log(root: Path, *records: bytes, begin: int = 0) -> None:

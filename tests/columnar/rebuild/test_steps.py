@@ -39,8 +39,8 @@ def in_steps(plan: RebuildPlan, scratch: Path) -> tuple[Path, list[Dispatched]]:
     ]
     indexes = plan_indexes(done, plan.geometry)
     causes = [
-        write_index(one, scratch / str(number), keys_of(one, folders, done), plan.geometry)
-        for number, one in enumerate(indexes)
+        write_index(index, scratch / str(number), keys_of(index, folders, done), plan.geometry)
+        for number, index in enumerate(indexes)
     ]
     for number, name in enumerate(name_indexes(plan.files, done, indexes, causes)):
         (scratch / str(number)).rename(out / "index" / name)

@@ -88,7 +88,7 @@ def test_the_rebuilt_index_of_a_killed_broker_has_no_findings(name: str, tmp_pat
         shutil.copytree(tmp_path / "new" / part, store / part)
     # The checkpoint knows nothing of the files: a start after a kill deletes them again.
     known = {"store.abort", "checkpoint.behind"} if (store / "abort").exists() else set()
-    assert {one.code for one in audit(store, "deep")} == known
+    assert {finding.code for finding in audit(store, "deep")} == known
 
 
 def small(root: Path, count: int = 3, **fields: object) -> list[bytes]:
@@ -106,11 +106,11 @@ def small(root: Path, count: int = 3, **fields: object) -> list[bytes]:
 
 def test_a_queue_that_begins_later_gets_pre_blank_units(tmp_path: Path) -> None:
     """CQ-UNIT-2: 4 units a file, the first at 6, so two blanks in the file of units 4 .. 7."""
-    (one,) = small(tmp_path / "store", 1, queue_offset=6)
+    (message,) = small(tmp_path / "store", 1, queue_offset=6)
     rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=80)
     (made,) = files(tmp_path / "new/consumequeue")
     assert made.name == f"{80:020}"
-    assert made.read_bytes() == unit(0, 0x7FFFFFFF) * 2 + unit(0, len(one)) + bytes(20)
+    assert made.read_bytes() == unit(0, 0x7FFFFFFF) * 2 + unit(0, len(message)) + bytes(20)
 
 
 def test_a_queue_file_size_is_rounded_up_to_whole_units(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_unsafe_topics_are_left_out_and_told(tmp_path: Path) -> None:
     records.append(record(len(records[0]), topic=b"Good"))
     put(tmp_path / "store", f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
     done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
-    assert [(one.code, one.file, one.offset) for one in done.findings] == [
+    assert [(finding.code, finding.file, finding.offset) for finding in done.findings] == [
         ("store.unsafe_name", f"commitlog/{0:020}", 0)
     ]
     assert [path.parent.parent.name for path in files(tmp_path / "new/consumequeue")] == ["Good"]
@@ -170,7 +170,9 @@ def test_a_gap_in_the_log_is_told_and_passed_over(tmp_path: Path) -> None:
     data[len(records[0]) + 4] ^= 1
     log.write_bytes(data)
     done = rebuild(tmp_path / "store", tmp_path / "new", geometry=Geometry(4, 8), queue_file_size=100)
-    assert [(one.code, one.offset) for one in done.findings] == [("log.magic", len(records[0]) + 4)]
+    assert [(finding.code, finding.offset) for finding in done.findings] == [
+        ("log.magic", len(records[0]) + 4)
+    ]
     assert done.records == 2
 
 

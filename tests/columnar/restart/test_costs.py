@@ -69,7 +69,7 @@ def test_units_after_a_hole_are_lost_and_found_without_reading_it(
         file.seek(at * 20)
         file.write(unit(1 << 40, 100) + unit((1 << 40) + 100, 100))
     plan = restart(root)
-    assert [(one.action, one.offset) for one in plan.deletions] == [("truncate", 20)]
+    assert [(deletion.action, deletion.offset) for deletion in plan.deletions] == [("truncate", 20)]
     reason = "the unit at logical offset 1 is not accepted by 4.9.3"
     assert plan.lost_units == (LostUnits("T", 0, at, 2, 1 << 40, reason),)
     assert sum(reads) < 2 << 20

@@ -28,8 +28,8 @@ def test_the_start_after_a_real_kill(tmp_path: Path) -> None:
     plan = restart(open_store("killed", tmp_path))
     assert not plan.clean
     deleted = [line["file"] for line in lines if line["type"] == "deleted"]
-    assert sorted(one.file for one in plan.deletions) == sorted(deleted)
-    assert {one.action for one in plan.deletions} == {"delete"}
+    assert sorted(deletion.file for deletion in plan.deletions) == sorted(deleted)
+    assert {deletion.action for deletion in plan.deletions} == {"delete"}
     assert plan.dispatch_from == next(
         line["commit_log_offset"] for line in lines if line["type"] == "dispatch"
     )
@@ -41,7 +41,7 @@ def test_a_clean_start_deletes_no_index_file_and_loses_nothing(name: str, tmp_pa
     plan = restart(open_store(name, tmp_path))
     assert plan.clean
     assert len(plan.lost) == 0
-    assert [one for one in plan.deletions if not one.file.startswith("commitlog/")] == []
+    assert [deletion for deletion in plan.deletions if not deletion.file.startswith("commitlog/")] == []
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_keys_before_the_recoverys_start_are_lost(crashed: Path) -> None:
     put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, 0))
     plan = restart(crashed)
     assert (plan.dispatch_from, plan.log_end) == (512, 512 + len(record(512, properties=b"KEYS\1c")))
-    assert [(one.action, one.file, one.offset) for one in plan.deletions] == [
+    assert [(deletion.action, deletion.file, deletion.offset) for deletion in plan.deletions] == [
         ("delete", "index/20260101000000000", None),
         ("delete", f"commitlog/{1024:020}", None),
     ]
@@ -91,7 +91,7 @@ def test_index_safe_goes_by_the_index_time_too(crashed: Path) -> None:
 
 def test_an_index_time_that_is_not_earlier_keeps_the_file(crashed: Path) -> None:
     put(crashed, "checkpoint", checkpoint(BEGIN + 63_000, BEGIN + 64_000, BEGIN + 60_000))
-    assert [one.file for one in restart(crashed).deletions] == [f"commitlog/{1024:020}"]
+    assert [deletion.file for deletion in restart(crashed).deletions] == [f"commitlog/{1024:020}"]
 
 
 def test_a_bad_record_cuts_the_log(crashed: Path) -> None:
@@ -138,7 +138,7 @@ def test_what_real_stores_did(name: str, tmp_path: Path) -> None:
         return
     assert plan.log_end == json.loads(after["log"])[1]
     gone = {file for file in script["files"] if file not in after["files"]}
-    predicted = {one.file for one in plan.deletions if one.action == "delete"}
+    predicted = {deletion.file for deletion in plan.deletions if deletion.action == "delete"}
     if plan.clean:  # else a recovery may make a queue's file again
         assert predicted == gone
         ends = {f"{queue.topic}/{queue.queue_id}": queue for queue in queue_starts_of(tmp_path, plan.log_end)}
@@ -167,7 +167,7 @@ def test_a_record_longer_than_any_array(size: int, starts: bool, crashed: Path) 
         f"commitlog/{512:020}: the record at physical offset 512 claims {size:,} bytes, more than Java can allocate: a start "
         "ends in OutOfMemoryError while it reads the log"
     )
-    assert [one.file for one in plan.deletions] == ["index/20260101000000000"]
+    assert [deletion.file for deletion in plan.deletions] == ["index/20260101000000000"]
 
 
 def queue_starts_of(root: Path, log_end: int) -> list[QueueStart]:
@@ -183,7 +183,7 @@ def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:
         for number in range(4)
     ]
     other = record(120 * 4, queue_id=1)
-    assert {len(one) for one in records} == {120}
+    assert {len(raw) for raw in records} == {120}
     put(tmp_path, f"commitlog/{0:020}", (b"".join(records) + other).ljust(1024, b"\0"))
     units = [unit(120 * number, 120) for number in range(4)]
     units[1] = unit(120, 0)
@@ -198,10 +198,10 @@ def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:
 
 def with_ext(root: Path, *ext_files: bytes, first_at: int = 0) -> list[str]:
     """Two messages whose units point into ext files of 64 bytes, the second one to byte 64; names of the ext files."""
-    one = record(512)
-    two = record(512 + len(one), queue_offset=1)
-    put(root, f"commitlog/{512:020}", (one + two).ljust(512, b"\0"))
-    units = unit(512, len(one), LONG_MIN + first_at) + unit(512 + len(one), len(two), LONG_MIN + 64)
+    message = record(512)
+    two = record(512 + len(message), queue_offset=1)
+    put(root, f"commitlog/{512:020}", (message + two).ljust(512, b"\0"))
+    units = unit(512, len(message), LONG_MIN + first_at) + unit(512 + len(message), len(two), LONG_MIN + 64)
     put(root, f"consumequeue/T/0/{0:020}", units.ljust(100, b"\0"))
     names = [f"consumequeue_ext/T/0/{64 * number:020}" for number in range(len(ext_files))]
     for name, data in zip(names, ext_files, strict=True):
@@ -216,14 +216,14 @@ def test_ext_files_behind_the_last_units_own_are_deleted(tmp_path: Path) -> None
     """`ConsumeQueueExt.truncateByMaxAddress` 349-368: what begins behind byte 64 + 22; a full file is not behind itself."""
     names = with_ext(tmp_path, EXT + b"\xff\xff", EXT, EXT)
     deletions = restart(tmp_path).deletions
-    assert [(one.action, one.file) for one in deletions] == [("delete", names[2])]
+    assert [(deletion.action, deletion.file) for deletion in deletions] == [("delete", names[2])]
 
 
 def test_ext_files_before_the_first_units_own_are_deleted(tmp_path: Path) -> None:
     """`truncateByMinAddress` 317-342: a file that ends before the address; one that ends at it stays."""
     names = with_ext(tmp_path, EXT + b"\xff\xff", EXT * 2, first_at=65)
     deletions = restart(tmp_path).deletions
-    assert [(one.action, one.file) for one in deletions] == [("delete", names[0])]
+    assert [(deletion.action, deletion.file) for deletion in deletions] == [("delete", names[0])]
     assert restart(tmp_path).refused is None
     with_ext(tmp_path, EXT + b"\xff\xff", EXT * 2, first_at=64)
     assert restart(tmp_path).deletions == ()

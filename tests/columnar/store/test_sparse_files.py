@@ -69,7 +69,7 @@ def an_ext_file(root: Path) -> Path:
 FILES = [a_queue, a_log, an_index, a_checkpoint, an_ext_file]
 FUNCTIONS: dict[str, Callable[[Path, Path, Path], Any]] = {
     "inspect": lambda root, _file, _out: look_at(root),
-    "summarise": lambda root, _file, _out: [summarise(one) for one in find_files(root)],
+    "summarise": lambda root, _file, _out: [summarise(file) for file in find_files(root)],
     "decode": lambda root, _file, _out: [
         batch.num_rows for _, batch in decode(find_files(root), on_gap=lambda _: None)
     ],
@@ -77,7 +77,7 @@ FUNCTIONS: dict[str, Callable[[Path, Path, Path], Any]] = {
     "audit quick": lambda root, _file, _out: list(audit(root, "quick")),
     "audit": lambda root, _file, _out: list(audit(root)),
     "audit deep": lambda root, _file, _out: list(audit(root, "deep")),
-    "restart": lambda root, _file, _out: [list(one.lost) for one in restarts(root)],
+    "restart": lambda root, _file, _out: [list(predicted.lost) for predicted in restarts(root)],
     "rebuild": lambda root, _file, out: rebuild(root, out / "rebuilt"),
     "digest": lambda root, _file, _out: list(digest(root)),
     "diff": lambda _root, file, _out: list(diff(file, file)),
@@ -136,7 +136,7 @@ def test_the_units_of_a_hole_are_one_gap(tmp_path: Path) -> None:
     sparse = list(audit(tmp_path))
     path.write_bytes(path.read_bytes())
     assert sparse == list(audit(tmp_path))
-    gaps = [one for one in sparse if one.code == "queue.gap"]
+    gaps = [finding for finding in sparse if finding.code == "queue.gap"]
     assert len(gaps) == 1
     assert "499,997" in gaps[0].message  # and the first one
 

@@ -42,7 +42,7 @@ class Places:
     @classmethod
     def of(cls, settings: Settings) -> Places:
         """Those of an audit with these settings."""
-        options = "".join(f" {shell_word(one)}" for one in settings.options)
+        options = "".join(f" {shell_word(option)}" for option in settings.options)
         return cls(str(settings.store), options, None if settings.conf is None else str(settings.conf.path))
 
     def fill(self, text: str) -> str:

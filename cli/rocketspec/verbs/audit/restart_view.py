@@ -53,8 +53,8 @@ def show(usual: Restart, safe: Restart, places: Places, *, as_json: bool, index_
 
 
 def _show_json(usual: Restart, safe: Restart) -> None:
-    for one in usual.deletions:
-        write_json(asdict(one))
+    for deletion in usual.deletions:
+        write_json(asdict(deletion))
     for unit in usual.lost_units:
         write_json({"lost_units": asdict(unit)})
     for key in usual.lost:
@@ -77,9 +77,9 @@ def _show_text(plan: Restart) -> None:
     _print("the last stop was clean" if plan.clean else "found an abort file: a start will recover")
     if plan.refused is not None:
         _print(f"a broker will not start on these files: {plan.refused}")
-    for one in plan.deletions:
-        place = one.file if one.offset is None else f"{one.file} from byte {one.offset:,}"
-        _print(f"{one.action} {place}: {one.reason}")
+    for deletion in plan.deletions:
+        place = deletion.file if deletion.offset is None else f"{deletion.file} from byte {deletion.offset:,}"
+        _print(f"{deletion.action} {place}: {deletion.reason}")
     if plan.refused is not None:
         return
     _print(f"the log is read from {plan.walk_from:,} and ends at {plan.log_end:,}")

@@ -91,7 +91,7 @@ def _check_names(fmt: str, tables: Sequence[str]) -> None:
 
 def _check_outside(output: Path | None, commitlog: Sequence[Path]) -> None:
     """Raises UsageError for an output in a directory that is read."""
-    if output is not None and any(output.resolve().is_relative_to(one.resolve()) for one in commitlog):
+    if output is not None and any(output.resolve().is_relative_to(folder.resolve()) for folder in commitlog):
         raise UsageError(f"{output}: inside a commit-log directory that is read; choose another directory")
 
 

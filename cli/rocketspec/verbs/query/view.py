@@ -256,5 +256,5 @@ def _file_lines(walked: FileWalk) -> Iterator[str]:
         yield f"  and {_count(left_out, 'more entry', 'more entries')}"
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def _count(number: int, singular: str, plural: str | None = None) -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
