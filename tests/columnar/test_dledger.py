@@ -290,11 +290,10 @@ VARIANTS = runpy.run_path(str(REAL / "dledger_variants.py"))["VARIANTS"]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_start_is_foretold_as_the_real_one_went(root: Path, tmp_path: Path, name: str) -> None:
+def test_a_start_is_foretold_as_the_real_one_went(tmp_path: Path, name: str) -> None:
     """Of each damaged store what the real recovery made of it (`real/dledger.json`)."""
     after = json.loads((REAL / "dledger.json").read_text("utf-8"))[name]
-    store = tmp_path / "store"
-    shutil.copytree(root / "dledger", store)
+    store = open_store("dledger", tmp_path)
     VARIANTS[name](store)
     before = {path.relative_to(store).as_posix() for path in store.rglob("0*") if path.is_file()}
     plan = restart(store)

@@ -46,6 +46,24 @@ def test_a_recovery_ends_at_a_damaged_header(facts: dict[str, dict[str, Any]]) -
         assert (facts[name]["end_index"], facts[name]["write_pos"]) == (ENTRIES[-1]["index"], WHOLE_END)
 
 
+def test_the_index_of_entries_decides_where_a_recovery_begins(facts: dict[str, dict[str, Any]]) -> None:
+    """DLG-17, DLG-18: damage in the fifth file from the end is met only when the units of later first entries differ."""
+    met = facts["unit of the third file from the end, entry of the fifth"]
+    assert met["exit"] == 255
+    whole = {"end_index": ENTRIES[-1]["index"], "write_pos": WHOLE_END}
+    for name in (
+        "first entry of the first file",
+        "unit of the third file from the end",
+        "units of the third and the fourth file from the end",
+        "units of all files' first entries",
+        "unit of the hit entry",
+        "index of entries with a second file",
+        "index of entries that begins late",
+    ):
+        assert facts[name]["loaded"]
+        assert {key: facts[name][key] for key in whole} == whole, name
+
+
 def test_what_comes_after_the_end(facts: dict[str, dict[str, Any]]) -> None:
     """DLG-18: the last file is gone, no queue points behind the end; a file that begins at the end stays."""
     found = facts["magic+7"]
@@ -64,7 +82,21 @@ def test_what_comes_after_the_end(facts: dict[str, dict[str, Any]]) -> None:
 def test_what_keeps_dledger_from_starting(facts: dict[str, dict[str, Any]]) -> None:
     """DLG-19."""
     assert facts["a file in the middle is missing"]["loaded"] is False
-    assert facts["the last file is a byte short"]["exit"] == 255
+    for name in (
+        "the last file is a byte short",
+        "index of entries a byte short",
+        "index of entries a byte long",
+        "stray file in index",
+        "stray file in data",
+        "directory in data",
+    ):
+        assert facts[name]["exit"] == 255, name
+    for name in (
+        "stray file of a file's length in data",
+        "index of entries with a gap",
+        "committed index that is not a number",
+    ):
+        assert (facts[name]["exit"], facts[name]["loaded"]) == (0, False), name
     found = facts["first entry of the third file from the end"]
     assert found["exit"] == 255
     starts = [int(Path(name).name) for name in found["log_files"]]
@@ -80,3 +112,7 @@ def test_without_dledgers_checkpoint(facts: dict[str, dict[str, Any]]) -> None:
     assert (found["committed_pos"], found["min_offset"], found["max_offset"]) == (-1, 0, 0)
     assert found["end_index"] == ENTRIES[-1]["index"]
     assert facts["whole"]["max_offset"] == facts["whole"]["committed_pos"] == WHOLE_END
+    for name in ("committed index -1", "number 2^40 of the first entry of the first file"):
+        assert (facts[name]["loaded"], facts[name]["committed_pos"]) == (True, -1), name
+        assert facts[name]["end_index"] == ENTRIES[-1]["index"]
+    assert facts["committed index beyond the end"]["committed_pos"] == WHOLE_END

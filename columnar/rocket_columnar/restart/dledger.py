@@ -1,8 +1,8 @@
 """What a start of 4.9.3 in DLedger mode does to the log, read off its files beforehand.
 
 Read beside `DLedgerCommitLog.recover` 262-313 and `DLedgerMmapFileStore.recover` 119-304, which look at the headers of entries
-and never at their records. DLedger's own index of entries is written again from them and not looked at here. What the
-leader of a group does to a member later, a member's files cannot tell.
+and never at their records. DLedger's own index of entries decides in which file the walk begins, and is rewritten where it
+differs. What the leader of a group does to a member later does not follow from a member's files.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_MAGIC
+
+from rocket_columnar.restart.entry_index import EntryIndex, unfit_checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,19 +57,28 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
     Raises:
         OSError: a file cannot be read.
     """
+    member = files[0].path.parent.parent
+    index = EntryIndex(member)
+    if index.unfit is not None:
+        return EntryLog(files[0].base_offset, files[0].base_offset, index.unfit)
     for before, file in pairwise(files):
         if file.base_offset - before.base_offset != size:
             unfit = f"{file.name}: does not follow on {before.name}: DLedger accepts no gap between its files"
             return EntryLog(before.base_offset, before.base_offset, unfit)
     first = next(
-        (number for number in range(max(len(files) - _FILES, 0), -1, -1) if _begins_well(files[number])), 0
+        (
+            number
+            for number in range(max(len(files) - _FILES, 0), -1, -1)
+            if _begins_well(files[number], index)
+        ),
+        0,
     )
     end, last = files[first].base_offset, _Last()
     for file in files[first:]:
         end, last, rolls = _walk(file, last)
         if not rolls:
             break
-    refused = None
+    refused = unfit_checkpoint(member)
     if files[-1].base_offset - end > size:
         refused = (
             f"the entries end at {end:,}, more than a file before {files[-1].name}: DLedger ends its process"
@@ -75,9 +86,14 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
     return EntryLog(files[first].base_offset, end, refused)
 
 
-def _begins_well(file: StoreFile) -> bool:
+def _begins_well(file: StoreFile, index: EntryIndex) -> bool:
+    """Whether a walk can begin in a file: its first entry is sound, and is the one in the index of entries."""
     with file.open() as reader:
-        return _entry(reader, 0, file.base_offset, _Last()) is not None
+        found = _entry(reader, 0, file.base_offset, _Last())
+    if found is None:
+        return False
+    size, last = found
+    return index.fits(last.number, term=last.term, pos=file.base_offset, size=size)
 
 
 def _walk(file: StoreFile, last: _Last) -> tuple[int, _Last, bool]:

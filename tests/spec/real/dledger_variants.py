@@ -68,6 +68,60 @@ def _without_log(store: Path) -> None:
         path.unlink()
 
 
+INDEX_FILE = "dledger-n0/index/00000000000000000000"
+"""The only file of the index of entries."""
+INDEX_SIZE = 167_772_160
+"""Its length in bytes; all but its first pages are a hole."""
+
+
+def first_of(number: int) -> dict[str, Any]:
+    """The first entry of a data file, by the file's number."""
+    files = sorted({entry["file"] for entry in entries()})
+    return next(entry for entry in entries() if entry["file"] == files[number])
+
+
+def _unit(store: Path, entry: dict[str, Any]) -> None:
+    """Another size in an entry's unit of the index."""
+    with (store / INDEX_FILE).open("r+b") as file:
+        file.seek(32 * entry["index"] + 12)
+        file.write(b"\0\0\0\1")
+
+
+def _units(store: Path, *numbers: int) -> None:
+    for number in numbers:
+        _unit(store, first_of(number))
+
+
+def _another_index_file(store: Path, start: int, size: int = INDEX_SIZE) -> None:
+    with (store / f"dledger-n0/index/{start:020}").open("wb") as file:
+        file.truncate(size)
+
+
+def _index_size(store: Path, change: int) -> None:
+    with (store / INDEX_FILE).open("r+b") as file:
+        file.truncate(INDEX_SIZE + change)
+
+
+def _number(store: Path, change: int) -> None:
+    """Another number in the first entry of the first file."""
+    path = _files(store)[0]
+    data = bytearray(path.read_bytes())
+    struct.pack_into(">q", data, 8, change)
+    path.write_bytes(data)
+
+
+def _checkpoint(store: Path, text: str) -> None:
+    (store / "dledger-n0/checkpoint").write_text(text, "ascii")
+
+
+def _both(*damages: Callable[[Path], None]) -> Callable[[Path], None]:
+    def damage(store: Path) -> None:
+        for one in damages:
+            one(store)
+
+    return damage
+
+
 VARIANTS: dict[str, Callable[[Path], None]] = {
     "whole": lambda _: None,
     **{f"{name}{change:+}": _field(name, change) for name in FIELDS for change in (7, -7)},
@@ -81,6 +135,34 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     "no index of entries": _without_entry_index,
     "no checkpoint of DLedger": lambda store: (store / "dledger-n0/checkpoint").unlink(),
     "no data file": _without_log,
+    "unit of the third file from the end": lambda store: _units(store, -3),
+    "units of the third and the fourth file from the end": lambda store: _units(store, -3, -4),
+    "units of all files' first entries": lambda store: _units(store, *range(len(_files(store)))),
+    "unit of the third file from the end, entry of the fifth": _both(
+        lambda store: _units(store, -3, -4), lambda store: _first(store, -5)
+    ),
+    "unit of the hit entry": lambda store: _unit(store, hit()),
+    "index of entries a byte short": lambda store: _index_size(store, -1),
+    "index of entries a byte long": lambda store: _index_size(store, 1),
+    "index of entries with a second file": lambda store: _another_index_file(store, INDEX_SIZE),
+    "index of entries with a gap": lambda store: _another_index_file(store, 2 * INDEX_SIZE),
+    "index of entries that begins late": _both(
+        lambda store: _another_index_file(store, INDEX_SIZE), _without_entry_index
+    ),
+    "stray file in index": lambda store: (store / "dledger-n0/index/notes").write_bytes(b"x") and None,
+    "stray file in data": lambda store: (store / "dledger-n0/data/notes").write_bytes(b"x") and None,
+    "stray file of a file's length in data": lambda store: (
+        (store / "dledger-n0/data/notes").write_bytes(bytes(SIZE)) and None
+    ),
+    "directory in data": lambda store: (store / "dledger-n0/data/notes").mkdir(),
+    "first entry of the first file": lambda store: _first(store, 0),
+    "number 7 of the first entry of the first file": lambda store: _number(store, 7),
+    "number 2^40 of the first entry of the first file": lambda store: _number(store, 1 << 40),
+    "committed index that is not a number": lambda store: _checkpoint(
+        store, "endIndex=216\ncommittedIndex=abc\n"
+    ),
+    "committed index beyond the end": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=999\n"),
+    "committed index -1": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=-1\n"),
 }
 
 
