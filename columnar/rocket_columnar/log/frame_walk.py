@@ -54,6 +54,9 @@ _HUGE: Final = 64 << 20
 _INNER: Final = 1 + 0x7F + 2  # bytes after a body that hold the lengths of topic and properties, at most
 _BEFORE: Final = 7  # bytes of a frame that may lie before the last byte of its magic, and be zeros of a hole
 _BLANK: Final = BLANK.size
+_WAITS: Final = 80
+"""Ends of logs in a minute that are looked at again after pauses: 10 s of pauses."""
+_MINUTE: Final = 60.0
 _PAIR: Final = struct.Struct(">ii")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)
 _MAGICS: Final = tuple(
@@ -65,6 +68,25 @@ _MAGICS: Final = tuple(
 _ENTRY_BLANK: Final = _MAGICS[2][0]
 _ENTRY_BLANKS: Final = re.compile(_ENTRY_BLANK + rb"(?=[\x00-\x7f])")
 """The magic of a DLedger blank and a length that is not negative: erased storage is full of its bytes."""
+
+
+class _Patience:
+    """How often a log's end is looked at again after a pause: many damaged files take no more time than a few."""
+
+    def __init__(self) -> None:
+        self._begin = -_MINUTE
+        self._left = 0
+
+    def is_left(self) -> bool:
+        """Whether there may be one more pause; counts it."""
+        now = time.monotonic()
+        if now - self._begin >= _MINUTE:
+            self._begin, self._left = now, _WAITS
+        self._left -= 1
+        return self._left >= 0
+
+
+_patience = _Patience()
 
 
 class Walk:
@@ -204,7 +226,7 @@ class Walk:
 
         If it is the `last` frame, a broker may be writing it: the check is repeated after some pauses.
         """
-        for pause in (0.0, *store.PAUSES) if last else (0.0,):
+        for pause in (0.0, *store.PAUSES) if last and _patience.is_left() else (0.0,):
             time.sleep(pause)
             walk = Walk(self.reader, self.base_offset, bodies=False, window=_PAGE)
             if walk.begins(position):

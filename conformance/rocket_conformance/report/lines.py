@@ -6,12 +6,15 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.store_folders import refuse_store
 
+from rocket_conformance.input_files import read_input
 from rocket_conformance.protocol import PROTOCOL
+from rocket_conformance.schemas import problems
+from rocket_conformance.verdicts import VERDICTS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +22,11 @@ if TYPE_CHECKING:
     from typing import Self, TextIO
 
     from rocket_conformance.protocol import Hello
-    from rocket_conformance.verdicts import Verdict
 
 __all__ = ["CaseLine", "Report", "ReportWriter", "coverage_of", "header_line", "read_report", "suite_version"]
+
+_LARGEST: Final = 1 << 30
+_LONGEST: Final = 400
 
 
 def suite_version() -> str:
@@ -180,7 +185,7 @@ def read_report(path: Path) -> Report:
     header: Mapping[str, Any] | None = None
     footer: Mapping[str, Any] | None = None
     cases: list[CaseLine] = []
-    lines = path.read_bytes().split(b"\n")
+    lines = read_input(path, limit=_LARGEST, expected="a report").split(b"\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -189,7 +194,9 @@ def read_report(path: Path) -> Report:
             kind = value["type"]
             if kind == "case":
                 cases.append(_case_line(cast("dict[str, Any]", value)))
-        except (ValueError, KeyError, TypeError) as error:
+            elif kind in ("header", "footer"):
+                _check(value)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             if number == len(lines):  # cut off in the middle of a line
                 break
             raise MalformedError(
@@ -206,9 +213,23 @@ def read_report(path: Path) -> Report:
     return Report(header, tuple(cases), footer)
 
 
+def _check(value: object) -> None:
+    """ValueError with the first thing that the schema of a report's line finds."""
+    found = problems("report_line", value)
+    if found:
+        raise ValueError(found[0][:_LONGEST])
+
+
+_TEXTS: Final = ("id", "level", "verdict", "detail")
+
+
 def _case_line(value: Mapping[str, Any]) -> CaseLine:
+    """A case's line; the schema is asked only if a quick look finds something: a report has thousands of them."""
     fields = {name: value[name] for name in CaseLine.__slots__ if name != "cause"}
     fields["cause"] = value.get("cause")  # reports of earlier versions have none
+    plain = all(isinstance(value[name], str) for name in _TEXTS) and value["verdict"] in VERDICTS
+    if not plain or value["divergence"] or not value["clauses"] or not isinstance(value["clauses"], list):
+        _check(value)
     fields["clauses"] = tuple(fields["clauses"])
     fields["divergence"] = tuple(fields["divergence"])
     return CaseLine(**fields)

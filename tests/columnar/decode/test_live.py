@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.decode import decode
+from rocket_columnar.log import frame_walk
 from rocket_columnar.store import Source, StoreFile
 from store_bytes import blank, record
 
@@ -21,6 +22,12 @@ TORN = (FIRST + SECOND[:60]).ljust(SIZE, b"\0")
 GROWN = (FIRST + SECOND).ljust(SIZE, b"\0")
 FULL = FIRST + blank(SIZE - len(FIRST))
 NAME = f"{0:020}"
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are allowed, whatever other tests decoded in the same minute."""
+    monkeypatch.setattr("rocket_columnar.log.frame_walk._patience", frame_walk._Patience())
 
 
 def decoded(*states: bytes) -> tuple[list[int], list[Gap]]:
@@ -57,3 +64,12 @@ def test_a_bad_record_before_others_is_a_gap_at_once() -> None:
     third = record(END)
     offsets, (gap,) = decoded((FIRST + b"\1" * len(SECOND) + third).ljust(SIZE, b"\0"))
     assert (offsets, gap.begin, gap.end) == ([0, END], len(FIRST), END)
+
+
+def test_500_torn_files_are_given_time_80_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("rocket_columnar.log.frame_walk.time.sleep", pauses.append)
+    for _ in range(500):
+        offsets, gaps = decoded(TORN)
+        assert (offsets, len(gaps)) == ([0], 1)
+    assert len([pause for pause in pauses if pause]) == 3 * 80
