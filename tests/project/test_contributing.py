@@ -1,0 +1,49 @@
+"""The files and folders that CONTRIBUTING.md names exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENGINE = ROOT / "columnar" / "rocket_columnar"
+MADE = (".venv", "out/site")
+"""Folders that commands make."""
+
+SECTIONS = re.split(r"^## ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), flags=re.MULTILINE)
+NAME = re.compile(r"`([\w.*-]*/[\w./*-]*|[\w-]+\.(?:py|md|json|toml))`")
+
+
+def missing(section: str) -> list[str]:
+    """The names in a section that nothing has: paths in the repository, packages of the engine, or files beside or in what was named before.
+
+    `VERB` stands for any name.
+    """
+    folders, wrong = [ROOT], []
+    for name in NAME.findall(section):
+        if name in MADE:
+            continue
+        pattern = name.rstrip("/").replace("VERB", "*")
+        found = [path for folder in (*reversed(folders), ENGINE) for path in folder.glob(pattern)]
+        folders += [folder for path in found[:1] for folder in (path.parent, path)]
+        if not found:
+            wrong.append(name)
+    return wrong
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("\n")[0])
+def test_what_a_section_names_exists(section: str) -> None:
+    assert missing(section) == []
+
+
+def test_the_sections_name_files() -> None:
+    assert sum(len(NAME.findall(section)) for section in SECTIONS) > 80
+
+
+@pytest.mark.parametrize(
+    "name", ["columnar/rocket_columnar/gone.py", "gone/", "gone.py", "cli/rocketspec/gone/VERB.py"]
+)
+def test_a_name_that_nothing_has_is_found(name: str) -> None:
+    assert missing(f"see `{name}`") == [name]
