@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
@@ -15,6 +16,7 @@ from rocket_columnar.store import protected_directories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from concurrent.futures import Future
     from io import IOBase
     from typing import BinaryIO
 
@@ -25,6 +27,9 @@ Format = Literal["jsonl", "csv", "parquet", "arrow"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 """What `write` can write; `write_stream` the first two of them."""
 
+_GROUP_ROWS: Final = 1 << 20
+_GROUP_BYTES: Final = 128 << 20
+"""Rows and bytes in memory of a Parquet row group at most: readers skip and share out whole groups."""
 
 _ENCODINGS: Final = {
     # Numbers that rise, or stay near the one before.
@@ -111,28 +116,62 @@ class _Arrow:
 
 
 class _Parquet:
-    """A Parquet file, compressed with zstd."""
+    """A Parquet file, compressed with zstd; with a `pool` of one thread, a row group is encoded while the next is decoded."""
 
-    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
+    def __init__(self, stream: BinaryIO, schema: pa.Schema, pool: ThreadPoolExecutor | None) -> None:
         from pyarrow.parquet import ParquetWriter
 
         self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
+        self._pool = pool
+        self._encoding: Future[None] | None = None
+        self._held: list[pa.RecordBatch] = []
+        self._rows = self._bytes = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
+        if self._held and (
+            self._rows + batch.num_rows > _GROUP_ROWS or self._bytes + batch.nbytes > _GROUP_BYTES
+        ):
+            self._end_group()
+        self._held.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+
+    def _end_group(self) -> None:
+        """Encodes what is held as a row group, after the one before."""
+        group = pa.Table.from_batches(self._held).unify_dictionaries()
+        self._held, self._rows, self._bytes = [], 0, 0
+        if self._pool is None:
+            self._encode(group)
+            return
+        self._finish()
+        self._encoding = self._pool.submit(self._encode, group)
+
+    def _encode(self, group: pa.Table) -> None:
+        self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
+
+    def _finish(self) -> None:
+        """Waits for the row group that is being encoded."""
+        encoding, self._encoding = self._encoding, None
+        if encoding is not None:
+            encoding.result()
 
     def close(self) -> None:
+        if self._held:
+            self._end_group()
+        self._finish()
         self._writer.close()
 
     def abandon(self) -> None:
+        with suppress(Exception):
+            self._finish()
         with suppress(Exception):
             self._writer.close()
         self._writer.is_open = False  # or it would try again, and complain, when it is collected
 
 
-def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema) -> _Writer:
+def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema, pool: ThreadPoolExecutor | None) -> _Writer:
     if fmt == "parquet":
-        return _Parquet(stream, schema)
+        return _Parquet(stream, schema, pool)
     if fmt == "arrow":
         return _Arrow(stream, schema)
     return _Text(stream, fmt, schema)
@@ -161,6 +200,7 @@ def write(
     fmt: str,
     *,
     source: Path | str | None = None,
+    threads: int = 1,
 ) -> dict[str, Path]:
     """Writes each table to `directory/TABLE.FORMAT`, under a temporary name until all are whole.
 
@@ -169,6 +209,7 @@ def write(
         directory: made where it is missing; files of these names in it are replaced.
         fmt: one of `FORMATS`.
         source: what the batches are read from; writing into that store is refused.
+        threads: with more than one, a row group of Parquet is encoded while the next is decoded.
 
     Returns:
         The files by table, in the order of the tables.
@@ -184,13 +225,14 @@ def write(
     parts: dict[str, Path] = {}
     try:
         with ExitStack() as stack:
+            pool = stack.enter_context(ThreadPoolExecutor(1)) if threads > 1 and form == "parquet" else None
             writers: dict[str, _Writer] = {}
             for table, batch in batches:
                 if table not in writers:
                     part = directory / f".{table}.{form}.{os.getpid()}.part"
                     parts[table] = part
                     stream = stack.enter_context(part.open("wb"))
-                    writers[table] = _writer(stream, form, batch.schema)
+                    writers[table] = _writer(stream, form, batch.schema, pool)
                     stack.callback(writers[table].abandon)
                 writers[table].write(batch)
             for writer in writers.values():

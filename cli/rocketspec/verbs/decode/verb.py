@@ -268,7 +268,7 @@ def decode(
         rows = report.counted(batches)
         if utc and chosen != "table":  # which shows ISO 8601 anyway
             rows = report.in_utc(rows)
-        written = {} if output is None else write(rows, output, chosen, source=path)
+        written = {} if output is None else write(rows, output, chosen, source=path, threads=threads)
         if output is None:
             _print(rows, chosen, name_tables=len(tables) > 1)
     for name, file in written.items():
