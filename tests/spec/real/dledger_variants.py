@@ -102,6 +102,10 @@ def _index_size(store: Path, change: int) -> None:
         file.truncate(INDEX_SIZE + change)
 
 
+def _stray(store: Path, folder: str, size: int) -> None:
+    (store / "dledger-n0" / folder / "notes").write_bytes(bytes(size))
+
+
 def _number(store: Path, change: int) -> None:
     """Another number in the first entry of the first file."""
     path = _files(store)[0]
@@ -149,11 +153,9 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     "index of entries that begins late": _both(
         lambda store: _another_index_file(store, INDEX_SIZE), _without_entry_index
     ),
-    "stray file in index": lambda store: (store / "dledger-n0/index/notes").write_bytes(b"x") and None,
-    "stray file in data": lambda store: (store / "dledger-n0/data/notes").write_bytes(b"x") and None,
-    "stray file of a file's length in data": lambda store: (
-        (store / "dledger-n0/data/notes").write_bytes(bytes(SIZE)) and None
-    ),
+    "stray file in index": lambda store: _stray(store, "index", 1),
+    "stray file in data": lambda store: _stray(store, "data", 1),
+    "stray file of a file's length in data": lambda store: _stray(store, "data", SIZE),
     "directory in data": lambda store: (store / "dledger-n0/data/notes").mkdir(),
     "first entry of the first file": lambda store: _first(store, 0),
     "number 7 of the first entry of the first file": lambda store: _number(store, 7),
