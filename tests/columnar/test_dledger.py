@@ -207,6 +207,20 @@ def test_dledgers_own_files_are_refused(root: Path, part: str) -> None:
         find_files(root / "dledger" / part)
 
 
+@pytest.mark.parametrize("below", ["dledger-cluster/store", "dledger-cluster", "dledger-cluster/data"])
+@pytest.mark.parametrize("name", ["dledger", "small-roll"])
+def test_a_store_in_a_directory_that_is_named_as_a_members(below: str, name: str, tmp_path: Path) -> None:
+    """`/data/dledger-cluster/store`: the name of a directory above a store, or its own, makes no difference."""
+    store = open_store(name, tmp_path / "unpacked")
+    other = tmp_path / below
+    other.parent.mkdir(exist_ok=True)
+    store.rename(other)
+    assert not [found for found in audit(other) if found.severity != "note"]
+    assert restart(other).refused is None
+    assert {file.kind for file in find_files(other)} == {"index", "queue", "log", "checkpoint"}
+    assert {file.kind for file in find_files(other / "index")} == {"index"}
+
+
 def test_logs_of_two_members_in_one_store_are_refused(root: Path, tmp_path: Path) -> None:
     for member in ("dledger-n0", "dledger-n1"):
         shutil.copytree(root / "dledger/dledger-n0/data", tmp_path / member / "data")

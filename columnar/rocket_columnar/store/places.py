@@ -35,6 +35,9 @@ _PLACES: Final[dict[str, Kind]] = {
     "checkpoint": "checkpoint",
 }
 _QUEUES: Final = ("consumequeue", "consumequeue_ext")
+_PARTS: Final = ("commitlog", "consumequeue")
+_OWN: Final = ("index", "checkpoint", "currterm")
+"""What DLedger keeps for itself in a member's directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def place_of(path: Path, *, is_file: bool) -> Place | None:
             below = parts[len(parts) - depth :]
             root = Path(*parts[: len(parts) - depth - 1])
             return Place(_PLACES[parts[-1 - depth]], root, *below)
-    if len(parts) > 1 and parts[-2].startswith(MEMBER):
+    if parts and parts[-1] in (MEMBER_LOG, *_OWN) and _is_member(folder.parent):
         return Place("log", folder.parent.parent) if parts[-1] == MEMBER_LOG else None
     if parts and parts[-1] in ("index", "commitlog"):
         return Place(_PLACES[parts[-1]], folder.parent)
@@ -143,16 +146,23 @@ def entries_of(directory: Path, *, must_exist: bool = False) -> list[os.DirEntry
         return []
 
 
+def _is_member(folder: Path) -> bool:
+    """Whether a directory is that of a DLedger member; a store can have such a name too."""
+    return folder.name.startswith(MEMBER) and not any((folder / name).exists() for name in _PARTS)
+
+
 def log_of_member(path: Path) -> Path:
     """The commit log of the DLedger member whose directory `path` is; any other path as it is.
 
     Raises:
         UsageError: DLedger's own index and bookkeeping, which are not files of a store.
     """
-    *_, above, folder, name = ("", "", *Path(os.path.abspath(path)).parts)  # noqa: PTH100
-    if name.startswith(MEMBER) and (path / MEMBER_LOG).is_dir():
+    whole = Path(os.path.abspath(path))  # noqa: PTH100
+    if _is_member(whole) and (path / MEMBER_LOG).is_dir():
         return path / MEMBER_LOG
-    own = name if folder.startswith(MEMBER) else folder if above.startswith(MEMBER) else MEMBER_LOG
-    if own != MEMBER_LOG:
-        raise UsageError(f"{path}: belongs to DLedger itself; the commit log is in {MEMBER}*/{MEMBER_LOG}/")
+    for inside in (whole, whole.parent):
+        if inside.name in _OWN and _is_member(inside.parent):
+            raise UsageError(
+                f"{path}: belongs to DLedger itself; the commit log is in {MEMBER}*/{MEMBER_LOG}/"
+            )
     return path
