@@ -13,7 +13,7 @@ _tell: Callable[[str], object] | None = None
 
 
 def announce(tell: Callable[[str], object] | None) -> None:
-    """Has `tell` called with one line, once, if anything has to be compiled; None says nothing."""
+    """Calls `tell` once with one line if anything has to be compiled; None prints nothing."""
     global _tell  # noqa: PLW0603 - one process, one terminal
     _tell = tell
 

@@ -62,7 +62,7 @@ class RebuildJob:
         storage: options of S3 and HDFS.
         stores: path or URI of each store, by name.
         plans: of the stores that can be rebuilt.
-        only_missing: whether files that a store has already are left out.
+        only_missing: whether files that a store has already are skipped.
         unused: by store, index files that cannot be read, and why: the geometry is not taken from these.
     """
 
@@ -125,7 +125,7 @@ def rebuild_stores(
         out: a directory, missing or empty; a path, or a URI of S3 or HDFS.
         geometry: of the index files; else that of each store's own, else 4.9.3's default.
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
-        only_missing: leaves out the files that a store already has, byte for byte.
+        only_missing: skips the files that a store already has, byte for byte.
         overwrite: replaces what an earlier job wrote to `out`, once everything is written.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
@@ -253,7 +253,7 @@ class _Running:
         what: str,
         common: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[Any, Any]]:
-        """Tasks with what they returned, those of stores that failed left out."""
+        """Tasks with what they returned, those of stores that failed skipped."""
         attempts = self.attempts
         outcomes = run_tasks(
             self.spark,

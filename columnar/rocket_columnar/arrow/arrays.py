@@ -52,14 +52,14 @@ def _buffer(data: NDArray[Any] | bytes) -> pa.Buffer:
 
 
 def integers(values: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> Array:
-    """A native int16, int32 or int64 array, not copied; null where `valid` is false."""
+    """A native int16, int32 or int64 array, not copied; null if `valid` is false."""
     values = np.ascontiguousarray(values)
     mask = None if valid is None or valid.all() else _buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(_INTEGERS[values.dtype], values.size, [mask, _buffer(values)])
 
 
 def of_buffer(kind: pa.DataType, count: int, buffer: pa.Buffer) -> Array:
-    """An array of `count` numbers without nulls that lie in a buffer."""
+    """An array of `count` numbers without nulls, from a buffer."""
     return pa.Array.from_buffers(kind, count, [None, buffer])
 
 
@@ -121,12 +121,12 @@ def taken(values: Array, indices: NDArray[np.int32]) -> Array:
 
 
 def dictionary(indices: NDArray[np.int32], values: Array) -> Array:
-    """Strings by their number in `values`; null where the number is negative."""
+    """Strings by their number in `values`; null if the number is negative."""
     return pa.DictionaryArray.from_arrays(integers(indices, indices >= 0), values)
 
 
 def constant(values: Array, index: int, count: int) -> Array:
-    """`count` times the string number `index` of `values`, or null where `index` is negative."""
+    """`count` times the string number `index` of `values`, or null if `index` is negative."""
     return dictionary(np.full(count, index, np.int32), values)
 
 
@@ -144,7 +144,7 @@ def map_of(counts: NDArray[np.int32], keys: Array, items: Array) -> Array:
 
 
 def batch(schema: pa.Schema, columns: dict[str, Array]) -> pa.RecordBatch:
-    """A record batch of `schema` from arrays by name; those that it doesn't name are left out."""
+    """A record batch of `schema` from arrays by name; other arrays are ignored."""
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 

@@ -45,7 +45,7 @@ class Cause:
     """Findings with one cause.
 
     Attributes:
-        title: what is wrong, for people; empty if the findings say it themselves.
+        title: what is wrong, for people; empty if the findings suffice.
         roots: the findings that show the cause, worst first; never empty.
         consequences: the findings that follow from it.
         cure: what to do about it, in words.

@@ -186,12 +186,12 @@ def chain_problems(
 ) -> list[ChainProblem]:
     """What is wrong with the slots and chains of a file.
 
-    Slots whose chains are known to be sound may be left out, with all their entries, where nothing leads into them.
+    Slots whose chains are known to be sound may be left out, with all their entries, if nothing leads into them.
 
     Args:
-        slot_of: of each entry, from entry 0 on, the slot that its hash names; -1 where none, or left out.
+        slot_of: of each entry, from entry 0 on, the slot of its hash; -1 if there is none, or it is left out.
         previous: prev field of each entry.
-        slots: what the slots hold; 0 where empty, or left out.
+        slots: value of each slot; 0 if empty or left out.
         written: which entries must be found; the others may be.
     """
     walk = _Walk(slot_of, previous, slots.size)

@@ -43,8 +43,8 @@ def check_checkpoint(
 
     Args:
         file: the checkpoint.
-        found: its three times, read before what `newest` tells of.
-        newest: store timestamp of the log's last record, ms; None where it is not known.
+        found: its three times, read before `newest`.
+        newest: store timestamp of the log's last record, ms; None if it is not known.
         indexes: the index files that two others follow: full, and flushed for long (the roll itself only starts it).
         report: takes findings.
         live: whether a broker may be writing: one that has just begun has flushed none of its times yet.

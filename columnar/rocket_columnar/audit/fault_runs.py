@@ -24,7 +24,7 @@ class Mark(NamedTuple):
     Attributes:
         first: number of the first, in its file.
         length: how many.
-        values: of the first, what its finding tells.
+        values: of the first, for its finding.
     """
 
     first: int

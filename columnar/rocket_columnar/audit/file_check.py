@@ -20,11 +20,11 @@ __all__ = ["check_ext_files", "check_index_files", "check_queue_files", "empty_f
 
 
 def stray(name: str, reason: str) -> Finding | None:
-    """What lies where a store has its files, and is none of them; None where a broker passes it over.
+    """A finding on something in a store's folder that is not a file of a store; None if a broker ignores it.
 
     Args:
         name: relative to the store.
-        reason: why it was left out of the listing.
+        reason: why the listing skipped it.
 
     Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
     """
@@ -150,7 +150,7 @@ def check_index_files(
 def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
     """An index file that counts no entries; as the last one it is where the next put goes, and no more than worth a note.
 
-    A count of slots that is not that of a first put under way (IDX-PUT-11) tells that there are entries.
+    A count of slots other than that of an unfinished first put (IDX-PUT-11) shows that there are entries.
     """
     if header.index_count < 0 or header.hash_slot_count > 1:
         text = (

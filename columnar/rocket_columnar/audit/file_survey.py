@@ -1,6 +1,6 @@
 """One consume-queue or index file by itself: what it holds where, and what is wrong without the log.
 
-Where is told by blocks: the least and the greatest physical offset that each few units or entries point to. So a range
+Targets are summarised per block: the least and the greatest physical offset of a few units or entries. So a range
 of the log finds what points into it, whatever damage has done to the order.
 """
 
@@ -72,8 +72,8 @@ class IndexSurvey:
         count: one more than the newest entry's number.
         moving: whether a broker put into it meanwhile.
         blocks: numbers of its blocks.
-        low: of each block the least physical offset of an entry.
-        high: of each block the greatest one.
+        low: least physical offset of an entry of each block.
+        high: greatest one of each block.
         ends: physical offsets of the first and the last entry; none without entries.
         before: physical offset of the entry before the last; None without one.
         marks: entries that are wrong by themselves.
@@ -154,7 +154,7 @@ def survey_queue(file: StoreFile, *, compiled: bool = False, ahead: ReadAhead | 
 
 
 def _pieces(reader: Reader, count: int) -> Iterator[tuple[int, int]]:
-    """The first `count` units, some at a time, as (first, behind the last); blocks that are holes are left out."""
+    """The first `count` units, some at a time, as (first, after the last); blocks that are holes are skipped."""
     block = UNITS * QUEUE_UNIT.size
     for begin, end in reader.blocks(block, count * QUEUE_UNIT.size):
         stop = end // QUEUE_UNIT.size

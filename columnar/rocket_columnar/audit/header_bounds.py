@@ -45,7 +45,7 @@ def check_bounds(
     header = survey.header
     if not survey.ends or survey.moving or not times:
         return True
-    ahead = header.end_phy_offset >= plan.end  # said already
+    ahead = header.end_phy_offset >= plan.end  # already reported
     sound = True
     put = plan.live and survey.file == plan.indexes[-1][0].name and _is_put_halfway(survey, times)
     for which, offset in zip(("begin", "end"), survey.ends, strict=True):

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 OUTSIDE: Final = 128
-"""Flag: points out of the range, or is no unit that 4.9.3 takes; not looked at."""
+"""Flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked."""
 LOST: Final = 1
 """Flag: no record begins at that offset."""
 NOT_OWN: Final = 2
@@ -54,10 +54,10 @@ class UnitPieces(NamedTuple):
     """Parts of consume-queue files, one after the other.
 
     Attributes:
-        bounds: of each piece its first row; last, the number of rows.
-        topics: of each piece the number of its queue's topic, -1 for one without records.
-        queues: of each piece its queue's number.
-        firsts: of each piece the logical offset of its first unit.
+        bounds: first row of each piece, and at last the number of rows.
+        topics: number of the topic of each piece's queue, -1 for one without records.
+        queues: number of each piece's queue.
+        firsts: logical offset of each piece's first unit.
     """
 
     bounds: NDArray[np.int64]
@@ -90,9 +90,9 @@ class EntryPieces(NamedTuple):
     """Parts of index files, one after the other.
 
     Attributes:
-        bounds: of each piece its first row; last, the number of rows.
-        firsts: of each piece the number of its first entry.
-        begins: of each piece the begin timestamp in its file's header, ms.
+        bounds: first row of each piece, and at last the number of rows.
+        firsts: number of each piece's first entry.
+        begins: begin timestamp in the header of each piece's file, ms.
     """
 
     bounds: NDArray[np.int64]
@@ -116,8 +116,8 @@ class EntryRecords(NamedTuple):
     Attributes:
         phy_offset: of each record.
         store_timestamp: of each record, ms.
-        key_count: of each record the number of its keys.
-        key_start: of each record its first key, and last the number of keys; empty for a loop that counts along.
+        key_count: number of keys of each record.
+        key_start: first key of each record, and last the number of keys; empty for a loop that counts along.
         key_hash: of each key.
     """
 

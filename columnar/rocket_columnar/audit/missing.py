@@ -31,7 +31,7 @@ _HASHES: Final = 1 << 16
 def check_missing(
     plan: Plan, frames: Frames, queued: NDArray[np.uint8], seen: NDArray[np.uint8], result: RangeResult
 ) -> NDArray[np.int8]:
-    """Records without a unit and keys without an entry; where each record lies: BEFORE, NEWEST or AFTER."""
+    """Records without a unit and keys without an entry; where each record is: BEFORE, NEWEST or AFTER."""
     every = frames.all
     has_unit, has_key = queued != 0, every.key_count > 0
     has_entry = has_key
@@ -62,7 +62,7 @@ def check_missing(
 
 
 def _behind_last(flags: NDArray[np.bool_]) -> int:
-    """One more than the place of the last that is set; 0 where none is."""
+    """One more than the place of the last that is set; 0 if none is."""
     return flags.size - int(np.argmax(flags[::-1])) if flags.any() else 0
 
 
@@ -97,7 +97,7 @@ def _missing_keys(
 def _missing_units(
     plan: Plan, frames: Frames, lacking: NDArray[np.int64], where: NDArray[np.int8], result: RangeResult
 ) -> None:
-    """Runs of logical offsets of one queue, less those at which a unit lies, sound or not."""
+    """Runs of logical offsets of one queue, less those that have a unit, sound or not."""
     every = frames.all
     topic, queue_id, offset = every.topic[lacking], every.queue_id[lacking], every.queue_offset[lacking]
     order = np.lexsort((offset, queue_id, topic))
@@ -145,7 +145,7 @@ def files_now(
 def _taken(
     plan: Plan, files: Sequence[StoreFile], topic: str, queue_id: int, logical: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """At which logical offsets, which ascend, a unit lies now, sound or not; expired ones and pre-blanks aside."""
+    """Which of the ascending logical offsets have a unit now, sound or not; without expired ones and pre-blanks."""
     taken = np.zeros(logical.size, np.bool_)
     for file in files_now(plan, files, topic, queue_id):
         try:

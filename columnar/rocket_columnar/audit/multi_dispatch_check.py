@@ -2,7 +2,7 @@
 
 4.9.3 appends a copy's unit where its queue ends, whatever logical offset the record names, unless that is above 0 and
 below the queue's end: so it leaves gaps, and loses copies after a restart, when it counts from 0 again. Whether a unit
-should be there is seen from its neighbours alone: the queue ended behind the unit of the last record before it.
+should be there is seen from its neighbours alone: the queue ended after the unit of the last record before it.
 
 Source: `ConsumeQueue.putMessagePositionInfo` 478-530 and `multiDispatchLmqQueue` 432-453.
 """
@@ -43,8 +43,8 @@ class RangeCopies:
 
     Attributes:
         of_place: of a record's place the logical offset in each queue.
-        of_queue: of each queue the places of its records, in the order of the log.
-        seen: of each queue the places of those that a unit points to.
+        of_queue: places of each queue's records, in the order of the log.
+        seen: places of each queue's records that a unit points to.
     """
 
     of_place: dict[int, dict[Queue, int]] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class RangeCopies:
     seen: dict[Queue, set[int]] = field(default_factory=dict)
 
     def logical(self, place: int, queue: Queue) -> int | None:
-        """The logical offset of a record's copy in a queue; None where it has none there."""
+        """The logical offset of a record's copy in a queue; None if it has none there."""
         return self.of_place.get(place, {}).get(queue)
 
 
@@ -93,7 +93,7 @@ def check_copies(
             copies, queue, frames.all.phy_offset[places], places, units, sound
         ):
             if units.is_damaged(plan, queue, position, sound):
-                continue  # told as such
+                continue  # reported as such
             place = int(places[number])
             phy_offset = int(frames.all.phy_offset[place])
             stage = AFTER if place == last else int(where[place])
@@ -125,7 +125,7 @@ def _put_again(
         logical = copies.of_place[int(places[number])][queue]
         end = max(end, int(ends[number]))
         if logical == 0 or logical >= end:  # else 4.9.3 passes it over
-            if logical < nexts[number]:  # no unit that is there says that there was a gap before
+            if logical < nexts[number]:  # no existing unit shows that there was a gap before
                 end = max(end, logical)
             yield number, end
             end += 1
@@ -136,7 +136,7 @@ class _Units:
     """The units of a queue, less those that are empty.
 
     Attributes:
-        position: where each lies in the queue.
+        position: where each is in the queue.
         offset: the physical offset in each, -1 where 4.9.3 takes none.
         size: the size in each.
         begin: where the queue began, for all that is known.
@@ -149,7 +149,7 @@ class _Units:
 
     @classmethod
     def read(cls, files: Sequence[StoreFile], plan: Plan) -> _Units:
-        """What lies in a queue's files now."""
+        """What is in a queue's files now."""
         parts = [np.empty((3, 0), np.int64)]
         begin = 0
         for number, file in enumerate(files):
@@ -171,7 +171,7 @@ class _Units:
     def sound(
         self, plan: Plan, queue: Queue, frames: Frames, copied: NDArray[np.int64], range_: Range
     ) -> NDArray[np.bool_]:
-        """Which units may be right: all that point out of the range, and those to records that go into the queue."""
+        """Which units may be right: all that point outside the range, and those to records that go into the queue."""
         every = frames.all
         known = (every.topic == frames.names.numbers.get(queue[0], -1)) & (every.queue_id == queue[1])
         known = np.append(known, False)  # place -1, which is no record's
@@ -181,7 +181,7 @@ class _Units:
         return possible & (self.offset >= 0) & (self.offset < plan.end)
 
     def is_damaged(self, plan: Plan, queue: Queue, position: int, sound: NDArray[np.bool_]) -> bool:
-        """Whether a unit lies at a position that does not belong there."""
+        """Whether a unit is at a position that does not belong there."""
         place = int(np.searchsorted(self.position, position))
         if self.position[place : place + 1].tolist() != [position]:
             return False

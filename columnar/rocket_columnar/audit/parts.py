@@ -13,7 +13,7 @@ Five steps, of which the second and the fourth are many independent calls::
 Everything handed over - `Plan`, `Surveys`, `Range`, `RangeResult` - can be pickled, and is small: surveys hold 16 bytes
 for each 256 units or 1,024 entries, results hold runs of damage and not rows. A range holds 32 MB of log at most, which
 bounds what a call of `check_range` keeps. Files are opened by `StoreFile.open`, so that a plan made by `plan_files` may
-be of files that lie elsewhere.
+be of files that are elsewhere.
 
 A range begins at the first record that verifies at or after its first byte, and ends where the first one after it
 begins. `findings` sees to it that neighbours agree on that; where they don't, it checks the range again.
@@ -87,7 +87,7 @@ class Surveys:
 def survey_file(
     plan: Plan, file: StoreFile, ahead: ReadAhead | None = None
 ) -> QueueSurvey | IndexSurvey | None:
-    """What one file of the plan's queues or content indexes holds; None where it is gone meanwhile.
+    """The content of one file of the plan's queues or content indexes; None if it no longer exists.
 
     Args:
         plan: of the store.
@@ -124,7 +124,7 @@ def check_range(
         surveys: at its files.
         part: one of the plan's ranges.
         start: physical offset at which the range before ended, where that is known.
-        scanned: what `scan_range` gave for it, where the log was read while others looked at the files.
+        scanned: what `scan_range` gave for it, if the log was read while other threads surveyed the files.
         ahead: one for all ranges of a plan that are checked in this process, so that the files of many queues are not
             opened for each range again.
 

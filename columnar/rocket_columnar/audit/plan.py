@@ -1,4 +1,4 @@
-"""What an audit looks at: the files of a store, where its log ends, and the ranges into which it is cut."""
+"""What an audit checks: the files of a store, where its log ends, and the ranges into which it is cut."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _MOST_RANGES: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Physical offsets of the log that are looked at together.
+    """A range of physical offsets that is checked at once.
 
     Attributes:
         number: its place among the ranges.
         begin: physical offset of its first byte.
         end: physical offset after its last byte.
-        log: place of its file among the plan's logs; None where no file holds these offsets.
+        log: place of its file among the plan's logs; None if no file holds these offsets.
         exact: whether `begin` is where a record begins for sure.
     """
 
@@ -61,11 +61,11 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an audit looks at.
+    """What an audit checks.
 
     Attributes:
-        store: directory of the store, for what is read again; None where there is none.
-        level: how much is looked at.
+        store: directory of the store, for what is read again; None if there is none.
+        level: how much is checked.
         live: whether the store has an abort file: a broker writes it, or died.
         large: whether the store is so large that compiled loops pay.
         logs: the commit-log files, in order.
@@ -75,9 +75,9 @@ class Plan:
         indexes: the index files, by name, with their headers.
         checkpoints: the checkpoint, where there is one.
         begin: physical offset of the log's first byte, 0 without one.
-        end: physical offset after the last record that was there; what comes behind it is not judged.
+        end: physical offset after the last record that was there; what comes after it is not judged.
         newest: store timestamp of the newest record near the end, ms; None without records.
-        geometry: of the index files; None where it cannot be told.
+        geometry: of the index files; None if it cannot be inferred.
         sound_indexes: names of the index files whose content can be checked.
         ranges: all physical offsets from `begin` on.
         findings: what planning found out.
@@ -116,7 +116,7 @@ class Plan:
         return [file for file, _ in self.indexes if file.name in self.sound_indexes]
 
     def at(self, phy_offset: int) -> tuple[str, int]:
-        """Name of the file in which a physical offset lies, and its place there."""
+        """Name of the file in which a physical offset is, and its place there."""
         for file, size in zip(self.logs, self.log_sizes, strict=True):
             if file.base_offset <= phy_offset < file.base_offset + size:
                 return file.name, phy_offset - file.base_offset
@@ -137,7 +137,7 @@ def make_plan(
 
     Args:
         store: the directory of a store.
-        level: "quick" looks at names, sizes, headers, checkpoint and continuity; "default" holds every unit and
+        level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" holds every unit and
             entry against the log's records, and the records against them; "deep" also checks the bodies'
             checksums and asks every key of every index file by 4.9.3's own select.
         geometry: of the index files; else it is inferred.
@@ -194,7 +194,7 @@ def plan_files(
     range_size: int = _RANGE,
     end: Tail | None = None,
 ) -> Plan:
-    """A plan for files that need not lie in a directory of this machine; arguments as with `make_plan`."""
+    """A plan for files that need not be in a directory of this machine; arguments as with `make_plan`."""
     of: dict[str, list[StoreFile]] = {}
     for file in files:
         of.setdefault(file.kind, []).append(file)
@@ -272,13 +272,13 @@ def _ranges(tail: Tail, size: int) -> list[Range]:
 def _geometry(
     files: Sequence[StoreFile], given: Geometry | None, report: Callable[[Finding], None]
 ) -> Geometry | None:
-    """The geometry of the index files, or None where it cannot be told; then their content is not checked."""
+    """The geometry of the index files, or None if it cannot be inferred; then their content is not checked."""
     if not files:
         return None
     try:
         return resolve(files, given).geometry
     except MalformedError as error:
-        for file in files:  # one damaged header keeps the others from being looked at
+        for file in files:  # one damaged header keeps the others from being checked
             try:
                 return resolve([file], given).geometry
             except (MalformedError, UsageError):

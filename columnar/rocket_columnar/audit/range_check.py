@@ -120,7 +120,7 @@ def read_frames(plan: Plan, range_: Range, start: int | None, result: RangeResul
 def _records(
     plan: Plan, range_: Range, start: int | None, names: TopicNames, result: RangeResult
 ) -> Requests:
-    """The records of the range, none behind the log's end as it was when the plan was made."""
+    """The records of the range, none after the log's end as it was when the plan was made."""
     if range_.log is None:
         return Requests.joined([])
     file = plan.logs[range_.log]

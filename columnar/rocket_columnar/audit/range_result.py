@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["AFTER", "BEFORE", "NEWEST", "Blocks", "KeyRun", "RangeResult", "UnitRun"]
 
 BEFORE, NEWEST, AFTER = range(3)
-"""Where a record lies: before the range's last indexed one, from there up to the last one that is in its queue, behind that."""
+"""Where a record is: before the range's last indexed one, from there up to the last one that is in its queue, after that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class RangeResult:
     Attributes:
         range: the range.
         first: physical offset at which its first record begins.
-        next: physical offset of the first record behind it, or of its file's end.
+        next: physical offset of the first record after it, or of its file's end.
         gone: whether its file was deleted meanwhile; nothing is judged then.
         keys: how many keys its records have.
         end: physical offset after its last record; None without one.
@@ -86,13 +86,13 @@ class RangeResult:
         unsafe: topics that cannot be directories, and the physical offset of the first record of each.
         marks: units and entries that are wrong.
         times: store timestamps of the records at the offsets that headers name.
-        dispatched: physical offset of the last record that is in a queue or the index; None where none is.
+        dispatched: physical offset of the last record that is in a queue or the index; None if none is.
         indexed: whether any record is in the index.
-        due: how many records behind `dispatched` ought to be in a queue or the index, and the first one's offset.
+        due: how many records after `dispatched` ought to be in a queue or the index, and the first one's offset.
         units: missing units.
         key_runs: missing keys.
         hashes: hashes of missing keys, at most some.
-        dropped: how many runs of missing units or keys are left out.
+        dropped: how many runs of missing units or keys are skipped.
     """
 
     range: Range
@@ -123,10 +123,10 @@ class Blocks:
 
     Attributes:
         files: the surveys, in the order of the files.
-        owner: of each block the place of its survey.
-        number: of each block its place in its file.
-        low: of each block the least physical offset.
-        high: of each block the greatest one.
+        owner: place of each block's survey.
+        number: place of each block in its file.
+        low: least physical offset of each block.
+        high: greatest one of each block.
     """
 
     files: tuple[Any, ...]
@@ -149,7 +149,7 @@ class Blocks:
         )
 
     def meeting(self, begin: int, last: int) -> list[tuple[int, int, int]]:
-        """Runs of blocks that point into a range up to `last`: (survey, first block, behind the last)."""
+        """Runs of blocks that point into a range up to `last`: (survey, first block, after the last)."""
         hits = np.flatnonzero((self.low <= last) & (self.high >= begin))
         if not hits.size:
             return []

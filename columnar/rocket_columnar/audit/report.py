@@ -79,7 +79,7 @@ def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool
     check_ext_files(plan.exts, report)
     times = [(file, read_checkpoint(file)) for file in plan.checkpoints]
     end = plan.end
-    if plan.live and plan.store is not None:  # headers and checkpoint tell of records that came since
+    if plan.live and plan.store is not None:  # headers and checkpoint may include records that came since
         tail = log_tail(list_kind(plan.store, "log", plan.commitlog))
         end, newest = max(end, tail.end), max(newest or 0, tail.newest or 0) or None
     check_index_files(plan.indexes, end if plan.logs else None, report, quick=quick)
@@ -91,7 +91,7 @@ def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool
 
 
 def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
-    """Parts of a store that are gone as a whole; what lies in the others tells, but of a quick look."""
+    """Parts of a store that are gone as a whole; found from the content of the others, except at level quick."""
     if not plan.logs and (plan.queues or any(header.index_count > 1 for _, header in plan.indexes)):
         text = (
             "the commit log is missing, but queues or index files point into one: a start deletes all queues, "
@@ -110,7 +110,7 @@ def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
 
 
 def quick_findings(plan: Plan) -> Iterator[Finding]:
-    """What the files' names, sizes and headers tell."""
+    """Findings from the files' names, sizes and headers."""
     report = _Report()
     _begin(plan, report)
     check_log_files(plan.logs, plan.log_sizes, report)
@@ -126,7 +126,7 @@ def combined(
     results: Iterable[RangeResult],
     again: Callable[[Range, int], RangeResult],
 ) -> Iterator[Finding]:
-    """All findings; `again` checks a range once more, from where the one before it ended."""
+    """All findings; `again` repeats the check of a range, from the end of the one before it."""
     parts = _joined_on(results, again)
     report = _Report()
     _begin(plan, report)
@@ -191,7 +191,7 @@ def _unsafe(plan: Plan, parts: Sequence[RangeResult], report: _Report) -> None:
 def _missing(
     plan: Plan, parts: Sequence[RangeResult], report: _Report
 ) -> tuple[dict[tuple[str, int], list[UnitRun]], list[KeyRun]]:
-    """Units and keys that are lost, those left out that dispatch has not come to yet: these are told as one note."""
+    """Units and keys that are lost. Those that dispatch has not reached yet are reported as one note."""
     dispatched = _dispatched_part(plan, parts)
     indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
     since = max((part.newest for part in parts if part.newest is not None), default=0) - ON_THE_WAY
@@ -273,7 +273,7 @@ def _check_queues(
 
 
 def _left(begin: int, end: int, runs: Sequence[UnitRun]) -> Iterator[tuple[int, int]]:
-    """What of [begin, end) lies in no run."""
+    """The parts of [begin, end) that are in no run."""
     for run in sorted(runs, key=lambda started: started.first):
         if run.last < begin or run.first >= end:
             continue

@@ -48,7 +48,7 @@ def check_selects(
         for low, high in pairwise(bounds):
             try:
                 lost.append(_lost(index, *_entries(windows, count, low, high)))
-            except InvalidError:  # a chain without an end, told as such
+            except InvalidError:  # a chain without an end, reported as such
                 return
     numbers = np.sort(np.concatenate(lost))
     for place, length in stretches(numbers):

@@ -50,7 +50,7 @@ def audit(
 
     Args:
         store: the directory of a store.
-        level: "quick" looks at names, sizes, headers, checkpoint and continuity; "default" holds every unit and
+        level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" holds every unit and
             entry against the log's records, and the records against them; "deep" also checks the bodies'
             checksums and asks every key of every index file by 4.9.3's own select.
         geometry: of the index files; else it is inferred.

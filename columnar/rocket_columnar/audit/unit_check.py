@@ -109,7 +109,7 @@ class Pieces:
         kind: np.dtype[np.void],
         ahead: ReadAhead | None = None,
     ) -> Pieces:
-        """Reads runs of blocks of `block` units or entries; a file that no longer exists is left out."""
+        """Reads runs of blocks of `block` units or entries; a file that no longer exists is skipped."""
         size = kind.itemsize
         entries = kind.names is not None and kind.names[0] == "key_hash"
         known = {file.name: file for file in (plan.content_indexes if entries else plan.queues)}

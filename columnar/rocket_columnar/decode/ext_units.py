@@ -49,7 +49,7 @@ class ExtUnits:
     def tags_codes(
         self, topic: str, queue_id: int, addresses: NDArray[np.int64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-        """For each address whether a unit lies there, its tags code and its store timestamp (0 where none does)."""
+        """For each address whether a unit is there, its tags code and its store timestamp (0 if none does)."""
         known, tags, times = self.of(topic, queue_id)
         if not known.size:
             none = np.zeros(addresses.shape, np.int64)

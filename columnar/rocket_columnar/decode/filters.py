@@ -53,7 +53,7 @@ class Where:
                     raise UsageError(f"table {table} has no {column} to filter by; select other tables")
 
     def file(self, file: StoreFile, size: int) -> bool:
-        """Whether a file of so many bytes can hold such rows at all."""
+        """Whether a file of `size` bytes can contain such rows at all."""
         if file.kind in ("queue", "ext") and self.topics is not None and file.topic not in self.topics:
             return False
         if file.kind == "log" and self.offsets is not None:
@@ -72,7 +72,7 @@ class Where:
         store_timestamps: NDArray[Any] | None = None,
         key_hashes: NDArray[Any] | None = None,
     ) -> NDArray[np.bool_] | None:
-        """Which rows pass, by those of their columns that are given; None where all do."""
+        """Which rows pass, by those of their columns that are given; None if all do."""
         masks: list[NDArray[np.bool_]] = []
         if self.offsets is not None and phy_offsets is not None:
             masks.append((phy_offsets >= self.offsets[0]) & (phy_offsets < self.offsets[1]))

@@ -103,7 +103,7 @@ class LogScan:
         where: Where | None = None,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:
-        """Scans for columns of these names; with a `pool`, one piece is read while the one before is looked at."""
+        """Scans for columns of these names; with a `pool`, one piece is read while the one before is scanned."""
         self._topics = topics
         self._most = min(batch_rows, _ROWS)
         self._parts = Parts(names) if names & PARTS else None
@@ -122,8 +122,8 @@ class LogScan:
         """Rows from `position` of the file on that begin before `stop`, at most a batch of them.
 
         Returns:
-            How many rows, how many records they are of, where the next record begins, and the columns, less `file`.
-            No step forward: what lies there does not verify, or is longer than the window.
+            How many rows, how many records they are of, where the next record begins, and the columns, without `file`.
+            If the position did not advance, what is there does not verify, or is longer than the window.
         """
         window, stopped = self._window, self._stop
         rows = Rows(self._names, self._expected, self._room, with_spans=self._parts is not None)

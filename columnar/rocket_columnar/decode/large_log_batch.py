@@ -26,10 +26,10 @@ _LONGS: Final = {
     "prepared_transaction_offset": (76, -1),
     "body_crc": (4, _LOW),  # the lower half of the eight bytes there
 }
-"""Columns of 64 bits: where eight bytes of them lie in a record with IPv4 hosts, and which bits of those they are."""
+"""Columns of 64 bits: where eight bytes of them are in a record with IPv4 hosts, and which bits of those they are."""
 
 _INTS: Final = {"size": 0, "queue_id": 12, "flag": 16, "sys_flag": 36, "reconsume_times": 72}
-"""Columns of 32 bits, and where they lie in such a record."""
+"""Columns of 32 bits, and where they are in such a record."""
 
 TEXTS: Final = {"keys": b"KEYS", "uniq_key": b"UNIQ_KEY", "tags": b"TAGS"}
 """Columns of text, and the names of their properties."""
@@ -44,7 +44,7 @@ def _memory(count: int, kind: DTypeLike) -> NDArray[Any]:
 
 
 class Rows:
-    """Room for so many rows of the columns named.
+    """Memory for `rows` rows of the columns named.
 
     Attributes:
         count: rows that are filled.

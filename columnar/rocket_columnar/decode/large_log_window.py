@@ -1,4 +1,4 @@
-"""The part of a file that a scan looks at: read piece after piece into memory that is used again."""
+"""The part of a file that a scan checks: read piece after piece into memory that is used again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Window:
     """Bytes of a file in a row, from `begin` up to `end`; their first one is at `first` of `data`.
 
     What is left of one piece is put before the next one, so that no byte is read twice and a record that begins in one
-    ends in the other. With a `pool`, the next piece is read while this one is looked at.
+    ends in the other. With a `pool`, the next piece is read while this one is scanned.
     """
 
     def __init__(self, piece: int, pool: ThreadPoolExecutor | None = None) -> None:
-        """A window of pieces of so many bytes."""
+        """A window of pieces of `length` bytes."""
         self._piece = piece
         self._pool = pool
         self.data = np.empty(2 * piece + SLACK, np.uint8)
@@ -36,7 +36,7 @@ class Window:
         self.end = 0
 
     def move(self, reader: Reader, position: int, stop: int) -> bool:
-        """Makes the window begin at `position` and hold more behind it than it did; whether there was more.
+        """Makes the window begin at `position` and hold more after it than it did; whether there was more.
 
         What begins at `stop` or after it is not wanted. Of another file, or at another place, everything is read.
         """

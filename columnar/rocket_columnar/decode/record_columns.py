@@ -118,7 +118,7 @@ class LogRows:
             self.size += properties_length
 
     def take(self) -> Columns:
-        """The columns of all rows added since the last time, less `file`."""
+        """The columns of all rows added since the last time, without `file`."""
         columns: Columns = {}
         fields = FixedFields._make(zip(*self._fixed, strict=True))
         for name in self._names & _NUMBERS.keys():

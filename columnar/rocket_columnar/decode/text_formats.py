@@ -1,6 +1,6 @@
 """Record batches to lines of JSON or CSV, column by column.
 
-Numbers become text in Arrow, strings of a dictionary are escaped once each; Python looks at single values only
+Numbers become text in Arrow, strings of a dictionary are escaped once each; Python checks single values only
 where they are free text, bytes or maps.
 """
 

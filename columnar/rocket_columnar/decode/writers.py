@@ -185,7 +185,7 @@ def _check_format(fmt: str, formats: tuple[Format, ...]) -> Format:
 
 
 def _check_directory(directory: Path, source: Path | None) -> None:
-    """Raises UsageError where `directory` lies in the store that `source` is read from."""
+    """Raises UsageError if `directory` is in the store that `source` is read from."""
     if source is None:
         return
     target = directory.resolve()

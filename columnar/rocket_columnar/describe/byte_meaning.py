@@ -52,7 +52,7 @@ class FieldValue:
         offset: byte offset of its first byte in the file.
         size: its length in bytes.
         value: the number, or for bytes their text.
-        meaning: what the value says, in words; empty where the value says it.
+        meaning: the value in words; empty if it needs no explanation.
         doc: what the field is for.
         clause: id of the clause that defines it.
     """
@@ -75,10 +75,10 @@ class ByteMeaning:
     Attributes:
         offset: byte offset in the file.
         byte: its value, 0 .. 255.
-        structure: name of the layout, "index entry", or what lies there in words.
+        structure: name of the layout, "index entry", or a description of the bytes.
         number: number of the structure in the file where it has one, as an entry does.
         begin: byte offset of its first byte.
-        end: byte offset behind its last byte.
+        end: byte offset after its last byte.
         remark: what is to be known about the whole structure.
         fields: its fields in file order.
         field: index in `fields` of the one that holds the byte; None in padding.
@@ -116,7 +116,7 @@ def byte_at(file: StoreFile, offset: int, geometry: Geometry | None = None) -> B
         geometry: of an index file.
 
     Raises:
-        UsageError: the offset lies outside the file.
+        UsageError: the offset is outside the file.
         FormatError: the file cannot be decoded up to there.
         OSError: it cannot be read.
     """

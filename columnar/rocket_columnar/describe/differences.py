@@ -35,7 +35,7 @@ _TABLES: Final = {
     "log": ("commit_log", "phy_offset"),
     "checkpoint": ("checkpoint", None),
 }
-"""The table of each kind but the index, and the column that tells where a row lies."""
+"""The table of each kind but the index, and the column with the place of a row."""
 
 _DERIVED: Final = {
     "entry": {"file", "slot", "store_timestamp"},
@@ -62,10 +62,10 @@ class Difference:
     Attributes:
         part: "size", "header", "slot", "entry", "unit", "record" or "checkpoint"; "byte" where only
             bytes differ that no field takes in: the first of them.
-        number: which slot or entry, or the logical offset, address or physical offset; None where there is one only.
+        number: which slot or entry, or the logical offset, address or physical offset; None if there is one only.
         field: name of the column.
-        offset: byte in the first file, or where the row begins in the one that has it; None where the field's place varies.
-        first: value in the first file; None where it lacks the row.
+        offset: byte in the first file, or where the row begins in the one that has it; None if the field's place varies.
+        first: value in the first file; None if it lacks the row.
         second: value in the second file.
     """
 
@@ -89,11 +89,11 @@ def diff(
     Args:
         first: a file.
         second: another.
-        kind: takes both as this kind; else it is told by path and bytes.
+        kind: kind of both files; by default it follows from path and content.
         geometry: of two index files; else it is inferred of both together.
 
     Raises:
-        UsageError: a directory, files of different kinds, or a geometry that cannot be told.
+        UsageError: a directory, files of different kinds, or a geometry that cannot be inferred.
         MalformedError: bytes that cannot be decoded.
         OSError: a file cannot be read.
     """
@@ -104,7 +104,7 @@ def diff(
 
 
 def _geometry(pair: tuple[StoreFile, StoreFile], given: Geometry | None) -> Geometry:
-    """The geometry of both, or where one is damaged, or does not tell it, of the other."""
+    """The geometry of both; if it cannot be inferred from one, that of the other."""
     tries: list[Sequence[StoreFile]] = [pair, pair[:1], pair[1:]]
     first: FormatError | UsageError | None = None
     for files in tries:
@@ -117,7 +117,7 @@ def _geometry(pair: tuple[StoreFile, StoreFile], given: Geometry | None) -> Geom
 
 
 def _pair(first: Path, second: Path, kind: str | None) -> tuple[StoreFile, StoreFile]:
-    """Both files; where only one tells its kind, the other is taken as the same."""
+    """Both files; if the kind of only one can be inferred, the other is taken as the same."""
     found: list[StoreFile | UsageError] = []
     for path in (first, second):
         try:
@@ -320,7 +320,7 @@ def _start(part: str, number: int | None, base: int, geometry: Geometry | None) 
 
 
 def _varying(rows: pa.RecordBatch, number: int, field: str, start: int) -> int | None:
-    """Byte of a record's field that lies behind its hosts, body or topic; None for any other column."""
+    """Byte of a record's field that is after its hosts, body or topic; None for any other column."""
     flags, body, topic = (rows.column(name)[number].as_py() for name in ("sys_flag", "body", "topic"))
     born = start + RECORD.offset_of("born_timestamp") + 8
     stored = born + (20 if flags & _BORN_V6 else 8)

@@ -4,12 +4,12 @@ Each file gives a SHA-256 over a canonical stream:
 
 - index: the 40 bytes of the header, then the 20 bytes of each entry 1 .. index_count - 1. Slots follow from these.
 - queue, ext: the units from the file's first to its last valid one, 20 bytes each; of an ext file, each unit.
-- log: the bytes of each record that verifies, without blanks and what lies behind them.
-- checkpoint: its three times; listed, but left out of the store's digest, as what depends on when a broker flushes.
+- log: the bytes of each record that verifies, without blanks and what is after them.
+- checkpoint: its three times; listed, but not part of the store's digest, as what depends on when a broker flushes.
 
 The store's digest is the SHA-256 over `kind NUL logical-name NUL digest LF` of its files, sorted. The logical name
 is `TOPIC/QUEUE_ID/BASE` of a queue's file, the base offset of a log's, and the place in the order of an index file,
-whose name is a clock time. Files without content are left out.
+whose name is a clock time. Files without content are skipped.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FileDigest:
     Attributes:
         path: its name relative to the store.
         kind: its kind.
-        logical_name: what it is called in the store's digest, None where it is left out of it.
+        logical_name: what it is called in the store's digest, None if it is not part of it.
         digest: SHA-256 of its content in hexadecimal digits.
     """
 
@@ -74,11 +74,11 @@ def digest(
         store: the directory of a store, one of its directories, or a file.
         geometry: of the index files; else it is inferred.
         commitlog: further directories of the commit log, as for `find_files`.
-        on_skip: called with the name of what is left out, and the reason, as by `find_files`.
+        on_skip: called with the name of what is skipped, and the reason, as by `find_files`.
         on_progress: called with the bytes of the files that were read, and those of all.
 
     Raises:
-        UsageError: nothing found, or a geometry that cannot be told.
+        UsageError: nothing found, or a geometry that cannot be inferred.
         MalformedError: a file that cannot be decoded, or a log with gaps.
         OSError: a file cannot be read.
     """
@@ -176,7 +176,7 @@ def _log(file: StoreFile) -> str:
     total = hashlib.sha256()
 
     def passed(_: Gap) -> None:
-        """What does not verify is no content; `audit` tells of it."""
+        """What does not verify is not content; `audit` reports it."""
 
     with open_reader(file.path) as reader:
         if not reader.size:

@@ -30,7 +30,7 @@ _POINTS: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Oddity:
-    """Something that a reader may stumble over; `clause` tells whether it is meant so."""
+    """Something that may surprise a reader; `clause` is set if the specification explains it."""
 
     clause: str
     text: str

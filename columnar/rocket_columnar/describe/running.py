@@ -21,7 +21,7 @@ _FLOCK: Final = struct.Struct("hhqqi4x")
 def running_broker(store: Path) -> int | None:
     """Number of the process that holds the store's lock, 0 if none does; None if the system cannot report it.
 
-    The lock is only looked at, never taken. A process on another machine that shares the disk is reported only by file
+    The lock is only checked, never taken. A process on another machine that shares the disk is reported only by file
     systems that share locks.
     """
     if sys.platform != "linux":

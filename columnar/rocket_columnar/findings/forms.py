@@ -1,4 +1,4 @@
-"""What an audit says: the codes, how grave each is, the clause it breaks, and what cures it."""
+"""The findings of an audit: their codes, severities, clauses and cures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Finding:
         severity: "error" for bytes that break a clause, "warning" for what loses or hides a message, "note".
         clause: the clause that it is about, or None.
         file: name of the file relative to the store; of the directory where a file is missing.
-        offset: byte in that file, or None where the whole file is meant.
+        offset: byte in that file, or None if the whole file is meant.
         message: what was found, what was expected, and what it means.
         cure: what to do about it.
     """

@@ -66,7 +66,7 @@ def _parse(text: str, bits: int) -> int | None:
         return None
     value = 0
     for character in digits:
-        # Java looks at UTF-16 units one by one, so digits beyond the BMP are none.
+        # Java checks UTF-16 units one by one, so digits beyond the BMP are none.
         digit = unicodedata.decimal(character, -1) if character <= "\uffff" else -1
         if digit < 0:
             return None
@@ -77,12 +77,12 @@ def _parse(text: str, bits: int) -> int | None:
 
 
 def parse_long(text: str) -> int | None:
-    """`Long.parseLong(text)`, or None where it throws: signs and non-ASCII decimal digits are taken."""
+    """`Long.parseLong(text)`, or None if it throws: signs and non-ASCII decimal digits are taken."""
     return _parse(text, 64)
 
 
 def parse_int(text: str) -> int | None:
-    """`Integer.parseInt(text)`, or None where it throws."""
+    """`Integer.parseInt(text)`, or None if it throws."""
     return _parse(text, 32)
 
 

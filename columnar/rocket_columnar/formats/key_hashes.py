@@ -151,7 +151,7 @@ _NOTHING = np.zeros(1, np.uint32)  # the hash code of what precedes a whole key
 def _hash_units(
     units: _Units, bounds: NDArray[np.int64], codes: NDArray[np.uint32], *, compiled: bool = False
 ) -> NDArray[np.int32]:
-    """Hashes of the strings whose units lie between neighbouring bounds, behind one with the code in `codes`."""
+    """Hashes of the strings whose units are between neighbouring bounds, after one with the code in `codes`."""
     count = len(bounds) - 1
     hashes = np.zeros(count, np.int32)
     if compiled or count >= COMPILED_FROM:

@@ -108,7 +108,7 @@ class Bad(NamedTuple):
 def check_frame_head(head: Buffer, at: int, room: int, position: int) -> Bad | None:
     """What is wrong with the first bytes of a frame `at` an offset of `head`, `room` bytes before the file's end.
 
-    `position` is the physical offset at which it lies. Java itself does not compare it with the recorded one;
+    `position` is the physical offset at which it is. Java itself does not compare it with the recorded one;
     a frame found elsewhere is a stale one, or bytes of a body that look like one.
     """
     total_size, magic, recorded = _HEAD.unpack_from(head, at)
@@ -180,7 +180,7 @@ def clean_utf8(data: bytes) -> bytes:
 def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> int | None:
     """What a healthy dispatch puts into the consume queue (LOG-DSP-1).
 
-    The delivery time in ms for a scheduled message; else the hash of TAGS, 0 without; None where Java throws,
+    The delivery time in ms for a scheduled message; else the hash of TAGS, 0 without; None if Java throws,
     since a delay level is no number.
     """
     if topic == SCHEDULE_TOPIC and b"DELAY" in pairs:

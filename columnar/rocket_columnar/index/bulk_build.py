@@ -78,7 +78,7 @@ class IndexBuilder:
         self.close()
 
     def close(self) -> None:
-        """Makes the last file whole: what was put lies in a file once the next is begun, or it is closed."""
+        """Makes the last file whole: what was put is in a file once the next is begun, or it is closed."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -106,11 +106,11 @@ class IndexBuilder:
             phy_offsets: bytes, one a key.
             store_timestamps: ms since the epoch, one a key.
             topic: what the keys belong to.
-            threads: with 2, hashes are made ahead and entries written behind the one that puts.
+            threads: with 2, another thread makes hashes ahead and writes entries.
 
         Raises:
             UsageError: there are more files to make than paths; what went before is put.
-            ValueError: the three differ in length; a key is null or no UTF-8.
+            ValueError: the three differ in length; a key is null or not UTF-8.
             RejectedError: a file cannot be made, or its name is not a Java long.
             FileExistsError: a file is there.
         """
@@ -152,7 +152,7 @@ class IndexBuilder:
 
 
 class _Helpers:
-    """The other threads of a build: one batch of hashes is made ahead, one run of entries written behind.
+    """The other threads of a build: one makes a batch of hashes ahead, one writes a run of entries.
 
     Without others the work is done where it is asked for.
     """

@@ -46,7 +46,7 @@ def put_batch(
 ) -> tuple[IndexHeader, int]:
     """Puts as many as fit; returns the header after them, and how many those are.
 
-    The geometry is `plain`, so every position lies inside the mapping and nothing overlaps. With `compiled`
+    The geometry is `plain`, so every position is inside the mapping and nothing overlaps. With `compiled`
     the compiled loop serves, however few they are.
 
     Source: IDX-PUT-1 .. IDX-PUT-8.

@@ -177,7 +177,7 @@ def _compiled_part(
 def _by_steps(
     chains: Chains, hashes: NDArray[np.int32], rooms: NDArray[np.int64], window: tuple[int, int]
 ) -> Hits | int | None:
-    """As `select_batch`, all chains a step at a time; None where a chain is too long for that."""
+    """As `select_batch`, all chains a step at a time; None if a chain is too long for that."""
     words = np.frombuffer(chains.mapping, ">i4", len(chains.mapping) // 4)
     last, count, begin = len(words) - 5, chains.header.index_count, chains.header.begin_timestamp
     key = np.arange(len(hashes))

@@ -1,4 +1,4 @@
-"""An index file read for an audit: header, slots and entries as they lie, whatever the header says."""
+"""An index file read for an audit: header, slots and entries as they are in the file, whatever the header contains."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def entry_position(geometry: Geometry, entry: int, name: str) -> int:
 
 
 def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeader]]:
-    """The headers of files, zeros for what a short one lacks; a file that is gone in the meantime is left out."""
+    """The headers of files, zeros for what a short one lacks; a file that no longer exists is skipped."""
     headers = []
     for file in files:
         try:
@@ -69,7 +69,7 @@ def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeade
 
 
 def _read(reader: Reader, offset: int, length: int) -> NDArray[np.uint8]:
-    """Bytes of the file, and zeros behind its end."""
+    """Bytes of the file, and zeros after its end."""
     there = max(0, min(length, reader.size - offset))
     raw = reader.read(offset, there) if there else np.empty(0, np.uint8)
     return raw if there == length else np.concatenate([raw, np.zeros(length - there, np.uint8)])
@@ -82,7 +82,7 @@ def _header(reader: Reader) -> IndexHeader:
 class EntryWindows:
     """The entries of an open file, some at a time.
 
-    The header is read first, and again when slots and entries have been looked at, so that a file in use hangs together:
+    The header is read first, and again when slots and entries have been checked, so that a file in use hangs together:
     slots lead to no entry beyond the later count.
     """
 
@@ -107,7 +107,7 @@ class EntryWindows:
         return np.fromiter(found, np.int32, numbers.size)
 
     def each(self, stop: int, start: int = 0) -> Iterator[tuple[int, NDArray[np.void]]]:
-        """Entries from `start` on and before `stop`, as (number of the first, fields as they lie)."""
+        """Entries from `start` on and before `stop`, as (number of the first, fields as they are in the file)."""
         size = INDEX_ENTRY.size
         for first in range(start, stop, _AT_ONCE):
             count = min(_AT_ONCE, stop - first)

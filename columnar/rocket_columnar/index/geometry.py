@@ -3,7 +3,7 @@
 Inference takes a first guess (the default where the size is the default's; else the one that puts the last
 entry into the last cell that is not zero) and holds the file's chains against it. Where a file has too few
 entries for that to settle it, all geometries of the size are searched, and the other files of the size have
-their say too.
+their part, too.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class GeometryGuess:
         candidates: how many geometries size and content leave, this one included.
         reason: why, in a few words for people.
         checked: entries that were compared with their slots and chains, over all files asked.
-        agreed: of these, how many lie in the chain of the slot that their key hash names.
+        agreed: of these, how many are in the chain of the slot that their key hash names.
         chains: how many chains those that agreed belong to.
     """
 
@@ -72,7 +72,7 @@ class _Seen:
 
 
 def _look(file: StoreFile) -> _Seen:
-    """Size and header; MalformedError where no geometry at all can be the file's."""
+    """Size and header; MalformedError if no geometry at all can be the file's."""
     with file.open() as reader:
         if reader.size < INDEX_HEADER.size:
             raise MalformedError(
@@ -146,7 +146,7 @@ def _ranked(witnesses: Sequence[_Seen], candidates: Sequence[Geometry]) -> list[
 
 
 def _infer(group: Sequence[_Seen]) -> GeometryGuess | None:
-    """The geometry of files of one size by their content, or None where it does not tell."""
+    """The geometry of files of one size by their content, or None if that is not conclusive."""
     witnesses = sorted((index for index in group if index.header.index_count > 1), key=_fewest_last)[
         :_WITNESSES
     ]
@@ -207,7 +207,7 @@ def _without_given(group: Sequence[_Seen]) -> GeometryGuess:
 
 
 def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
-    """`given`, or UsageError where size or content contradict it."""
+    """`given`, or UsageError if size or content contradict it."""
     first = group[0]
     if given.hash_slot_num < 1 or given.index_num < 1:
         raise UsageError(f"geometry {given.hash_slot_num},{given.index_num}: both numbers must be at least 1")
@@ -259,7 +259,7 @@ def resolve_each(
     Args:
         files: files of any kind.
         given: the geometry, if it is known.
-        on_error: called with each file that is no index file or cannot be read, which is then left out; by default the
+        on_error: called with each file that is no index file or cannot be read, which is then skipped; by default the
             error is raised.
 
     Raises:

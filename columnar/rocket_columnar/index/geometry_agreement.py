@@ -106,7 +106,7 @@ def agreement(
         inside = good & (other > 0)
         heads = _gather(reader, geometry.entries_offset, other[inside], capacity, ENTRY_DTYPE)["key_hash"]
         good[inside] &= (heads >= 0) & (heads.astype(np.int64) % slots == slot[inside])
-    # Of two neighbours in one slot, with nothing left out between them, the later must lead to the earlier.
+    # Of two neighbours in one slot, with nothing skipped between them, the later must lead to the earlier.
     run = np.cumsum(np.diff(numbers, prepend=numbers[0]) != 1)
     order = np.lexsort((numbers, slot, run))
     earlier, later = order[:-1], order[1:]

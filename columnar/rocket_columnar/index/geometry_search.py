@@ -1,6 +1,6 @@
 """Every geometry that one index file's content allows, out of all that its size allows.
 
-With D = (size - 40) / 4 words behind the header, S + 5 N = D: one number N of entries fixes the number S of
+With D = (size - 40) / 4 words after the header, S + 5 N = D: one number N of entries fixes the number S of
 slots. Entries are counted from the end of the file, where their positions do not depend on N: entry k of a
 file of N entries begins 20 (N - k) bytes before the end. Slots are counted from byte 40. So one slot that is
 in use, number s with value v, asks each N one question: is the key hash of the cell N - v before the end,
@@ -56,7 +56,7 @@ def last_entry_guess(reader: Reader, header: IndexHeader) -> Geometry | None:
 
 
 def _used_slots(reader: Reader, header: IndexHeader, greatest: int) -> Iterator[tuple[int, int]]:
-    """The first words behind the header that could be slots in use: (number, value), values to `greatest`."""
+    """The first words after the header that could be slots in use: (number, value), values to `greatest`."""
     limit = reader.size - INDEX_ENTRY.size * (header.index_count - 1)
     step = _CELLS * INDEX_SLOT.size
     for first, end in reader.extents(INDEX_HEADER.size):
@@ -103,7 +103,7 @@ def search(reader: Reader, header: IndexHeader) -> list[Geometry]:
     """The geometries under which most of the file's entries agree with their slots and chains, by N.
 
     At most a thousand are given; more are as good as none. Slots that lead beyond the index count are asked
-    only where the others give nothing: a header can lag behind.
+    only if the others give no answer: a header can be late.
     """
     if header.index_count < 2:
         return []

@@ -71,7 +71,7 @@ class IndexFile(MappedIndex):
         """Puts one entry for an index key (`topic#key`).
 
         Returns:
-            False when the file is full, or when a position lies outside the mapping: then what was
+            False when the file is full, or when a position is outside the mapping: then what was
             written before stays.
 
         Raises:
@@ -115,7 +115,7 @@ class IndexFile(MappedIndex):
     def _write_entry(
         self, position: int, key_hash: int, phy_offset: int, time_diff: int, previous: int
     ) -> None:
-        """Writes the four fields, or as many as lie inside the mapping (IDX-PUT-9)."""
+        """Writes the four fields, or as many as are inside the mapping (IDX-PUT-9)."""
         if position < 0:
             raise struct.error
         mapping = self._mapping
@@ -160,7 +160,7 @@ class IndexFile(MappedIndex):
     # select
 
     def select(self, key: str, max_num: int, begin: int, end: int, initial: Iterable[int] = ()) -> list[int]:
-        """Physical offsets of the entries with the key's hash, newest first, behind the `initial` ones.
+        """Physical offsets of the entries with the key's hash, newest first, after the `initial` ones.
 
         Args:
             key: index key (`topic#key`).

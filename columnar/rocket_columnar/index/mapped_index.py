@@ -250,7 +250,7 @@ class MappedIndex:
         return to_i32(_HEADER_SIZE + _SLOT_SIZE * (key_hash % self._slots))
 
     def slot(self, key_hash: int) -> int | None:
-        """What the hash's slot holds (IDX-SLOT-1), or None where it lies outside the mapping."""
+        """What the hash's slot holds (IDX-SLOT-1), or None if it is outside the mapping."""
         try:
             return self._read_int(self.slot_position(key_hash))[0]
         except struct.error:
@@ -261,7 +261,7 @@ class MappedIndex:
         return to_i32(self._entries + ENTRY_SIZE * number)
 
     def entry(self, number: int) -> Entry | None:
-        """An entry by its number, or None where it lies outside the mapping."""
+        """An entry by its number, or None if it is outside the mapping."""
         position = self.entry_position(number)
         if not 0 <= position <= self._size - ENTRY_SIZE:
             return None

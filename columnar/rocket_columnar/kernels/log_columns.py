@@ -150,7 +150,7 @@ def _put(
     at: int,
     end: int,
 ) -> None:
-    """One more text of a column; null where it is empty."""
+    """One more text of a column; null if it is empty."""
     begin = long(offsets[np.uint64(row)])
     copy(address(data) + begin, at, end - at)
     offsets[np.uint64(row + 1)] = begin + end - at

@@ -158,7 +158,7 @@ def gather_bytes(
 ) -> None:
     """Fills `data`, less its slack, with the item of each start, one after the other, `offsets` telling where.
 
-    An item whose start is negative lies at -1 - start of `extra`.
+    An item whose start is negative is at -1 - start of `extra`.
     """
     to, base, other = address(data), address(window), address(extra)
     for i in range(len(starts)):
@@ -204,7 +204,7 @@ def intern_strings(
 
 
 def crc_table() -> NDArray[np.uint32]:
-    """Sixteen tables of CRC-32: of a byte, and of a byte with so many zero bytes after it."""
+    """Sixteen tables of CRC-32: of a byte followed by 0 to 15 zero bytes."""
     table = np.zeros((16, 256), np.uint32)
     code = np.arange(256, dtype=np.uint32)
     for _ in range(8):
@@ -224,7 +224,7 @@ def check_bodies(
     table: NDArray[np.uint32],
     good: NDArray[np.bool_],
 ) -> None:
-    """Whether each body has the CRC that its record tells; true for none (LOG-REC-4)."""
+    """Whether each body has the CRC in its record; true for no body (LOG-REC-4)."""
     base, starts, lengths = address(window), bodies.starts, bodies.lengths
     for i in range(len(starts)):
         at = base + long(starts[i])

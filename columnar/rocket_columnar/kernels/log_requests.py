@@ -60,7 +60,7 @@ _FACTORS: Final = np.array([pow(31, length, 1 << 32) for length in range(16)], n
 
 @inlined
 def _ascii_hash(at: int, length: int, code: int) -> Any:
-    """`String.hashCode` of ASCII behind a text whose hash is `code`, as an unsigned number."""
+    """`String.hashCode` of ASCII after a text whose hash is `code`, as an unsigned number."""
     if length == 32:  # as a unique key is
         return (code * _THIRTY_SECOND + text_32(at)) & 0xFFFFFFFF
     while length >= 16:
@@ -72,7 +72,7 @@ def _ascii_hash(at: int, length: int, code: int) -> Any:
 
 @inlined
 def _hash(at: int, length: int, code: int) -> Any:
-    """`String.hashCode` of UTF-8 behind a text whose hash is `code`, as an unsigned number; -1 of what is not well formed."""
+    """`String.hashCode` of UTF-8 after a text whose hash is `code`, as an unsigned number; -1 of what is not well formed."""
     if is_ascii(at, length):
         return _ascii_hash(at, length, code)
     return text_hash(at, at + length, code)

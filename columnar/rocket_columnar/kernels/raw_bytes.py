@@ -68,7 +68,7 @@ _HIGH: Final = np.uint64(0x8080808080808080)
 
 @_intrinsic
 def address(_: Any, array: Any) -> Any:
-    """`address(array)`: where its first byte lies."""
+    """`address(array)`: where its first byte is."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -82,7 +82,7 @@ def _load(builder: Any, at: Any, kind: Any) -> Any:
 
 
 def _number(bits: int, *, big: bool = SWAP is False, signed: bool = True) -> Any:
-    """An intrinsic: the number of so many bits that lies at a place, its first byte the highest or the lowest."""
+    """An intrinsic: the number of this many bits at an address, big- or little-endian."""
 
     @_intrinsic
     def number(_: Any, at: Any) -> Any:  # noqa: ARG001
@@ -174,7 +174,7 @@ def high_16(_: Any, at: Any) -> Any:  # noqa: ARG001
 
 
 def _products(count: int) -> Any:
-    """An intrinsic: the sum of so many bytes, each times one of as many ints, modulo 2^32."""
+    """An intrinsic: the sum of bytes, each multiplied by one of as many ints, modulo 2^32."""
 
     @_intrinsic
     def products(_: Any, at: Any, powers: Any) -> Any:  # noqa: ARG001
@@ -199,7 +199,7 @@ _POWERS: Final = np.array([pow(31, 31 - place, 1 << 32) for place in range(32)] 
 
 @inlined
 def is_ascii(at: int, length: int) -> Any:
-    """Whether so many bytes are ASCII."""
+    """Whether `length` bytes are ASCII."""
     while length >= 16:
         if high_16(at):
             return False
@@ -234,7 +234,7 @@ else:
 
 @_intrinsic
 def fetch(_: Any, at: Any) -> Any:  # noqa: ARG001
-    """`fetch(at)`: has the processor bring what lies there into its cache; any place is allowed."""
+    """`fetch(at)`: has the processor load that address into its cache; any address is allowed."""
 
     def code(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         place, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -279,7 +279,7 @@ def until(bits: Any, length: int) -> Any:
 
 @inlined
 def copy(to: int, at: int, length: int) -> None:
-    """Copies `length` bytes; up to 31 behind them are overwritten too."""
+    """Copies `length` bytes; up to 31 after them are overwritten too."""
     done = long(0)
     while done < length:
         _copy_step(to + done, at + done)
@@ -288,7 +288,7 @@ def copy(to: int, at: int, length: int) -> None:
 
 @inlined
 def _last(length: int) -> Any:
-    """Which bits of the last word of so many bytes are theirs."""
+    """Mask of the bits in the last word that belong to a text of this many bytes."""
     return _ALL >> np.uint64(-8 * length & 63)
 
 
@@ -324,7 +324,7 @@ def find(at: int, length: int, table: int, mask: int, pool: int, bounds: int) ->
     """The number of a byte string among those known, or -1, and its place in `table`, or where it would be put.
 
     `table`, `mask` + 1 numbers long, a power of two, and never full, holds numbers of 32 bits, -1 where free; string
-    `n` lies from `bounds[n]` to `bounds[n + 1]` of the pool, numbers of 64 bits.
+    `n` is from `bounds[n]` to `bounds[n + 1]` of the pool, numbers of 64 bits.
     """
     probe = long(_mixed(at, length)) & mask
     number = own_i32(table + 4 * probe)

@@ -93,7 +93,7 @@ def _room(count: int, *, check_crc: bool) -> RequestColumns:
 
 
 def _taken(rows: RequestColumns, count: int, hashes: int) -> Requests:
-    """The first rows, with so many keys, as they are in this room."""
+    """The first rows and their first keys, without copying."""
     columns: dict[str, Any] = {name: getattr(rows, name)[:count] for name in Requests.dtypes()}
     columns["key_hash"] = rows.key_hash[:hashes]
     return Requests(**columns)

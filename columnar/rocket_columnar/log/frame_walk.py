@@ -44,7 +44,7 @@ LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""
 
 NARROW: Final = 1 << 16
-"""Window of a walk that looks at a record here and there."""
+"""Window of a walk that checks a record here and there."""
 
 _WINDOW: Final = 4 << 20
 _NEARBY: Final = 64 << 20
@@ -52,10 +52,10 @@ _PAGE: Final = 4 << 10
 _TAIL: Final = 1 + 0x7F + 2 + 0x7FFF  # bytes after a body at most: topic and properties with their lengths
 _HUGE: Final = 64 << 20
 _INNER: Final = 1 + 0x7F + 2  # bytes after a body that hold the lengths of topic and properties, at most
-_BEFORE: Final = 7  # bytes of a frame that may lie before the last byte of its magic, and be zeros of a hole
+_BEFORE: Final = 7  # bytes of a frame that may be before the last byte of its magic, and be zeros of a hole
 _BLANK: Final = BLANK.size
 _WAITS: Final = 80
-"""Ends of logs in a minute that are looked at again after pauses: 10 s of pauses."""
+"""Ends of logs in a minute that are checked again after pauses: 10 s of pauses."""
 _MINUTE: Final = 60.0
 _PAIR: Final = struct.Struct(">ii")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)
@@ -71,7 +71,7 @@ _ENTRY_BLANKS: Final = re.compile(_ENTRY_BLANK + rb"(?=[\x00-\x7f])")
 
 
 class _Patience:
-    """How often a log's end is looked at again after a pause: many damaged files take no more time than a few."""
+    """How often a log's end is checked again after a pause: many damaged files take no more time than a few."""
 
     def __init__(self) -> None:
         self._begin = -_MINUTE
@@ -263,7 +263,7 @@ class Walk:
         """
         size = self.reader.size
         limit = size if stop is None else stop
-        # Where data and holes lie is asked for only behind what is near: it takes long.
+        # Asking the system for data and holes takes long: only for what is far.
         near = min(position + NARROW, limit)
         found, position = self._frame_in(position, near)
         if found or position >= limit:
@@ -280,7 +280,7 @@ class Walk:
             at = self.load(position, _BLANK)
             hits = [hit - place for magic, place in _MAGICS if (hit := self._find(magic, at + place)) >= 0]
             if not hits:
-                # A magic may lie across the window's end.
+                # A magic may be across the window's end.
                 position = max(position + 1, self.begin + len(self.window) - _BEFORE)
                 continue
             candidate = self.begin + min(hits)

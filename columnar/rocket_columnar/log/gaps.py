@@ -1,4 +1,4 @@
-"""What lies between the records that verify."""
+"""What is between the records that verify."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Gap:
         file: path of the file, as the user's path began.
         begin: physical offset of the first byte, in bytes of the log.
         end: physical offset after the last byte.
-        found: what lies at `begin`.
+        found: what is at `begin`.
         expected: what the format asks for there.
     """
 

@@ -89,7 +89,7 @@ def goes_to(data: bytes, topic: str, queue_id: int, *, light: bool) -> bool:
 
 
 def has_light_queues(files: Sequence[StoreFile]) -> bool:
-    """Whether the broker had `enableLmq`, which gives light queues the number 0, for all that its files tell."""
+    """Whether the broker had `enableLmq`, which gives light queues the number 0, as far as its files show."""
     return not any(
         file.kind == "queue" and file.queue_id and (file.topic or "").startswith(_LIGHT) for file in files
     )

@@ -123,7 +123,7 @@ class LogStretch:
 
     Attributes:
         first: where the walk's first record begins, or where the walk ended without one; bytes in the file.
-        next: where the first record behind the range begins, or the file's end.
+        next: where the first record after the range begins, or the file's end.
         at_end: whether the walk came to the file's end, to a blank, or to zeros that end the log.
     """
 
@@ -158,9 +158,9 @@ class LogStretch:
 
         Args:
             begin: byte of the file.
-            end: byte of the file; a gap that begins before it is told whole.
+            end: byte of the file; a gap that begins before it is reported whole.
             exact: whether `begin` is known to be where a record should begin; else the walk begins at the next
-                one that verifies, and what lies before it belongs to the range before.
+                one that verifies, and what is before it belongs to the range before.
             on_gap: gets what is passed over; zeros to the file's end are the room that is still to be written.
         """
         walk = Walk(self._reader, self._base, bodies=self._check_crc, window=NARROW)
@@ -202,7 +202,7 @@ class LogStretch:
             yield rows.take()
 
     def _passed(self, walk: Walk, position: int, bad: Bad) -> tuple[Gap | None, int]:
-        """The gap that begins here, and where it goes on; None where the records end, or are written by now."""
+        """The gap that begins here, and where it goes on; None if the records end, or are written by now."""
         if walk.is_blank(position) or self._reader.first_nonzero(position, self._reader.size) is None:
             return None, self._reader.size
         after = walk.next_frame(position + 1)

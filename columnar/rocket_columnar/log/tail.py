@@ -1,4 +1,4 @@
-"""The end of the log: only what lies before it is read, so that it is known at once."""
+"""The end of the log: only what is before it is read, so that it is known at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tail(NamedTuple):
     Attributes:
         files: those that are there.
         sizes: their lengths in bytes.
-        filled: of each file the bytes up to where it may hold data; holes at its end are left out.
+        filled: number of bytes of each file up to the end of its data, without holes at its end.
         end: physical offset after the last record; where the log begins without one.
         newest: store timestamp of the newest record near the end, ms; None without one.
     """
@@ -36,7 +36,7 @@ class Tail(NamedTuple):
 
 
 def log_tail(files: Sequence[StoreFile]) -> Tail:
-    """Finds the end of a log; a file that is gone in the meantime is left out.
+    """Finds the end of a log; a file that no longer exists is skipped.
 
     Raises:
         OSError: a file cannot be read.

@@ -91,7 +91,7 @@ def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str])
 
 
 def find_by_offset_id(store: OpenFiles, offset_id: OffsetId) -> list[Row]:
-    """The record at the offset of an id, where one lies there, as a list of one; no index is asked.
+    """The record at the offset of an id, where one is there, as a list of one; no index is asked.
 
     Source: `QueryMessageProcessor.viewMessageById` 127-160.
     """

@@ -153,7 +153,7 @@ class OpenStore(OpenFiles):
             return False
         try:
             return len(self._search(key, limit + 1, begin, end)) > limit
-        except InvalidError:  # a cycle behind the last hit; the broker doesn't get there
+        except InvalidError:  # a cycle after the last hit; the broker doesn't get there
             return False
 
     def query_exact(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> Answer:
@@ -230,7 +230,7 @@ def query(
             message with the topic and key, each once, and a window by the store timestamps of the records themselves,
             without bounds where none are given.
         exact: drop hits of other keys with the same hash.
-        geometry: of the index files; told by their content where not given.
+        geometry: of the index files; inferred from their content if not given.
         commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:

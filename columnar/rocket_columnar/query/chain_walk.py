@@ -33,8 +33,8 @@ class Step:
         store_timestamp: begin_timestamp + 1000 * time_diff, ms: where a query places the entry.
         prev_entry: as stored.
         verdict: what the entry alone is to the query.
-        read: whether a broker gets here; False behind the entry that ends its walk.
-        stop: why a broker's walk ends at this entry, and the clause; None where it goes on.
+        read: whether a broker gets here; False after the entry that ends its walk.
+        stop: why a broker's walk ends at this entry, and the clause; None if it goes on.
     """
 
     entry: int
@@ -103,7 +103,7 @@ def walk(
 def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
     """What `ask` finds by the hash's slot; asked again where a broker has put into it meanwhile.
 
-    A slot that leads to an entry behind the count that was read before it would count as empty (IDX-SEL-1).
+    A slot that leads to an entry after the count that was read before it would count as empty (IDX-SEL-1).
     """
     for _ in range(_LOOKS - 1):
         slot = index.slot(key_hash)

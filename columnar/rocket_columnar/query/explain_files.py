@@ -1,4 +1,4 @@
-"""What a query does with each index file of a store, and what it would have met behind where it stops."""
+"""What a query does with each index file of a store, and what it would have met after where it stops."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FileWalk:
         slot_value: what it holds, the number of the chain's newest entry; None outside the file.
         chain: what that value means.
         steps: the chain's entries, newest first, those that a broker does not get to as well.
-        omitted: number of entries with other hashes that are left out of `steps`.
+        omitted: number of entries with other hashes that are not in `steps`.
         checks: by entry number, what the commit log holds for each entry with the key's hash.
     """
 

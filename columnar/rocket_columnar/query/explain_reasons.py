@@ -103,7 +103,7 @@ def _placed(walked: FileWalk, entry: int, time_diff: int, placed: int) -> str:
 
 
 def _real(stored: int | None, placed: int, window: Window) -> str:
-    """A remark where the record itself lies inside the window."""
+    """A remark where the record itself is inside the window."""
     if stored is None or stored == placed or not window.begin <= stored <= window.end:
         return ""
     return f"; the record was stored at {iso(stored)}, which is inside, but an index keeps whole seconds (IDX-SEL-4)"

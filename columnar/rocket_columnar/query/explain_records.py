@@ -1,4 +1,4 @@
-"""What the commit log says of a key: of the record behind a hit, and of records that have no hit."""
+"""What the commit log says of a key: of the record of a hit, and of records that have no hit."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _CHUNK: Final = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What lies at the physical offset of an entry.
+    """What is at the physical offset of an entry.
 
     Attributes:
-        verdict: whether a record lies there, and whether it is one with the key.
+        verdict: whether a record is there, and whether it is one with the key.
         text: the same in words, with topic and keys, or where the log begins and ends.
         store_timestamp: of the record, ms; None without one.
     """
@@ -50,7 +50,7 @@ class Found:
         sys_flag: as stored.
         how: "key" (a dispatch indexes it under the key), "other topic", or "part" (the key is a part of a
             key with commas, or holds spaces itself).
-        stands_for: where it is a message for the topic asked for that lies under another: "half" of a transaction,
+        stands_for: where it is a message for the topic asked for that is under another: "half" of a transaction,
             "delayed", or one that multi-dispatch "copied" into that queue; else None.
     """
 
@@ -131,7 +131,7 @@ def _how(row: Row, topic: str, key: str) -> Literal["key", "other topic", "part"
 def _holds(file: StoreFile, key: str, work: WorkDone) -> bool:
     """Whether the file's bytes hold the key's, so that it pays to decode it."""
     needle = key.encode(errors="replace")
-    if not needle or "\ufffd" in key:  # bytes that are no UTF-8 decode to U+FFFD
+    if not needle or "\ufffd" in key:  # bytes that are not UTF-8 decode to U+FFFD
         return True
     with open_reader(file.path) as reader:
         for begin, end in reader.extents():

@@ -31,10 +31,10 @@ class Explanation:
         begin: first ms of the window.
         end: last ms of the window.
         limit: hits at most: min(max_num, 64).
-        geometry: of the index files, and how it was told; None without files.
+        geometry: of the index files, and how it was determined; None without files.
         files: newest first, as a query goes.
         skipped: names in the index folder that a broker does not load, each with the reason.
-        found: number of messages in the answer; None where a broker would never answer.
+        found: number of messages in the answer; None if a broker would never answer.
         reasons: why nothing was found, in sentences; empty when something was.
     """
 
@@ -53,7 +53,7 @@ class Explanation:
 def explain(
     store: OpenStore, topic: str, key: str, *, max_num: int, begin: int, end: int, exact: bool = False
 ) -> Explanation:
-    """Walks as a query does, and past where it stops, and tells why nothing is found.
+    """Walks as a query does, and beyond its end, and explains why nothing is found.
 
     Where the index does not show the key at all, the commit log is read for it.
 

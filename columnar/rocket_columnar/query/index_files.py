@@ -35,8 +35,8 @@ class IndexSet:
 
     Attributes:
         files: name and file, oldest name first; the last is the one that a broker appends to.
-        skipped: names that are left out, each with the reason.
-        geometry: of all files, and how it was told; None without files.
+        skipped: names that are skipped, each with the reason.
+        geometry: of all files, and how it was determined; None without files.
         damaged: names of files that answer all the same as far as they go, each with what is wrong.
     """
 
@@ -71,7 +71,7 @@ def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexS
     as it goes, with the geometry of the others; what cannot be read is skipped.
 
     Raises:
-        UsageError, MalformedError: the geometry cannot be told, or does not fit, and no file has a sound one.
+        UsageError, MalformedError: the geometry cannot be inferred, or does not fit, and no file has a sound one.
         OSError: the folder cannot be read.
 
     Source: IDX-FILE-4; `IndexService.load` 58-92.
@@ -136,7 +136,7 @@ def _geometry(
         except MalformedError as error:
             damaged.append((file.name, f"found {error.found}, expected {error.expected}"))
             continue
-        except UsageError:  # one alone need not tell its geometry
+        except UsageError:  # the geometry may not follow from one file alone
             pass
         sound.append(file)
     if not sound or not damaged:
@@ -145,7 +145,7 @@ def _geometry(
 
 
 def _names(folder: Path) -> tuple[list[StoreFile], list[tuple[str, str]]]:
-    """The files to load, in the order of their names as Java compares them, and what is left out."""
+    """The files to load, in the order of their names as Java compares them, and what is skipped."""
     files: list[StoreFile] = []
     skipped: list[tuple[str, str]] = []
     try:

@@ -37,8 +37,8 @@ class CommitLog:
     """The commit-log files of a store; files are opened when they are first read, and `stack` closes them.
 
     Attributes:
-        files: in the order of their offsets; empty where the store has none.
-        skipped: names in the log's folder that are left out, each with the reason.
+        files: in the order of their offsets; empty if the store has none.
+        skipped: names in the log's folder that are skipped, each with the reason.
         on_progress: called by a search through the whole log with the bytes that were read, and those of all.
     """
 
@@ -86,7 +86,7 @@ class CommitLog:
         return self.range if size is None else (self._bases[0], self._bases[-1] + size)
 
     def file_at(self, offset: int) -> StoreFile | None:
-        """The file in which a physical offset lies."""
+        """The file in which a physical offset is."""
         number = bisect_right(self._bases, offset) - 1
         if number < 0:
             return None
@@ -97,10 +97,10 @@ class CommitLog:
         return file if offset < file.base_offset + size else None
 
     def data(self, offset: int) -> bytes | None:
-        """The bytes that a broker would send for a hit: as many as the first four say, whatever they hold.
+        """The bytes that a broker would send for a hit: as many as the first four bytes state, whatever they contain.
 
-        None where the offset or the length lies outside the file. Nothing is asked of magic or content. The log is
-        listed again for an offset behind its end, which a broker may have written since.
+        None if the offset or the length is outside the file. Nothing is asked of magic or content. The log is
+        listed again for an offset after its end, which a broker may have written since.
 
         Source: `CommitLog.getData` 194-204, `DefaultMessageStore.queryMessage` 1010-1018.
         """
@@ -120,7 +120,7 @@ class CommitLog:
         return reader.read(position, size).tobytes() if 0 <= size <= room else None
 
     def store_timestamp(self, offset: int) -> int | None:
-        """Store time of the record at an offset, in ms, or None where a broker's decoder fails on it.
+        """Store time of the record at an offset, in ms, or None if a broker's decoder fails on it.
 
         Offset 0, where it has expired, is looked up at the start of the oldest file, as 4.9.3 does.
 
@@ -141,7 +141,7 @@ class CommitLog:
         return None if isinstance(found, Bad) else (data, found)
 
     def row(self, offset: int) -> Row:
-        """The row of the table commit_log for what lies at an offset; of bytes that do not decode, the
+        """The row of the table commit_log for what is at an offset; of bytes that do not decode, the
         offset, length and file alone.
         """  # noqa: D205
         row: Row = dict.fromkeys(_COLUMNS)
@@ -171,7 +171,7 @@ def keys_of(row: Row) -> set[str]:
 
 
 def _decoded_time(data: bytes) -> int | None:
-    """Store time in ms where all fields lie inside `data`; magic and total length are not looked at.
+    """Store time in ms where all fields are inside `data`; magic and total length are not checked.
 
     Source: `MessageDecoder.decode` 265-375 (its exceptions give null).
     """
@@ -192,5 +192,5 @@ def _decoded_time(data: bytes) -> int | None:
 
 
 def _port(data: bytes, at: int, address: int) -> tuple[int, int]:
-    """The offset behind a host of so many address bytes, and its port."""
+    """The offset after a host with `length` address bytes, and its port."""
     return at + address + 4, struct.unpack_from(">i", data, at + address)[0]

@@ -25,11 +25,11 @@ class OpenFiles:
 
     Args:
         path: the store's directory.
-        geometry: of the index files; told by their content where not given.
+        geometry: of the index files; inferred from their content if not given.
         commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
-        UsageError: no store, or a geometry that cannot be told.
+        UsageError: no store, or a geometry that cannot be inferred.
         MalformedError: an index file that no geometry makes.
         OSError: a file is missing or cannot be read.
     """

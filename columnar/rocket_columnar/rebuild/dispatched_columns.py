@@ -123,7 +123,7 @@ class Dispatched:
     Attributes:
         batches: the rows of the columns.
         gaps: findings on the ranges without records.
-        unsafe: queues that are left out.
+        unsafe: queues that are skipped.
     """
 
     batches: tuple[Batch, ...]
@@ -184,8 +184,8 @@ def dispatch_log(
         file: of the log.
         directory: gets columns of keys, records and units.
         last: whether no other file follows: a gap at its end is then a torn write.
-        buckets: as `plan_rebuild` says.
-        light: whether light queues have the number 0, as `plan_rebuild` says.
+        buckets: as in `plan_rebuild`.
+        light: whether light queues have the number 0; see `plan_rebuild`.
 
     Raises:
         OSError: reading or writing fails.
@@ -269,7 +269,7 @@ def _write(file: Any, values: NDArray[Any]) -> None:
 
 
 def _units_of(file: StoreFile, batch: Requests, topics: TopicNames, *, light: bool) -> NDArray[np.void]:
-    """Units of a batch in the order of their puts: of each record its own, then its copies'."""
+    """Units of a batch in the order of their puts: each record's own, then its copies'."""
     chosen = _chosen(batch.queued)
     offsets = batch.phy_offset[chosen]
     own = np.zeros(offsets.size, UNIT)

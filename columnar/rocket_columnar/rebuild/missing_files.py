@@ -59,7 +59,7 @@ def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
 
 
 def index_begins(files: Sequence[StoreFile]) -> dict[tuple[int, int], StoreFile]:
-    """The store's index files by what tells them apart: offset and store timestamp of their first put."""
+    """The store's index files by what distinguishes them: offset and store timestamp of their first put."""
     headers = read_headers(file for file in files if file.kind == "index")
     return {(header.begin_phy_offset, header.begin_timestamp): file for file, header in headers}
 
@@ -74,10 +74,10 @@ def twin_of(path: Path, begins: Mapping[tuple[int, int], StoreFile]) -> Twin | N
 
 
 def settled_names(names: Sequence[str], twins: Sequence[Twin | None]) -> list[str | None]:
-    """What rebuilt index files of these names are called in the end; None for those that are left out.
+    """What rebuilt index files of these names are called in the end; None for those that are skipped.
 
     A file that stands for one of the store takes its name. One that the store lacks is called so that it sorts
-    between those before and behind it: a broker reads its files in the order of their names, and those of the store
+    between those before and after it: a broker reads its files in the order of their names, and those of the store
     may have been made long after their records, by a recovery.
     """
     settled: list[str | None] = []

@@ -37,7 +37,7 @@ class RebuildPlan:
 
     Attributes:
         files: of the store.
-        skipped: name and reason of each file that the listing left out.
+        skipped: name and reason of each file that the listing skipped.
         logs: those that are dispatched.
         geometry: of the index files to write.
         queue_file_size: of the consume-queue files to write, bytes.
@@ -83,7 +83,7 @@ def plan_rebuild(
         geometry: of the index files.
         queue_file_size: bytes.
         files: of the store, if they are not in a directory of this machine.
-        skipped: name and reason of each file that their listing left out.
+        skipped: name and reason of each file that their listing skipped.
         commitlog: further directories of the commit log, as for `find_files`.
     """
     left_out = [*skipped]

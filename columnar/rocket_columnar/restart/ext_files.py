@@ -52,7 +52,7 @@ def ext_refusal(plan: Plan) -> str | None:
 
 
 def _walked(file: StoreFile, size: int) -> int | None:
-    """Where the walk over a file's units ends, None where it throws."""
+    """Where the walk over a file's units ends, None if it throws."""
     position, begin, window, step = 0, 0, b"", _FIRST_WINDOW
     with file.open() as reader:
         while position + 2 <= size:
@@ -68,7 +68,7 @@ def _walked(file: StoreFile, size: int) -> int | None:
 
 
 def deleted_exts(plan: Plan, queues: Sequence[QueueStart]) -> list[Deletion]:
-    """Ext files behind the unit that a queue's last unit points to, and before what its first one points to."""
+    """Ext files after the unit that a queue's last unit points to, and before what its first one points to."""
     exts: _Exts = {}
     for file in sorted(plan.exts, key=lambda listed: listed.base_offset):
         exts.setdefault((file.topic, file.queue_id), []).append(file)
@@ -123,7 +123,7 @@ def _last_address(files: Sequence[StoreFile]) -> int | None:
 
 
 def _end_of_last(own: Sequence[StoreFile], address: int | None) -> int | None:
-    """Where the ext unit at a byte of the ext queue ends; None where 4.9.3 finds none."""
+    """Where the ext unit at a byte of the ext queue ends; None if 4.9.3 finds none."""
     for number, file in enumerate(own):
         size = size_of(file) or 0
         place = -1 if address is None else address - file.base_offset

@@ -1,7 +1,7 @@
-"""What kind of file some bytes are, told from the bytes alone.
+"""The kind of a file, inferred from its bytes alone.
 
-No file but the commit log has a magic, so the rest are told by what a reader could rely on in each: lengths
-that add up, offsets that lie in a range that exists, zeros where nothing was written.
+No file but the commit log has a magic, so the rest follow from what a reader could rely on in each: lengths
+that add up, offsets that are in a range that exists, zeros where nothing was written.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["detect", "entry_position"]
 
-_SAMPLE: Final = 4000  # bytes looked at: a multiple of a queue unit
-_OFFSET_LIMIT: Final = 1 << 56  # a store of 64 PiB; any text read as an offset lies above
+_SAMPLE: Final = 4000  # bytes checked: a multiple of a queue unit
+_OFFSET_LIMIT: Final = 1 << 56  # a store of 64 PiB; any text read as an offset is above
 _TIMES: Final = range(1_262_304_000_000, 4_102_444_800_000)  # 2010 to 2100, in ms
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 _UNIT: Final = struct.Struct(QUEUE_UNIT.struct_format)
@@ -104,7 +104,7 @@ def _is_index(head: bytes, size: int) -> bool:
 
 
 def detect(reader: Reader) -> str | None:
-    """The kind of an open file ("index", "queue", "ext", "log" or "checkpoint"), or None where it is unclear."""
+    """The kind of an open file ("index", "queue", "ext", "log" or "checkpoint"), or None if it is unclear."""
     head = reader.read(0, min(reader.size, CHECKPOINT_SIZE)).tobytes()
     sample = head[:_SAMPLE]
     if _is_log(head, reader.size):

@@ -240,7 +240,7 @@ def _first_offset(path: Path) -> int:
 
 
 def _single(path: Path, kind: Kind) -> StoreFile:
-    """A single file: its base name, and what its path says about it."""
+    """A single file: its base name, and what follows from its path."""
     place = place_of(path, is_file=True)
     topic = queue_id = None
     if place is not None and place.kind == kind and place.queue is not None:

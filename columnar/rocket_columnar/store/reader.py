@@ -31,7 +31,7 @@ _PAGE: Final = 1 << 12
 _MOMENT: Final = 0.005  # s
 _NEW: Final = 0.2  # s after its making for which an empty file may be one that a broker is making
 PAUSES: Final = (_MOMENT, 0.02, 0.1)
-"""s, after which the end of a log is looked at again: a broker may be just writing a record there."""
+"""s, after which the end of a log is checked again: a broker may be just writing a record there."""
 HOLE_FLOOR: Final = 8 << 20
 """Bytes of a file that are decoded whatever of them is a hole: more than a whole consume-queue file of the default size."""
 HOLE_FACTOR: Final = 64
@@ -48,7 +48,7 @@ def require_regular(path: os.PathLike[str] | str, mode: int) -> None:
 
 
 def settled(look: Callable[[], os.stat_result]) -> os.stat_result:
-    """The status of a file, looked at again while it is empty and new.
+    """The status of a file, checked again while it is empty and new.
 
     A broker makes a file first, and then gives it its length. The age of the file bounds the wait: of many empty files
     only those that were made at this moment take time, and that together no more than one.
@@ -85,7 +85,7 @@ class Source:
 class Reader(ABC):
     """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
 
-    `allocated` is how many bytes of it the disk holds at most, holes left out; `reached` is where the farthest read
+    `allocated` is how many bytes of it the disk holds at most, without holes; `reached` is where the farthest read
     ended; `descriptor` is the system's number of the open file, -1 where there is none.
     """
 
@@ -98,7 +98,7 @@ class Reader(ABC):
         self.reached = 0
 
     def read(self, offset: int, length: int) -> NDArray[np.uint8]:
-        """Exactly `length` bytes from `offset`; MalformedError where the file has fewer (any more)."""
+        """Exactly `length` bytes from `offset`; MalformedError if the file has fewer (any more)."""
         buffer = np.empty(length, np.uint8)
         self.read_into(offset, buffer)
         return buffer
@@ -249,7 +249,7 @@ class _FileReader(Reader):
 def open_reader(path: os.PathLike[str] | str, source: Source | None = None) -> Iterator[Reader]:
     """Opens `path` for reading; raises OSError with it, also for what is no regular file.
 
-    With a `source` that is read, and `path` is not looked at.
+    With a `source` that is read, and `path` is not checked.
     """
     if source is not None:
         yield _SourceReader(source)

@@ -50,7 +50,7 @@ def is_large(files: Sequence[StoreFile]) -> bool:
 
 
 def _allocated(file: StoreFile) -> int:
-    """Bytes of a file that the disk holds at most, holes left out."""
+    """Bytes of a file that the disk holds at most, without holes."""
     if file.source is not None:
         return file.source.size
     status = file.path.stat()

@@ -1,4 +1,4 @@
-"""Auditing stores on Spark: by ranges of the log, and once more by joins."""
+"""Auditing stores on Spark: by ranges of the log, and again by joins."""
 
 from rocket_spark.audit.cross_check import CODES, CrossCheck
 from rocket_spark.audit.range_audit import audit_stores, cross_check_stores

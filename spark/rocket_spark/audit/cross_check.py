@@ -1,4 +1,4 @@
-"""The audit once more, as sort-merge joins in Spark SQL: a second formulation that shares no step but the reading.
+"""The audit again, as sort-merge joins in Spark SQL: a second formulation that shares no step but the reading.
 
 It judges what takes two files to tell: units and entries against records, and records against both. What one file
 tells by itself - sizes, headers, slots and chains, gaps in the log - is left to the first formulation.
@@ -72,7 +72,7 @@ class CrossCheck:
 
 
 _VIEWS: Final = {
-    # Units beside the record that they point to; `copy_place` is where a copy for their queue says that it lies.
+    # Units beside the record that they point to; `copy_place` is the position that a copy for their queue names.
     "found": """
         SELECT /*+ MERGE(r) */ u.*, p.begin,
           u.phy_offset >= 0 AND u.size > 0 AS valid,
@@ -83,7 +83,7 @@ _VIEWS: Final = {
           r.size AS record_size, r.queue_offset, r.tags_code AS record_tags
         FROM {units} u JOIN {plans} p ON u.store = p.store
         LEFT JOIN {records} r ON u.store = r.store AND u.phy_offset = r.phy_offset""",
-    # A copy is put where its queue ends: it lies behind those of earlier records, and at its own place or before it.
+    # A copy is put where its queue ends: it is after those of earlier records, and at its own place or before it.
     "judged": """
         SELECT *, NOT own AND copy_place IS NOT NULL AS copied,
           valid AND NOT blank AND (own OR copy_place IS NOT NULL OR phy_offset < begin) AS sound,
@@ -94,7 +94,7 @@ _VIEWS: Final = {
           lag(CASE WHEN valid AND copy_place IS NOT NULL THEN struct(number, phy_offset) END) OVER w AS before,
           lead(CASE WHEN valid AND copy_place IS NOT NULL THEN struct(number, phy_offset) END) OVER w AS behind
           FROM {found} WINDOW w AS (PARTITION BY store, file ORDER BY number))""",
-    # Those whose tags code is an address, with the tags code that lies there.
+    # Those whose tags code is an address, with the tags code that is there.
     "tagged": """
         SELECT j.store, j.file, j.number, j.record_tags,
           CASE WHEN j.tags_code <= -2147483649 THEN x.tags_code ELSE j.tags_code END AS tags
@@ -118,7 +118,7 @@ _VIEWS: Final = {
         LEFT JOIN {records} r ON e.store = r.store AND e.phy_offset = r.phy_offset
         LEFT JOIN {keys} k
           ON e.store = k.store AND e.phy_offset = k.phy_offset AND e.key_hash = k.key_hash""",
-    # How far dispatch has come: records behind that are late, not lost. Where nothing is dispatched nothing is late.
+    # How far dispatch has come: records after that are late, not lost. Where nothing is dispatched nothing is late.
     "reached": """
         SELECT p.store, p.live, p.indexes, coalesce(greatest(q.queued, i.indexed), 9223372036854775807) AS reached,
           coalesce(i.indexed, 0) AS indexed, r.newest
@@ -166,7 +166,7 @@ _VIEWS: Final = {
 """Each may name those before it."""
 
 _KEPT: Final = frozenset({"judged", "indexed", "pointed"})
-"""Joins that are looked at more than once."""
+"""Joins that are checked more than once."""
 
 _DEFECTS: Final = """
     SELECT j.store, 'queue.dangling' AS code, j.file, j.number
@@ -290,7 +290,7 @@ def _may_follow(task: FileTask) -> bool:
 
 
 def _index_counts(plan: Plan) -> bool:
-    """Whether keys that are not in the index are missing: not where its geometry cannot be told."""
+    """Whether keys that are not in the index are missing: not where its geometry cannot be inferred."""
     return plan.geometry is not None or all(header.index_count <= 1 for _, header in plan.indexes)
 
 

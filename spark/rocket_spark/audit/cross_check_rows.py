@@ -120,7 +120,7 @@ def _copied(copies: Iterable[Copy]) -> Iterator[dict[str, Any]]:
 
 
 def head_rows(task: FileTask) -> Iterator[dict[str, Any]]:
-    """Where records begin behind the end of the log: torn ones, and those that came since."""
+    """Where records begin after the end of the log: torn ones, and those that came since."""
     magic, found = MESSAGE_MAGIC.to_bytes(4, signed=True), []
     base = task.file.base_offset
     with task.file.open() as reader:
@@ -139,7 +139,7 @@ def head_rows(task: FileTask) -> Iterator[dict[str, Any]]:
 
 
 def unit_rows(task: FileTask) -> Iterator[dict[str, Any]]:
-    """Units of a queue file up to the last byte that is not zero; those that are all zeros are left out."""
+    """Units of a queue file up to the last byte that is not zero; those that are all zeros are skipped."""
     file = task.file
     with file.open() as reader:
         whole = reader.size // QUEUE_UNIT.size * QUEUE_UNIT.size
@@ -159,7 +159,7 @@ def unit_rows(task: FileTask) -> Iterator[dict[str, Any]]:
 
 
 def entry_rows(task: FileTask) -> Iterator[dict[str, Any]]:
-    """Entries of an index file from 1 on; those that are all zeros are left out."""
+    """Entries of an index file from 1 on; those that are all zeros are skipped."""
     assert task.geometry is not None  # noqa: S101 - for the type checkers
     base = task.geometry.entries_offset
     with task.file.open() as reader:
@@ -179,7 +179,7 @@ def entry_rows(task: FileTask) -> Iterator[dict[str, Any]]:
 
 
 def _chunks(reader: Reader, size: int, begin: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Ranges of whole cells of `size` bytes from `begin` to `stop`; cells in holes are left out."""
+    """Ranges of whole cells of `size` bytes from `begin` to `stop`; cells in holes are skipped."""
     done = begin
     for first, last in reader.extents(begin):
         low = max(done, begin + (first - begin) // size * size)

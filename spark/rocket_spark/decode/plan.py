@@ -73,7 +73,7 @@ class DecodePlan:
 
 @dataclass(slots=True)
 class _Found:
-    """The files of one store, or why there are none; reasons why files were left out."""
+    """The files of one store, or why there are none; reasons why files were skipped."""
 
     files: list[StoreFile] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
@@ -93,7 +93,7 @@ def plan_decode(
 ) -> DecodePlan:
     """The first half of `decode_stores`, without Spark; arguments and errors as there.
 
-    `on_skip` is called with the name of each file that is left out, and the reason.
+    `on_skip` is called with the name of each file that is skipped, and the reason.
     """
     check_options(options, overwrite=overwrite)
     named = name_stores(stores)

@@ -45,7 +45,7 @@ def range_source(storage: Storage, info: FileInfo) -> Source:
 
 
 def disk_bytes(file: StoreFile) -> int:
-    """Bytes of the file on disk, holes left out; its size if it is far away. OSError if it is missing."""
+    """Bytes of the file on disk, without holes; its size if it is far away. OSError if it is missing."""
     if file.source is not None:
         return file.source.size
     status = file.path.stat()
@@ -53,7 +53,7 @@ def disk_bytes(file: StoreFile) -> int:
 
 
 def size_now(file: StoreFile) -> int:
-    """Bytes of the file as it lies now, far away too; OSError where it is gone."""
+    """Bytes of the file as it is now, far away too; OSError if it is gone."""
     read = None if file.source is None else file.source.read
     return read.storage.stat(read.uri).size if isinstance(read, RangeRead) else file.size()
 
@@ -63,7 +63,7 @@ def local_copy(
 ) -> StoreFile:
     """`file` with its bytes on a local disk, for work that wants a path; itself where it is local already.
 
-    The copy lies under the file's name in the store and has its size; pages of zeros are left as holes, and so
+    The copy is under the file's name in the store and has its size; pages of zeros are left as holes, and so
     is all that is not asked for. Memory stays below 8 MB.
 
     Args:

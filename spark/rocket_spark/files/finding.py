@@ -1,6 +1,6 @@
 """A store under a URI, found as under a local path: by place and name, else by what a file begins with.
 
-What is listed far away is laid out once more in a temporary directory, as files of the same names and sizes that
+What is listed far away is laid out again in a temporary directory, as files of the same names and sizes that
 are nothing but holes, and the engine's own search looks through these.
 """
 
@@ -142,7 +142,7 @@ def find_files(
 
     Raises:
         UsageError: as in `rocket_columnar.store.find_files`, a scheme that is not read, a wrong option.
-        OSError: nothing lies there, or it cannot be listed.
+        OSError: nothing is there, or it cannot be listed.
     """
     storage, path = storage_for(uri, options)
     folders = commit_logs(options)
@@ -163,7 +163,7 @@ def find_files(
 
 
 def _below(storage: Storage, top: FileInfo, kind: str | None) -> Iterator[FileInfo]:
-    """What lies below, without the folders of a store that hold other kinds."""
+    """What is below, without the folders of a store that hold other kinds."""
     children = storage.list(top.uri)
     yield from children
     in_store = any(child.name in _PLACES for child in children)

@@ -51,15 +51,15 @@ class Storage(ABC):
 
     @abstractmethod
     def stat(self, uri: str) -> FileInfo:
-        """What lies at `uri`; FileNotFoundError where nothing does."""
+        """What is at `uri`; FileNotFoundError where nothing does."""
 
     @abstractmethod
     def list(self, uri: str) -> list[FileInfo]:
-        """What lies in the directory `uri`, in name order; what is neither file nor directory is left out."""
+        """What is in the directory `uri`, in name order; what is neither file nor directory is skipped."""
 
     @abstractmethod
     def opened(self, uri: str, size: int) -> Callable[[int, int], bytes]:
-        """A file as a function of offset and length, which gives fewer bytes only behind its end."""
+        """A file as a function of offset and length, which gives fewer bytes only after its end."""
 
     def walk(self, uri: str) -> Iterator[FileInfo]:
         """Everything below `uri`, directories before what they hold."""

@@ -31,7 +31,7 @@ def entry_text(outcome: Any) -> str:
 
 
 def read_entries(texts: Mapping[str, str]) -> dict[str, Any]:
-    """The outcomes in entries, by the ids of their tasks. What was cut off by a kill is left out."""
+    """The outcomes in entries, by the ids of their tasks. What was cut off by a kill is skipped."""
     found: dict[str, Any] = {}
     for name, text in texts.items():
         try:

@@ -120,7 +120,7 @@ class Wanted:
         return low, high
 
     def names(self, column: str) -> set[Any] | None:
-        """The values of a column that pass; None where they cannot be listed."""
+        """The values of a column that pass; None if they cannot be listed."""
         found: set[Any] | None = None
         for condition in self.conditions:
             names = condition.names() if condition.column == column else None
@@ -149,7 +149,7 @@ class Wanted:
         return Where(times=times, topics=topics) if times or topics is not None else None
 
     def columns(self) -> list[str]:
-        """The columns that `rows` looks at."""
+        """The columns that `rows` checks."""
         return list(dict.fromkeys(condition.column for condition in self.conditions))
 
     def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -32,7 +32,7 @@ _HOST_FLAGS: Final = (16, 32)
 
 
 class LogTail:
-    """The log that `files` make as they lie now; an offset is the physical offset of the next record.
+    """The log that `files` make as they are now; an offset is the physical offset of the next record.
 
     With it go that of the last record read and a checksum of that one's head, which has its times: a log that was cut
     off and written anew is known by another record there.
@@ -86,7 +86,7 @@ class LogTail:
             return crc32(reader.read(at, length).tobytes()) if length > 0 else 0
 
     def _next(self, begin: int) -> int:
-        """Where the first record from `begin` on lies; there is one."""
+        """Where the first record from `begin` on is; there is one."""
         for file in self.files:
             if file.base_offset + file.size() > begin:
                 span = max(begin, file.base_offset), 1 << 62
@@ -102,11 +102,11 @@ class LogTail:
         return begin
 
     def _behind(self, file: StoreFile, last: int, end: int) -> dict[str, int]:
-        """The offset behind a record."""
+        """The offset after a record."""
         return {_KEY: end, _LAST: last, _HEAD: self._head(file, last, end)}
 
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
-        """Behind the last whole record, or behind the last one that keeps to the limits (but the first does)."""
+        """The offset after the last whole record, or after the last one that keeps to the limits (the first always does)."""
         start = begin[_KEY]
         files = [file for file in self.files if file.base_offset + file.size() > start]
         if max_rows is None and max_bytes is None:
@@ -176,7 +176,7 @@ class LogTail:
 
         What is left of a longer one, which a broker wrote when it was killed, may follow, too. A record is written from
         its first byte to its last. Its lengths have been checked; what may still be missing is the end of the body (then
-        its checksum is wrong), of the topic or of the properties (then zeros lie there).
+        its checksum is wrong), of the topic or of the properties (then zeros are there).
         """
         with file.open() as reader:
             at, behind = begin - file.base_offset, end - file.base_offset

@@ -77,7 +77,7 @@ class Request:
 
 
 def positive(options: Mapping[str, str], name: str, most: int = _INT_MAX) -> int | None:
-    """A whole number from 1 on, or None where the option is not given; UsageError for anything else."""
+    """A whole number from 1 on, or None if the option is not given; UsageError for anything else."""
     text = options.get(name)
     if text is None:
         return None
@@ -140,7 +140,7 @@ def request(
         options: as Spark hands them over: names in any case.
         table: that the source gives.
         format_name: of the source, for messages.
-        also: names of options that are taken as well, and looked at elsewhere.
+        also: names of options that are taken as well, and checked elsewhere.
 
     Raises:
         UsageError: an option that is unknown, missing, or has a value that it cannot have.

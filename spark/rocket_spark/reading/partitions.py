@@ -50,11 +50,11 @@ class Piece:
     Attributes:
         file: to decode.
         span: rows from the first on, before the second; of a commit log, physical offsets.
-        following: of a commit log, files behind it that tell whether it goes on.
+        following: of a commit log, files after it that tell whether it goes on.
         guess: the geometry of an index file.
         problem: why nothing of it can be decoded; it has no rows then.
         exact: of a commit log, that a record has to begin where the span does.
-        closed: of a commit log, that what lies at the span's end is not looked at.
+        closed: of a commit log, that what is at the span's end is not checked.
     """
 
     file: StoreFile
@@ -128,7 +128,7 @@ def plan_partitions(request: Request, table: str) -> list[RowsPartition]:
     """The partitions of a read.
 
     Raises:
-        UsageError: as `requested_files`; a geometry that cannot be told.
+        UsageError: as `requested_files`; a geometry that cannot be inferred.
         MalformedError: in mode FAILFAST, files that cannot be what they should.
         OSError: a file cannot be read.
     """
@@ -214,7 +214,7 @@ def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
 
 
 def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
-    """Files that lie over the next one, each with what is wrong; in mode FAILFAST that is an error."""
+    """Files that overlap the next one, each with what is wrong; in mode FAILFAST that is an error."""
     problems = {}
     for before, file in pairwise(files):
         error = _overlap(before, file)

@@ -27,7 +27,7 @@ _MARK: Final = "/phy_offset"
 
 
 class QueueTail:
-    """The queues among `files` as they lie now; an offset is a number of units from the queue's beginning.
+    """The queues among `files` as they are now; an offset is a number of units from the queue's beginning.
 
     With it goes what the last unit read points to: a queue that was cut off and written anew is known by that.
     """
@@ -72,7 +72,7 @@ class QueueTail:
         return begin
 
     def _unit(self, files: list[StoreFile], number: int) -> Any:
-        """The unit of that number; None where its file is gone."""
+        """The unit of that number; None if its file is gone."""
         for file in reversed(files):
             at = number * QUEUE_UNIT.size - file.base_offset
             if at >= 0:
@@ -142,7 +142,7 @@ class QueueTail:
         return begin
 
     def pieces(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[Piece]:
-        """The units between two offsets; MalformedError where a queue is gone with some of them."""
+        """The units between two offsets; MalformedError if a queue is gone with some of them."""
         for name, stop in _numbers(end):
             if name not in self.queues and stop > begin.get(name, 0):
                 raise lost(

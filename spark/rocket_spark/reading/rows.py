@@ -38,7 +38,7 @@ def _note(problems: list[str], gap: Gap) -> None:
 
 
 def _within(piece: Piece, on_gap: Callable[[Gap], None], gap: Gap) -> None:
-    """Passes on the gaps of a closed piece that lie in it."""
+    """Passes on the gaps of a closed piece that are in it."""
     if gap.begin < piece.span[1]:
         on_gap(gap)
 

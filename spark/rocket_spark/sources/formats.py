@@ -74,7 +74,7 @@ class _StoreSource(DataSource):
         return StructType(fields)
 
     def _columns(self, schema: StructType, asked: Request) -> list[str]:
-        """The columns of a schema that the user may have given; UsageError where the table lacks one."""
+        """The columns of a schema that the user may have given; UsageError if the table lacks one."""
         own = {field.name: field.dataType for field in spark_schema(self.table)}
         if asked.corrupt is not None:
             own[asked.corrupt] = StringType()

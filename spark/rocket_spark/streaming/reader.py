@@ -2,7 +2,7 @@
 
 An offset says how far everything has been read - `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
 consume queues - and what was read last. Spark keeps it in the query's checkpoint and asks for exactly the rows between
-two of them, also after a restart, so that none is lost or comes twice. An offset lies behind the last whole record or
+two of them, also after a restart, so that none is lost or comes twice. An offset is after the last whole record or
 unit; what is being written waits for a later trigger.
 """
 
@@ -73,7 +73,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise UsageError("option path: a stream follows one store; start one for each")
 
     def _tail(self) -> LogTail | QueueTail:
-        """The files as they lie now."""
+        """The files as they are now."""
         files = [
             file for file in requested_files(self.asked, self.table) if file.size()
         ]  # 0: made, not yet laid out
@@ -87,7 +87,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return tail.first() if self.start == "earliest" else tail.last(tail.first(), None, None)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """What the options allow in one trigger; `latestOffset` looks at both where both are given."""
+        """What the options allow in one trigger; `latestOffset` checks both where both are given."""
         if self.max_rows is not None:
             return ReadMaxRows(self.max_rows)
         if self.max_bytes is not None:
