@@ -20,14 +20,14 @@ _GROUP: Final = 64 << 30
 _PAGE: Final = """\
 # A petabyte on a thousand cores
 
-A model, not a measurement: every constant in it is measured by `python -m benchmarks.spark` on one machine (they are in
-`benchmarks/SPARK.json`, and the machine in `benchmarks/SPARK.md`), the rest is arithmetic, shown. Assumed are only the
-cluster: {cores:,} cores of that kind, {node} to a node, each node on a link of 25 Gbit/s to where the stores and the output
-lie, and no core waiting for another's disk.
+This is a model, not a measurement. `python -m benchmarks.spark` measures its constants on one machine (`benchmarks/SPARK.json`
+has the figures, `benchmarks/SPARK.md` the machine); the rest is the arithmetic shown. Only the cluster is assumed:
+{cores:,} cores of that kind, {node} per node, a link of 25 Gbit/s from each node to the stores and the output,
+and no core waiting for another's disk.
 
 ## The data
 
-1 PB of commit log, and what belongs to it in the ratio of the measured store:
+1 PB of commit log, with consume queues and index files in the ratio of the measured store:
 
 | | bytes | files |
 |---|---:|---:|
@@ -36,24 +36,24 @@ lie, and no core waiting for another's disk.
 | index files | {index:.2e} | {index_files:,} of 420,000,040 bytes |
 | all | {all:.2e} | {files:,} |
 
-`consume queues = 1e15 * {queue_ratio:.4f}` and `index = 1e15 * {index_ratio:.4f}`, the measured store's bytes of each for a byte of its log.
+`consume queues = 1e15 * {queue_ratio:.4f}` and `index = 1e15 * {index_ratio:.4f}`, bytes per byte of log in the measured store.
 
 ## The cores
 
-| job | measured on one core | a core | {cores:,} cores, all {all:.2e} bytes |
+| job | measured on one core | per core | {cores:,} cores, all {all:.2e} bytes |
 |---|---:|---:|---:|
 | decode to Parquet | {store:,} bytes in {decode_s:.2f} s | {decode_rate:.1f} MB/s | `{all:.3e} / ({cores:,} * {decode_rate:.1f}e6)` = {decode_h:.1f} h |
 | audit | {store:,} bytes in {audit_s:.2f} s | {audit_rate:.1f} MB/s | `{all:.3e} / ({cores:,} * {audit_rate:.1f}e6)` = {audit_h:.1f} h |
-| rebuild (reads the log alone) | {measured_log:,} bytes in {rebuild_s:.2f} s | {rebuild_rate:.1f} MB/s | `{log:.3e} / ({cores:,} * {rebuild_rate:.1f}e6)` = {rebuild_h:.1f} h |
+| rebuild (reads only the log) | {measured_log:,} bytes in {rebuild_s:.2f} s | {rebuild_rate:.1f} MB/s | `{log:.3e} / ({cores:,} * {rebuild_rate:.1f}e6)` = {rebuild_h:.1f} h |
 
-Tasks cost {task_ms:.1f} ms each on a core before they do anything. A decode of this size has {tasks:,} of them - one for a
-log file, for {entries:,} index entries, for 1 GiB of queues, eight times what a task of a small job takes - so `{tasks:,} * {task_ms:.1f} ms / {cores:,}` = {task_h:.2f} h in all.
+Each task costs {task_ms:.1f} ms on a core before it does anything. A decode of this size has {tasks:,} tasks (one per
+log file, per {entries:,} index entries, and per 1 GiB of queues; eight times as much as in a small job), so `{tasks:,} * {task_ms:.1f} ms / {cores:,}` = {task_h:.2f} h in all.
 
 ## The links
 
-A node's {node} cores read `{node} * rate` and write, in a decode, `{node} * rate * {parquet_ratio:.2f}` (bytes of Parquet for a byte read):
+A node's {node} cores read `{node} * rate` and write, in a decode, `{node} * rate * {parquet_ratio:.2f}` (bytes of Parquet per byte read):
 
-| job | reads | writes | of a link of 3,125 MB/s |
+| job | reads | writes | share of a link of 3,125 MB/s |
 |---|---:|---:|---:|
 | decode | {decode_in:,.0f} MB/s | {decode_out:,.0f} MB/s | {decode_link:.0%} |
 | audit | {audit_in:,.0f} MB/s | | {audit_link:.0%} |
@@ -61,15 +61,15 @@ A node's {node} cores read `{node} * rate` and write, in a decode, `{node} * rat
 
 ## The driver
 
-It is one process, and does not grow with the cores.
+The driver is one process; its work does not spread over the cores.
 
-| what | measured | for all |
+| work | measured | in all |
 |---|---:|---:|
-| listing and planning, a file | {plan_us:.0f} us | `{files:,} * {plan_us:.0f} us` = {plan_h:.2f} h |
-| committing a part: rename, stat, manifest | {commit_us:.0f} us | `{tasks:,} * {commit_us:.0f} us` = {commit_h:.2f} h |
-| an audit's looks, a byte of log | {look:.5f} bytes | `1e15 * {look:.5f}` = {looks_gb:,.0f} GB; never at once: stores are audited in groups of 64 GiB of queues and index, {group_mb:,.0f} MB each, {groups:,} groups |
+| listing and planning, per file | {plan_us:.0f} us | `{files:,} * {plan_us:.0f} us` = {plan_h:.2f} h |
+| committing, per part: rename, stat, manifest | {commit_us:.0f} us | `{tasks:,} * {commit_us:.0f} us` = {commit_h:.2f} h |
+| an audit's surveys, per byte of log | {look:.5f} bytes | `1e15 * {look:.5f}` = {looks_gb:,.0f} GB; never all at once: stores are audited in groups of 64 GiB of queues and index, {group_mb:,.0f} MB each, {groups:,} groups |
 
-Both are for local disks; an HTTP listing of 1,000 names takes some 100 ms, a rename on HDFS about 1 ms.
+Times are for local disks. An HTTP listing of 1,000 names takes about 100 ms, a rename on HDFS about 1 ms.
 
 ## What saturates first
 
@@ -79,11 +79,11 @@ Both are for local disks; an HTTP listing of 1,000 names takes some 100 ms, a re
 """
 
 _VERDICTS: Final = {
-    "cores": "The cores are the first to be full: more of them shorten the jobs until the next line of the table is reached.",
-    "links": "The links are the first to be full: cores wait for bytes. Nodes of fewer cores, or the tasks where the disks are, help; "
+    "cores": "The cores saturate first: more of them shorten the jobs until the next limit in the table is reached.",
+    "links": "The links saturate first: cores wait for bytes. Nodes with fewer cores, or tasks that run where the disks are, help; "
     "a faster engine does not.",
-    "driver": "The driver is the first to be full, by listing and committing one file after the other. Several jobs, each of some "
-    "of the brokers and to a folder of its own, divide that work; nothing in a store refers to another store.",
+    "driver": "The driver saturates first: it lists and commits one file after the other. Several jobs, each for some of the "
+    "brokers and with an output folder of its own, divide that work; nothing in a store refers to another store.",
 }
 
 
@@ -116,15 +116,15 @@ def page(figures: dict[str, Any]) -> str:
     task_h = tasks * one["empty_task"] / _CORES / 3600
     plan_h, commit_h = (files * driver["plan_file"] / 3600, tasks * driver["commit_part"] / 3600)
     limits = {
-        "cores": ("the cores: decode and the tasks' own cost", hours["decode"] + task_h),
+        "cores": ("the cores: decode, and the overhead of tasks", hours["decode"] + task_h),
         "links": (
-            "the links: as long as they need for decode, both ways at once",
+            "the links: reads and writes of a decode at the same time",
             hours["decode"] * links["decode"],
         ),
         "driver": ("the driver: planning and committing", plan_h + commit_h),
     }
     order = sorted(limits, key=lambda name: -limits[name][1])
-    lines = ["| decode, if nothing else held it up | hours |", "|---|---:|"]
+    lines = ["| decode, if limited only by | hours |", "|---|---:|"]
     lines += [f"| {limits[name][0]} | {limits[name][1]:.2f} |" for name in order]
     return _PAGE.format(
         cores=_CORES,

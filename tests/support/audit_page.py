@@ -84,33 +84,34 @@ it.
 
 ## How much of it is found
 
-Damage of {kinds} kinds, planted at {seeds} places of each kind in each of the golden stores {stores}
-(where it applies), {planted:,} times in all. Named with the right code and placed at the right byte: **{recall:.2%}** (recall).
-Of the {findings:,} findings **{precision:.2%}** are the damage or follow from it as its kind says (precision); the other
-{strange} tell truly that index and checkpoint are ahead of a log whose last record was overwritten. On all golden stores as they are,
-copies of a running broker's included, there are no findings above a note.
+Damage of {kinds} kinds was planted at {seeds} places of each kind in each of the golden stores {stores}
+(where it applies), {planted:,} times in all. Findings with the right code at the right byte: **{recall:.2%}** (recall).
+Of the {findings:,} findings **{precision:.2%}** are the damage or a documented consequence of it (precision); the other
+{strange} correctly report that index and checkpoint are ahead of a log whose last record was overwritten. On all undamaged golden
+stores, including copies of a running broker's store, there are no findings above a note.
 
-These figures are of a later run. The first run at places that nobody had looked at - new seeds, a fourth store, 13 of the
-kinds new - named {named:,} of {first:,} ({first_recall:.1%}), and {explained:,} of {first_findings:,} findings
-({first_precision:.1%}) were explained: what was not named was the planting's own mistake, and a blank that was cut off with
-its file was called a wrong magic, which is mended.
+These figures are of a later run. The first run on unseen places (new seeds, a fourth store, 13 of the kinds new) found
+{named:,} of {first:,} ({first_recall:.1%}), and {explained:,} of {first_findings:,} findings ({first_precision:.1%}) were
+explained. What it did not find was a mistake in the planting; one finding gave the wrong code to a blank that was cut off
+together with its file, which has been fixed.
 
-The stores `lmq` and `ipv6` came later; at places that nobody had looked at the first run named 2,749 of 2,750 in them, and the
-other was the planting's mistake again.
+The stores `lmq` and `ipv6` were added later: the first run on unseen places found 2,749 of 2,750, and the other one was
+again a mistake in the planting.
 
-Of the queues that multi-dispatch fills (LMQ) 4.9.3 itself leaves out messages: after a restart it counts from 0 again, and
-passes over what lies below the queue's end. Only what a put would have appended is missed there, and only an order that no
-puts give is wrong; the real classes' queues of random logs have no findings.
+In queues filled by multi-dispatch (LMQ), 4.9.3 itself omits messages: after a restart it counts from 0 again, and skips
+messages whose position is below the queue's end. There, only messages that a put would have appended are reported as missing, and
+only an order that no sequence of puts produces is reported as wrong. Queues that the real classes wrote from random logs have no
+findings.
 
-Not told is what no audit can see: bits of a record's fields and properties that no checksum covers and nothing else repeats,
+An audit cannot detect damage to bits of a record's fields and properties that no checksum covers and nothing else repeats,
 such as the born time or a user's property.
 
 ## Large stores
 
-The log is looked at in ranges of 32 MB, by two to four threads; what is kept of a range is small, so that memory does not
-grow with the store; `--deep` asks the keys of an index file a million entries at a time: one of the default size, full, takes
-it to 0.8 GB at most, half of which are the file's own pages. Times and memory of stores of 2 GB: `benchmarks/AUDIT.md`, made by
-`python -m benchmarks.store_2gb`. The same parts run on other machines:
+The log is checked in ranges of 32 MB, by two to four threads. Little is kept of each range, so memory does not grow with the
+store. `--deep` looks up the keys of an index file a million entries at a time, which takes at most 0.8 GB for a full file of
+the default size; half of that are the file's own pages. `benchmarks/AUDIT.md` has times and memory for stores of 2 GB; run
+`python -m benchmarks.store_2gb` to update it. The same parts can run on several machines:
 
 ```python
 from rocket_columnar.audit import Surveys, check_range, findings, plan_audit, survey_file
@@ -122,25 +123,25 @@ for finding in findings(plan, surveys, results):
     print(finding.severity, finding.code, finding.file, finding.offset)
 ```
 
-On one machine that is `rocket_columnar.audit.audit("STORE")`. Where there are many queues, one `ReadAhead` for all ranges
-(`check_range(..., ahead=...)`) keeps each queue's file from being opened for each range again.
+On one machine, `rocket_columnar.audit.audit("STORE")` does all of this. If there are many queues, share one `ReadAhead` between all
+ranges (`check_range(..., ahead=...)`), so that each queue's file is not opened again for every range.
 
 ### What limits it
 
-What is sound passes through one loop for each kind of file, over bytes as they lie: units and entries lie in the log's order,
-so each is held against the record that is next. A range in which one of them differs is looked at again by slower loops; of
-an index file only the chains that differ from what putting all entries again gives, and those that they lead into. So one
-damage costs little (`benchmarks/AUDIT.md`).
+Sound data takes one loop for each kind of file, over bytes as they are in the file: units and entries are in the log's order, so
+each is compared with the next record. Only a range in which one of them differs is checked again by slower loops; of an index
+file, only the chains that differ from the result of replaying all puts, and the chains that they lead into. So a
+single fault costs little (`benchmarks/AUDIT.md`).
 
-Where the processor time goes on records of 243 bytes with 2.6 keys is in `benchmarks/AUDIT.md`, part by part: more than half is
-one pass over the log, which the kernel's copy of its bytes and the loop share about evenly. A fifth of these keys and tags is
-not ASCII, which takes longer to hash.
+`benchmarks/AUDIT.md` splits the processor time for records of 243 bytes with 2.6 keys into its parts. More than half is one pass
+over the log, about evenly divided between the kernel's copy of its bytes and the loop. A fifth of these keys and tags are not
+ASCII, which takes longer to hash.
 
-On two cores the audit of that store takes 2.4 times as long as reading its files by one thread does; with bodies of 1 KiB 1.8
-times. On two cores twice the time is four times the read's processor time at best, and records this small need more: 17.5
-million entries are put once more, and held against the keys of 6.9 million records. What was tried and left out, since it gave
-nothing or cost more than it gave: mapped files (to map a page costs much of what its copy does, and a file that is cut off
-then ends the process), other windows, rooms for records that are used again, entries read by smaller pieces for their ranges.
+On two cores the audit of that store takes 2.4 times as long as one thread takes to read its files; with bodies of 1 KiB, 1.8
+times. Twice the time on two cores is at most four times the processor time of the read, and records this small need more:
+17.5 million entries are replayed and compared with the keys of 6.9 million records. These were tried and did not pay: mapped files
+(mapping a page costs much of what copying it does, and a file that is truncated meanwhile then kills the process), other window
+sizes, reusing memory for records, and reading entries in smaller pieces.
 
 <!-- made by tests/support/audit_page.py -->
 """
