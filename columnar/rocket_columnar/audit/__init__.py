@@ -1,4 +1,4 @@
-"""What is wrong with a store. `audit` does it all; the other names are its parts, for threads and other machines."""
+"""Audits of stores. `audit` does everything; the other names are its parts, for threads and other machines."""
 
 from rocket_columnar.audit.causes import Cause, find_causes
 from rocket_columnar.audit.checkpoint_check import read_checkpoint

@@ -23,7 +23,7 @@ _HEAD: Final = struct.Struct(">ii20xq")
 
 
 def without_appended(plan: Plan, flags: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The flags of units or entries that are to be judged: not OUTSIDE, nor LOST where the record was appended meanwhile."""
+    """The flags of units or entries that are to be judged: not OUTSIDE, nor LOST if the record was appended meanwhile."""
     flags = np.where(flags == OUTSIDE, 0, flags).astype(np.uint8)
     beyond = np.flatnonzero((flags & LOST != 0) & (offsets >= plan.end))
     if beyond.size and _appended_meanwhile(plan, int(offsets[beyond[0]])):
@@ -32,7 +32,7 @@ def without_appended(plan: Plan, flags: NDArray[np.uint8], offsets: NDArray[np.i
 
 
 def _appended_meanwhile(plan: Plan, phy_offset: int) -> bool:
-    """Whether a record is by now at an offset after the end that was read."""
+    """Whether there is now a record at an offset after the end that was read."""
     if phy_offset < plan.end or not plan.logs:
         return False
     size = max(plan.log_sizes)

@@ -1,4 +1,4 @@
-"""Findings by their causes: what went wrong first, what follows from it, and one cure that works in that state."""
+"""Groups findings by cause: what went wrong first, what follows from it, and one cure that works in that state."""
 
 from __future__ import annotations
 
@@ -173,12 +173,12 @@ def _misconfigured(left: Sequence[Finding]) -> Cause | None:
 
 
 def _quoted(file: str, root: str = "STORE") -> str:
-    """A file of the store or of a replica of it, for a shell: whoever wrote the store chose its name."""
+    """A file of the store or of its replica, quoted for a shell: its name comes from the store."""
     return f"{root}/{shell_word(file)}"
 
 
 def _log_damaged(left: Sequence[Finding], *, last_log: str | None) -> Cause | None:
-    """Without a replica a file that is damaged in its middle has to go: a start would cut the log there."""
+    """Without a replica a file that is damaged in its middle must be removed: a start would truncate the log there."""
     found = [finding for finding in left if finding.code in _LOG_DAMAGE]
     missing = any(finding.code == "log.gap" for finding in found)
     damaged = sorted({finding.file for finding in found if finding.code != "log.gap"})

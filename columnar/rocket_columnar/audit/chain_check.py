@@ -1,8 +1,8 @@
-"""The chains of one index file: every slot walked at once, step by step, and what was not reached.
+"""Walks the chains of all slots of an index file at once, step by step, and finds what was not reached.
 
 An entry belongs to the slot that its key hash names. A pointer is a slot, or an entry's prev field; each leads
-to the newest older entry of its slot. Damage is placed at the field that holds it: at the pointer where it
-leads astray, at the key hash where the entry itself no longer fits the chain that leads to it.
+to the newest older entry of its slot. Damage is reported at the field that has it: at the pointer if that
+is wrong, at the key hash if the entry no longer fits the chain that leads to it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class _Walk:
             self.add(code, "prev", source, message)
 
     def add(self, code: str, place: Literal["slot", "prev", "hash"], number: int, message: str) -> None:
-        """Keeps a problem, or counts it where there are many."""
+        """Keeps a problem, or only counts it if there are many."""
         self.counts[code] += 1
         if self.counts[code] < MOST:
             self.problems.append(ChainProblem(code, place, number, message))
@@ -80,7 +80,7 @@ class _Walk:
             self.first_more[code] = place, number
 
     def more(self) -> Iterator[ChainProblem]:
-        """One problem for all that are not kept, by code."""
+        """One problem for each code that stands for all that were not kept."""
         for code, (place, number) in self.first_more.items():
             text = f"{self.counts[code] - MOST + 1:,} more of this kind in this file from here on"
             yield ChainProblem(code, place, number, text)
@@ -116,7 +116,7 @@ class _Walk:
             pointers = _Pointers(pointers.target, pointers.slot, following)
 
     def _met(self, source: int, slot: int, target: int) -> None:
-        """A pointer to an entry that the walk has been at."""
+        """A pointer to an entry that the walk has already reached."""
         if self.owner[target] != slot:
             self.problem(
                 "index.slot_hash", source, f"found {target:,}, an entry of slot {self.owner[target]:,}"
@@ -129,7 +129,7 @@ class _Walk:
             )
 
     def settle_strays(self) -> None:
-        """Pointers to entries of other slots: a wrong pointer where the entry's own chain has it, else a wrong hash."""
+        """Pointers to entries of other slots: the pointer is wrong if the entry is in its own chain, otherwise its hash is."""
         while self.strays:
             strays, self.strays = self.strays, []
             for source, slot, target in (columns for part in strays for columns in part.each()):
@@ -148,7 +148,7 @@ class _Walk:
                 self.follow(_Pointers(*columns))
 
     def unreached(self, written: NDArray[np.bool_]) -> None:
-        """Entries that no chain leads to: placed at the pointer that ought to."""
+        """Entries that no chain leads to, reported at the pointer that should lead there."""
         lost = np.flatnonzero(written & (self.owner < 0))
         lost = lost[self.slot_of[lost] >= 0]
         if not lost.size:
@@ -189,7 +189,7 @@ def chain_problems(
     Slots whose chains are known to be sound may be left out, with all their entries, if nothing leads into them.
 
     Args:
-        slot_of: of each entry, from entry 0 on, the slot of its hash; -1 if there is none, or it is left out.
+        slot_of: slot of each entry's hash, from entry 0 on; -1 if there is none, or it is left out.
         previous: prev field of each entry.
         slots: value of each slot; 0 if empty or left out.
         written: which entries must be found; the others may be.

@@ -1,4 +1,4 @@
-"""The checkpoint in an audit: its three times against the newest data."""
+"""Checks the checkpoint: compares its three times with the newest data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PATIENCE: Final = 600_000
 
 
 def read_checkpoint(file: StoreFile) -> tuple[int, int, int]:
-    """The three times in ms; what a shorter file lacks is 0, as after a broker's start (CKP-2)."""
+    """The three times in ms; 0 for those that a shorter file lacks, as after a broker's start (CKP-2)."""
     with file.open() as reader:
         raw = reader.read(0, min(reader.size, _TIMES.size)).tobytes()
     physic, logics, index = _TIMES.unpack(raw.ljust(_TIMES.size, b"\0"))
@@ -39,7 +39,7 @@ def check_checkpoint(
     *,
     live: bool,
 ) -> None:
-    """Holds the checkpoint against the data.
+    """Compares the checkpoint with the data.
 
     Args:
         file: the checkpoint.

@@ -1,4 +1,4 @@
-"""What is wrong with units and entries, as runs of neighbours: small enough to be handed from range to range."""
+"""Faults of units and entries, as runs of neighbours: small enough to be passed from range to range."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST: Final = 1000
 
 
 class Mark(NamedTuple):
-    """A run of units or entries that have the same thing wrong with them.
+    """A run of units or entries with the same fault.
 
     Attributes:
         first: number of the first, in its file.
@@ -34,7 +34,7 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Marks:
-    """Marks by what is wrong and file; of each pair at most `MOST`, and how many more there were."""
+    """Marks by fault and file: at most `MOST` for each pair, and the number of further ones."""
 
     runs: dict[tuple[str, str], list[Mark]] = field(default_factory=dict)
     more: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Marks:
     def add(
         self, what: str, file: str, numbers: NDArray[np.int64], values: Callable[[int], tuple[int, ...]]
     ) -> None:
-        """Marks these numbers of a file, which ascend; `values` is asked by place in `numbers`."""
+        """Marks ascending numbers of a file; `values` takes a place in `numbers`."""
         if not numbers.size:
             return
         starts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 2) != 1)
@@ -56,7 +56,7 @@ class Marks:
 
     @staticmethod
     def joined(parts: Iterable[Marks]) -> Marks:
-        """All marks as one, neighbours put together."""
+        """All marks together, with neighbouring runs joined."""
         every = Marks()
         for part in parts:
             for key, marks in part.runs.items():

@@ -1,4 +1,4 @@
-"""Names, sizes and headers of index files and consume queues: what an audit sees without their content."""
+"""Checks names, sizes and headers of index files and consume queues, without their content."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
 
 
 def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
-    """One length for all consume-queue files of a store (CQ-FILE-1), and each where the one before it ends (CQ-FILE-2)."""
+    """Checks that all consume-queue files have one length (CQ-FILE-1), and each begins where the one before it ends (CQ-FILE-2)."""
     sizes = _sizes(files)
     if not sizes:
         return
@@ -83,7 +83,7 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
 
 
 def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
-    """One length for all ext files of a store: they are loaded as any queue's (`ConsumeQueueExt.load` 252-256)."""
+    """Checks that all ext files have one length: they are loaded like a queue's (`ConsumeQueueExt.load` 252-256)."""
     sizes = _sizes(files)
     usual = usual_size([size for _, size in sizes]) if sizes else 0
     for file, size in sizes:
@@ -100,13 +100,13 @@ def check_index_files(
     *,
     quick: bool,
 ) -> list[StoreFile]:
-    """Sizes, order and headers of the index files.
+    """Checks sizes, order and headers of the index files.
 
     Args:
         headers: the files in name order.
         log_end: physical offset after the log's last record; None without a log.
         report: takes findings.
-        quick: whether nothing else will look at counts.
+        quick: whether nothing else checks the counts.
 
     Returns:
         The files of the usual size.
@@ -148,7 +148,7 @@ def check_index_files(
 
 
 def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
-    """An index file that counts no entries; as the last one it is where the next put goes, and no more than worth a note.
+    """The finding on an index file without entries; the last one is only a note, since the next put goes there.
 
     A count of slots other than that of an unfinished first put (IDX-PUT-11) shows that there are entries.
     """
@@ -168,7 +168,7 @@ def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:
 
 
 def _check_order(headers: Sequence[tuple[StoreFile, IndexHeader]], report: Callable[[Finding], None]) -> None:
-    """Files by name against files by content: both ends must be out of order, since one may be damaged."""
+    """Compares the order of names with that of contents: both ends must be out of order, since one may be damaged."""
     filled = [(file, header) for file, header in headers if header.index_count > 1]
     for (before, first), (file, second) in pairwise(filled):
         if (

@@ -1,4 +1,4 @@
-"""One consume-queue or index file by itself: what it holds where, and what is wrong without the log.
+"""Surveys one consume-queue or index file by itself: what it points to, and what is wrong without the log.
 
 Targets are summarised per block: the least and the greatest physical offset of a few units or entries. So a range
 of the log finds what points into it, whatever damage has done to the order.
@@ -41,15 +41,15 @@ _NONE: Final = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class QueueSurvey:
-    """What one consume-queue file holds.
+    """Survey of one consume-queue file.
 
     Attributes:
         file: its name.
         count: units up to the last that is not all zeros.
         blocks: numbers of the blocks that are not holes.
-        low: of each of these blocks the least physical offset of a unit that counts.
-        high: of each of these blocks the greatest one.
-        marks: units that 4.9.3 does not take.
+        low: least physical offset of a unit that counts, for each of these blocks.
+        high: the greatest one.
+        marks: units that 4.9.3 does not accept.
         zeros: runs of units of zeros before others, as (first, length).
     """
 
@@ -64,7 +64,7 @@ class QueueSurvey:
 
 @dataclass(frozen=True, slots=True)
 class IndexSurvey:
-    """What one index file holds.
+    """Survey of one index file.
 
     Attributes:
         file: its name.
@@ -72,8 +72,8 @@ class IndexSurvey:
         count: one more than the newest entry's number.
         moving: whether a broker put into it meanwhile.
         blocks: numbers of its blocks.
-        low: least physical offset of an entry of each block.
-        high: greatest one of each block.
+        low: least physical offset of an entry, for each block.
+        high: greatest physical offset of each block.
         ends: physical offsets of the first and the last entry; none without entries.
         before: physical offset of the entry before the last; None without one.
         marks: entries that are wrong by themselves.
@@ -175,7 +175,7 @@ def _values(places: NDArray[np.int64], *columns: NDArray[Any]) -> Callable[[int]
 
 
 def _runs(found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Runs in order, with neighbours joined; as many as are reported of one file."""
+    """Runs in order, with neighbours joined; at most as many as are reported for one file."""
     runs: list[tuple[int, int]] = []
     for first, length in found:
         if runs and sum(runs[-1]) == first:

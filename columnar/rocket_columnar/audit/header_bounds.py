@@ -1,4 +1,4 @@
-"""Begin and end of an index file's header against its first and last entry and their records."""
+"""Compares begin and end of an index file's header with its first and last entry and their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commit log in an audit: what is wrong with its files themselves."""
+"""Checks the files of the commit log by themselves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["check_log"]
 def check_log(  # noqa: C901 - one kind of finding after the other
     plan: Plan, parts: Sequence[RangeResult], report: Callable[[Finding], None]
 ) -> None:
-    """What is wrong with the log's files, from what their ranges gave."""
+    """Reports faults of the log's files, from the results of their ranges."""
     check_log_files(plan.logs, plan.log_sizes, report)
     ends: dict[int, int] = {}
     gaps: list[tuple[int, Gap]] = []
@@ -70,7 +70,7 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
 def _check_end(
     file: StoreFile, size: int, end: int, gaps: Sequence[Gap], report: Callable[[Finding], None]
 ) -> None:
-    """A file that others follow ends in a blank, or full; zeros to its end are a gap."""
+    """A file that is followed by others ends in a blank or is full; zeros to its end are a gap."""
     position = end - file.base_offset if end else 0
     if position >= size or any(gap.end >= file.base_offset + size for gap in gaps):
         return

@@ -67,7 +67,7 @@ class UnitPieces(NamedTuple):
 
 
 class UnitColumns(NamedTuple):
-    """The fields of units, and of each unit the place of its record among those of the range, -1 for none."""
+    """The fields of units, and the place of each unit's record among those of the range, -1 for none."""
 
     phy_offset: NDArray[np.int64]
     size: NDArray[np.int32]
@@ -101,7 +101,7 @@ class EntryPieces(NamedTuple):
 
 
 class EntryColumns(NamedTuple):
-    """The fields of entries, and of each entry the place of its record among those of the range, -1 for none."""
+    """The fields of entries, and the place of each entry's record among those of the range, -1 for none."""
 
     key_hash: NDArray[np.int32]
     phy_offset: NDArray[np.int64]
@@ -117,7 +117,7 @@ class EntryRecords(NamedTuple):
         phy_offset: of each record.
         store_timestamp: of each record, ms.
         key_count: number of keys of each record.
-        key_start: first key of each record, and last the number of keys; empty for a loop that counts along.
+        key_start: first key of each record, and last the number of keys; empty for a loop that counts itself.
         key_hash: of each key.
     """
 
@@ -152,7 +152,7 @@ def call(kernel: Callable[..., Any], *values: Any, compiled: bool) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays, and those in named tuples, as lists."""
+    """Arrays as lists, also inside named tuples."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     return type(value)(*map(_plain, value)) if hasattr(value, "_fields") else value

@@ -76,7 +76,7 @@ class Surveys:
 
     @classmethod
     def of(cls, surveys: Iterable[QueueSurvey | IndexSurvey | None]) -> Surveys:
-        """Of what `survey` gave, in the order of the plan's files; None for a file that was gone."""
+        """The surveys of a plan's files, in their order; None for a file that no longer existed."""
         there = [survey for survey in surveys if survey is not None]
         return cls(
             Blocks.of([survey for survey in there if isinstance(survey, QueueSurvey)]),
@@ -123,7 +123,7 @@ def check_range(
         plan: of the store.
         surveys: at its files.
         part: one of the plan's ranges.
-        start: physical offset at which the range before ended, where that is known.
+        start: physical offset at which the range before ended, if known.
         scanned: what `scan_range` gave for it, if the log was read while other threads surveyed the files.
         ahead: one for all ranges of a plan that are checked in this process, so that the files of many queues are not
             opened for each range again.

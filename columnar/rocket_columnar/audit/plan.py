@@ -44,7 +44,7 @@ class Range:
         begin: physical offset of its first byte.
         end: physical offset after its last byte.
         log: place of its file among the plan's logs; None if no file holds these offsets.
-        exact: whether `begin` is where a record begins for sure.
+        exact: whether a record is known to begin at `begin`.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Range:
 
     @property
     def last(self) -> int:
-        """Physical offset of its last byte; of the last range the greatest one there is."""
+        """Physical offset of its last byte; for the last range the greatest possible one."""
         return self.end if self.end == LONG_MAX else self.end - 1
 
 
@@ -64,8 +64,8 @@ class Plan:
     """What an audit checks.
 
     Attributes:
-        store: directory of the store, for what is read again; None if there is none.
-        level: how much is checked.
+        store: directory of the store, to read it again; None if there is none.
+        level: how much is checked; see `make_plan`.
         live: whether the store has an abort file: a broker writes it, or died.
         large: whether the store is so large that compiled loops pay.
         logs: the commit-log files, in order.
@@ -73,15 +73,15 @@ class Plan:
         queues: the consume-queue files.
         exts: the files of consume-queue ext.
         indexes: the index files, by name, with their headers.
-        checkpoints: the checkpoint, where there is one.
+        checkpoints: the checkpoint, if there is one.
         begin: physical offset of the log's first byte, 0 without one.
         end: physical offset after the last record that was there; what comes after it is not judged.
         newest: store timestamp of the newest record near the end, ms; None without records.
         geometry: of the index files; None if it cannot be inferred.
         sound_indexes: names of the index files whose content can be checked.
         ranges: all physical offsets from `begin` on.
-        findings: what planning found out.
-        commitlog: directories of the commit log beside the store's own.
+        findings: those of planning.
+        commitlog: further directories of the commit log.
     """
 
     store: Path | None
@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def deep(self) -> bool:
-        """Whether bodies are compared with their checksums, and every key is asked for."""
+        """Whether bodies are compared with their checksums, and every key is looked up."""
         return self.level == "deep"
 
     @property
@@ -133,15 +133,15 @@ def make_plan(
 ) -> Plan:
     """Lists a store's files and reads where its log ends.
 
-    The end comes first, so that on a store in use the queues and index files, read later, know all that is judged.
+    The end is read first, so that in a store in use the queues and index files, read later, contain everything that is judged.
 
     Args:
         store: the directory of a store.
-        level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" holds every unit and
-            entry against the log's records, and the records against them; "deep" also checks the bodies'
-            checksums and asks every key of every index file by 4.9.3's own select.
+        level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
+            and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
+            looks up every key of every index file as 4.9.3 does.
         geometry: of the index files; else it is inferred.
-        range_size: bytes of log that a range has at most.
+        range_size: maximum bytes of log in a range.
         commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
@@ -227,7 +227,7 @@ def plan_files(
 
 
 def relisted(plan: Plan) -> Plan:
-    """The plan with the index files that are there now: a broker may have rolled since."""
+    """The plan with the present index files: a broker may have rolled since."""
     if plan.store is None:
         return plan
     indexes = read_headers(list_kind(plan.store, "index", plan.commitlog))

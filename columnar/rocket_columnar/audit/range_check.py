@@ -1,7 +1,7 @@
-"""One range of the log: its records, and the units and entries that point into it, compared with each other.
+"""Checks one range of the log: compares its records with the units and entries that point into it.
 
-What comes out is small: findings as runs, and what only the ranges together can tell - keys and units that are
-missing, times at the offsets that headers name, the last record that is dispatched.
+The result is small: findings as runs, and what only all ranges together can show - missing keys and units, times at
+the offsets in headers, the last dispatched record.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def check_range(
         queues: the consume-queue files' blocks.
         indexes: the index files' blocks.
         range_: one of the plan's.
-        start: physical offset at which the range before ended, where that is known.
-        scanned: the range's records, where they were read before.
-        ahead: holds units for the ranges to come.
+        start: physical offset at which the range before ended, if known.
+        scanned: the range's records, if they were read before.
+        ahead: keeps units for later ranges.
 
     Raises:
         OSError: a file cannot be read.
@@ -160,7 +160,7 @@ def _check_units(
     result: RangeResult,
     ahead: ReadAhead | None,
 ) -> NDArray[np.uint8]:
-    """Every unit that points into the range; which records have one in their queue."""
+    """Checks every unit that points into the range; returns which records have one in their queue."""
     range_, every = result.range, frames.all
     queued = np.zeros(every.phy_offset.size, np.uint8)
     met = queues.meeting(range_.begin, range_.last)
@@ -197,7 +197,7 @@ def _check_units(
 
 
 def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:
-    """Every entry that points into the range; which keys have one."""
+    """Checks every entry that points into the range; returns which keys have one."""
     range_, every = result.range, frames.all
     seen = np.zeros(every.key_hash.size, np.uint8)
     met = indexes.meeting(range_.begin, range_.last)

@@ -1,4 +1,4 @@
-"""What one range of the log gives to the whole, and where the units and entries of all files point to."""
+"""The result of one range of the log, and where the units and entries of all files point to."""
 
 from __future__ import annotations
 
@@ -70,29 +70,29 @@ class KeyRun:
 
 @dataclass(slots=True)
 class RangeResult:
-    """What one range gives.
+    """The result of one range.
 
     Attributes:
         range: the range.
         first: physical offset at which its first record begins.
         next: physical offset of the first record after it, or of its file's end.
-        gone: whether its file was deleted meanwhile; nothing is judged then.
+        gone: whether its file was deleted meanwhile; then nothing is judged.
         keys: how many keys its records have.
         end: physical offset after its last record; None without one.
         last: physical offset and size of its last record.
         newest: greatest store timestamp, ms; None without records.
-        gaps: what does not verify.
-        bodies: physical offsets of records whose bodies do not have their checksums, at most `MOST`.
+        gaps: bytes that do not verify.
+        bodies: physical offsets of records whose bodies do not match their checksums, at most `MOST`.
         unsafe: topics that cannot be directories, and the physical offset of the first record of each.
         marks: units and entries that are wrong.
         times: store timestamps of the records at the offsets that headers name.
         dispatched: physical offset of the last record that is in a queue or the index; None if none is.
         indexed: whether any record is in the index.
-        due: how many records after `dispatched` ought to be in a queue or the index, and the first one's offset.
+        due: number of records after `dispatched` that should be in a queue or the index, and the first one's offset.
         units: missing units.
         key_runs: missing keys.
-        hashes: hashes of missing keys, at most some.
-        dropped: how many runs of missing units or keys are skipped.
+        hashes: hashes of some missing keys.
+        dropped: number of runs of missing units or keys that are not listed.
     """
 
     range: Range
@@ -126,7 +126,7 @@ class Blocks:
         owner: place of each block's survey.
         number: place of each block in its file.
         low: least physical offset of each block.
-        high: greatest one of each block.
+        high: greatest physical offset of each block.
     """
 
     files: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Findings from what the ranges of a log and the files by themselves gave."""
+"""Makes findings from the results of the log's ranges and the surveys of files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ read, or were copied, one after the other."""
 
 
 class _Report:
-    """Gathers findings; of one code in one file the first thousand, then their number."""
+    """Gathers findings; for one code in one file the first thousand, then their number."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -49,12 +49,12 @@ class _Report:
             self._severities[key] = found.severity
 
     def more(self, code: str, file: str, count: int, severity: Severity) -> None:
-        """Counts findings that nobody listed."""
+        """Counts findings that are not listed."""
         self._counts[code, file] += count
         self._severities.setdefault((code, file), severity)
 
     def take(self) -> list[Finding]:
-        """What has come since the last time."""
+        """The findings since the last call."""
         ready, self._ready = self._ready, []
         return ready
 
@@ -73,7 +73,7 @@ def _begin(plan: Plan, report: _Report) -> None:
 
 
 def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool) -> None:
-    """Names, sizes and headers, and the checkpoint."""
+    """Checks names, sizes and headers, and the checkpoint."""
     _check_parts(plan, report, quick=quick)
     check_queue_files(plan.queues, report)
     check_ext_files(plan.exts, report)
@@ -162,7 +162,7 @@ def combined(
 def _joined_on(
     results: Iterable[RangeResult], again: Callable[[Range, int], RangeResult]
 ) -> list[RangeResult]:
-    """The results; where a range did not begin at the place where the one before it ended it is checked again."""
+    """The results; a range that did not begin where the one before it ended is checked again."""
     parts: list[RangeResult] = []
     for result in results:
         part = result
@@ -227,7 +227,7 @@ def _missing(
 def _dispatched_part(plan: Plan, parts: Sequence[RangeResult]) -> int:
     """The last part with a record that is dispatched.
 
-    Where nothing is dispatched at all, nothing is late: the queues and the index are gone (-1). But a store in use whose
+    If nothing is dispatched at all, nothing is late: the queues and the index are gone (-1). But a store in use whose
     log has one file with records may have just begun, and any start would dispatch them all (0).
     """
     dispatched = max((number for number, part in enumerate(parts) if part.dispatched is not None), default=-1)
@@ -257,7 +257,7 @@ def _check_queues(
     missing: dict[tuple[str, int], list[UnitRun]],
     report: _Report,
 ) -> None:
-    """What is wrong with units, file by file; units of zeros that no record explains are gaps."""
+    """Findings on units, file by file; units of zeros that no record explains are gaps."""
     files = {file.name: file for file in plan.queues}
     for survey in surveys:
         for what in ("unit.invalid", "unit.lost", "unit.strange", "unit.size", "unit.moved", "unit.tags",
@@ -292,7 +292,7 @@ def _check_indexes(
     hashes: frozenset[int],
     report: _Report,
 ) -> Iterator[list[Finding]]:
-    """File by file; without a geometry no more than whether a file is empty."""
+    """Findings on index files, file by file; without a geometry only whether a file is empty."""
     if plan.geometry is None:
         for number, (file, header) in enumerate(plan.indexes):
             if file.name in plan.sound_indexes and header.index_count <= 1:

@@ -1,4 +1,4 @@
-"""Every key of an index file asked by 4.9.3's own select."""
+"""Looks up every key of an index file as 4.9.3 does."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _MOST: Final = 10_000  # entries that are asked for again one by one
 def check_selects(
     file: StoreFile, geometry: Geometry, survey: IndexSurvey, report: Callable[[Finding], None]
 ) -> None:
-    """Reports entries that a query of their own key does not come to; the file's chains are sound, so all end.
+    """Reports entries that a query of their own key does not reach. The file's chains are sound, so all end.
 
-    The file is read once for each million entries, of which those with neighbouring hashes are asked together.
+    The file is read once for each million entries; entries with neighbouring hashes are looked up together.
     """
     count = min(survey.count, max(survey.header.index_count, 1))
     if count < 2 or file.source is not None:
@@ -79,7 +79,7 @@ def _entries(
 def _lost(
     index: IndexFile, numbers: NDArray[np.int64], hashes: NDArray[np.int32], offsets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Numbers of the entries that a query of their hash does not come to."""
+    """Numbers of the entries that a query of their hash does not reach."""
     asked, ranks = np.unique(hashes, return_inverse=True)
     hits = index.select_many(asked, _ALL, LONG_MIN, LONG_MAX)
     found = np.repeat(np.arange(asked.size), np.diff(hits.bounds)), hits.phy_offsets
@@ -90,7 +90,7 @@ def _lost(
 
 
 def _still_lost(index: IndexFile, hashes: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which are not found now either: a broker that writes moves slots past the count that was read before (IDX-SEL-1)."""
+    """Which entries are still not found: a broker that writes moves slots past the count that was read before (IDX-SEL-1)."""
     lost = np.ones(hashes.size, np.bool_)
     for _ in range(_LOOKS):
         for place in np.flatnonzero(lost)[:_MOST].tolist():

@@ -1,7 +1,7 @@
-"""Index files, consume queues, commit log and checkpoint of a store, compared with each other.
+"""Cross-checks index files, consume queues, commit log and checkpoint of a store.
 
-Nothing is written. The log is read first, up to the end that it has then; what a broker appends meanwhile is
-no finding. The parts of an audit, for other machines, are in `audit_ranges`.
+Nothing is written. The log is read first, up to its end at that time; what a broker appends meanwhile is
+not a finding. `parts` has the parts of an audit, for other machines.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def audit(
     commitlog: Sequence[Path | str] = (),
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Finding]:
-    """What is wrong with a store, file by file: nothing for a healthy one.
+    """The findings on a store, file by file; none for a healthy one.
 
     Args:
         store: the directory of a store.
-        level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" holds every unit and
-            entry against the log's records, and the records against them; "deep" also checks the bodies'
-            checksums and asks every key of every index file by 4.9.3's own select.
+        level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
+            and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
+            looks up every key of every index file as 4.9.3 does.
         geometry: of the index files; else it is inferred.
-        threads: that work on a large store; by default as many as there are processors, at most 4.
+        threads: number of threads for a large store; by default the number of processors, at most 4.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
 

@@ -1,4 +1,4 @@
-"""What is wrong with units, entries and keys, in words and with its place."""
+"""Wording and places of findings on units, entries and keys."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def say_missing_keys(plan: Plan, runs: Sequence[KeyRun], report: Callable[[Findi
 def say_missing_units(
     plan: Plan, queues: dict[tuple[str, int], list[UnitRun]], report: Callable[[Finding], None]
 ) -> None:
-    """Reports records without a unit; placed in the queue's file where the unit should be, else in the log."""
+    """Reports records without a unit, at the place in the queue's file where the unit should be, otherwise in the log."""
     for (topic, queue_id), runs in queues.items():
         for run in runs:
             file, at = _unit_place(plan, topic, queue_id, run.first) or plan.at(run.phy_offset)
