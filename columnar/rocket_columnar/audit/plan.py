@@ -140,7 +140,7 @@ def make_plan(
         level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
             and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
             looks up every key of every index file as 4.9.3 does.
-        geometry: of the index files; else it is inferred.
+        geometry: of the index files; by default inferred.
         range_size: maximum bytes of log in a range.
         commitlog: further directories of the commit log, as for `find_files`.
 

@@ -53,7 +53,7 @@ def audit(
         level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
             and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
             looks up every key of every index file as 4.9.3 does.
-        geometry: of the index files; else it is inferred.
+        geometry: of the index files; by default inferred.
         threads: number of threads for a large store; by default the number of processors, at most 4.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".

@@ -1,4 +1,4 @@
-"""What one byte of a file is: structure, number, field, value, clause; from the layout tables."""
+"""Explains one byte of a file: structure, number, field, value and clause, from the layout tables."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ class ByteMeaning:
         offset: byte offset in the file.
         byte: its value, 0 .. 255.
         structure: name of the layout, "index entry", or a description of the bytes.
-        number: number of the structure in the file where it has one, as an entry does.
+        number: number of the structure in the file if it has one, as an entry does.
         begin: byte offset of its first byte.
         end: byte offset after its last byte.
-        remark: what is to be known about the whole structure.
+        remark: on the structure as a whole; may be empty.
         fields: its fields in file order.
         field: index in `fields` of the one that holds the byte; None in padding.
     """

@@ -1,4 +1,4 @@
-"""Two files of one kind, field by field."""
+"""Compares two files of one kind, field by field."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Difference:
     """One field that differs.
 
     Attributes:
-        part: "size", "header", "slot", "entry", "unit", "record" or "checkpoint"; "byte" where only
-            bytes differ that no field takes in: the first of them.
+        part: "size", "header", "slot", "entry", "unit", "record" or "checkpoint"; "byte" if only
+            bytes outside of all fields differ: the first of them.
         number: which slot or entry, or the logical offset, address or physical offset; None if there is one only.
         field: name of the column.
         offset: byte in the first file, or where the row begins in the one that has it; None if the field's place varies.
@@ -84,13 +84,13 @@ def diff(
     kind: str | None = None,
     geometry: Geometry | None = None,
 ) -> Iterator[Difference]:
-    """The fields in which two files differ, in file order; topic, queue and file's name come from the path and do not count.
+    """The fields in which two files differ, in file order; topic, queue and file name come from the path and are ignored.
 
     Args:
         first: a file.
         second: another.
         kind: kind of both files; by default it follows from path and content.
-        geometry: of two index files; else it is inferred of both together.
+        geometry: of two index files; by default inferred from both together.
 
     Raises:
         UsageError: a directory, files of different kinds, or a geometry that cannot be inferred.
@@ -142,7 +142,7 @@ def _one(path: Path, kind: str | None) -> StoreFile:
 
 
 def _differences(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -> Iterator[Difference]:
-    """The fields; where none differs and the bytes do, the first byte that does."""
+    """The fields that differ; if none does but bytes do, the first such byte."""
     same = True
     for difference in _fields(pair, geometry):
         same = False
@@ -163,7 +163,7 @@ def _first_byte(pair: tuple[StoreFile, StoreFile]) -> Iterator[Difference]:
 
 
 def _held(one: Reader, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Offset and length of pieces of [begin, end), without what is a hole of both files."""
+    """Offset and length of pieces of [begin, end), without holes that both files have."""
     for first, last in heapq.merge(one.extents(begin), other.extents(begin)):
         for start in range(max(first, begin), min(last, end), _BYTES):
             yield start, min(_BYTES, last - start, end - start)
@@ -236,7 +236,7 @@ class _Rows:
 def _rows(
     pair: tuple[StoreFile, StoreFile], table: str, part: str, key: str | None, geometry: Geometry | None
 ) -> Iterator[Difference]:
-    """Rows with the same key against each other; rows of one file only as a whole."""
+    """Compares rows with the same key; a row that only one file has is one difference."""
     one, other = (_Rows(_batches(file, table, geometry)) for file in pair)
     base = pair[0].base_offset
     while one.batch is not None and other.batch is not None:
@@ -308,7 +308,7 @@ def _compared(
 
 
 def _start(part: str, number: int | None, base: int, geometry: Geometry | None) -> int | None:
-    """Byte of a file at which a row begins; of parts that there is one of the file's first."""
+    """Byte of a file at which a row begins; 0 for parts that a file has only one of."""
     if number is None:
         return 0
     if part == "entry":
@@ -339,7 +339,7 @@ def _varying(rows: pa.RecordBatch, number: int, field: str, start: int) -> int |
 
 
 def _offset(part: str, number: int | None, field: str, base: int, geometry: Geometry | None) -> int | None:
-    """Byte of a field in its file, where it has a fixed place."""
+    """Byte of a field in its file, if it has a fixed place."""
     layout = _LAYOUTS[part]
     if part == "unit" and number is not None and number < LONG_MIN >> 1:
         layout = EXT_UNIT  # an ext unit, whose number is its address

@@ -1,4 +1,4 @@
-"""One number for the content of a file and of a store: equal on replicas whose content is equal.
+"""Digests of a file's and a store's content: equal on replicas whose content is equal.
 
 Each file gives a SHA-256 over a canonical stream:
 
@@ -50,7 +50,7 @@ class FileDigest:
     Attributes:
         path: its name relative to the store.
         kind: its kind.
-        logical_name: what it is called in the store's digest, None if it is not part of it.
+        logical_name: its name in the store's digest; None if it is not part of it.
         digest: SHA-256 of its content in hexadecimal digits.
     """
 
@@ -72,9 +72,9 @@ def digest(
 
     Args:
         store: the directory of a store, one of its directories, or a file.
-        geometry: of the index files; else it is inferred.
+        geometry: of the index files; by default inferred.
         commitlog: further directories of the commit log, as for `find_files`.
-        on_skip: called with the name of what is skipped, and the reason, as by `find_files`.
+        on_skip: called with the name of each skipped file, and the reason; see `find_files`.
         on_progress: called with the bytes of the files that were read, and those of all.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a consume-queue, ext, commit-log or checkpoint file holds, in a few facts."""
+"""Summaries of consume-queue, ext, commit-log and checkpoint files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Facts = dict[str, Any]
 
 
 def summarise(file: StoreFile) -> Facts:
-    """Facts of one file: `size` in bytes, and what its kind has.
+    """Facts about one file: `size` in bytes, and those of its kind.
 
     Raises:
-        UsageError: for an index file, which `occupancy` is for.
+        UsageError: for an index file; use `occupancy`.
         FormatError: bytes that cannot be decoded.
         OSError: the file cannot be read.
     """

@@ -1,4 +1,4 @@
-"""How full an index file is: slots, entries, chain lengths, times, and what is odd about it."""
+"""The occupancy of an index file: slots, entries, chain lengths, times, oddities."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Occupancy:
     Attributes:
         header: as it is in the file.
         entries: number of entries, 1 .. index_count - 1, in the file.
-        capacity: how many fit: index_num - 1.
+        capacity: number of entries that fit: index_num - 1.
         used_slots: slots that lead to an entry.
         chains: (length, number of chains) by length, 1 and up, counted by the entries' hashes.
         begin_timestamp: earliest time at which the index places an entry, ms; None without entries.
@@ -52,7 +52,7 @@ class Occupancy:
         end_phy_offset: highest, bytes.
         slot_shares: share of used slots in each of up to 128 equal runs of slots.
         times: up to 2000 pairs of entry number and the ms at which the index places it, in order.
-        oddities: what is worth knowing.
+        oddities: in order of their places.
     """
 
     header: IndexHeader
@@ -113,7 +113,7 @@ class _Entries:
 
 
 def occupancy(path: Path, geometry: Geometry) -> Occupancy:
-    """Reads an index file through, in bounded memory: 4 bytes a slot, and a million entries at a time.
+    """Reads an index file in bounded memory: 4 bytes per slot, and a million entries at a time.
 
     Raises:
         MalformedError: the file is shorter than the geometry makes it.
@@ -175,7 +175,7 @@ def _slots(reader: Reader, geometry: Geometry, count: int) -> tuple[int, list[fl
 
 
 def _torn(reader: Reader, geometry: Geometry, count: int) -> bool:
-    """Whether the entry after the last one holds anything: a put that was cut off (IDX-PUT-11)."""
+    """Whether the entry after the last one is not all zeros: an incomplete put (IDX-PUT-11)."""
     if count + 1 >= geometry.index_num:
         return False
     offset = geometry.entries_offset + (count + 1) * INDEX_ENTRY.size

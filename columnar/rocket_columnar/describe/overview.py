@@ -139,11 +139,11 @@ class Overview:
 def look_at(
     path: Path | str, *, geometry: Geometry | None = None, commitlog: Sequence[Path | str] = ()
 ) -> Overview:
-    """Looks at a store, or at its commit-log, index, queue or topic directory; reads little of each file.
+    """Summarises a store, or its commit-log, index, queue or topic directory; reads little of each file.
 
     Args:
         path: the directory.
-        geometry: of the index files; else it is inferred.
+        geometry: of the index files; by default inferred.
         commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
@@ -187,7 +187,7 @@ def look_at(
 
 
 class _Readable:
-    """Looks at files, and notes those that cannot be read."""
+    """Reads files, and notes those that cannot be read."""
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
         self._problems = problems
@@ -301,7 +301,7 @@ def _queue(files: Sequence[StoreFile], log_begin: int) -> QueueView:
 
 
 def _first_kept(files: Sequence[StoreFile], log_begin: int) -> int:
-    """Byte offset in the queue of the first unit that is no filler and whose record the log still has.
+    """Byte offset in the queue of the first unit that is not a filler and whose record the log still has.
 
     Physical offsets rise within a queue, so that this is a binary search.
     """

@@ -1,4 +1,4 @@
-"""A large commit log to dispatch requests, by a compiled loop over one window after the other."""
+"""Dispatch requests of a large commit log, by a compiled loop over one window after the other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
 
 
 class _Topics:
-    """The topics that a scan has met, as its loop looks them up."""
+    """The topics found so far, in the form that the loop uses."""
 
     def __init__(self, names: TopicNames) -> None:
         self._names = names
@@ -77,7 +77,7 @@ class _Topics:
 
 
 def _room(count: int, *, check_crc: bool) -> RequestColumns:
-    """Room for the records of a batch, as the loop fills it."""
+    """Memory for the records of a batch, which the loop fills."""
     checked = count if check_crc else 0
     kinds = Requests.dtypes()
     columns: dict[str, Any] = {name: np.empty(count, kind) for name, kind in kinds.items()}
@@ -100,7 +100,7 @@ def _taken(rows: RequestColumns, count: int, hashes: int) -> Requests:
 
 
 class Windows:
-    """The scan of one file: its window, which is used again and again, and the topics known so far."""
+    """The scan of one file: its window, which is reused, and the topics known so far."""
 
     def __init__(self, reader: Reader, base_offset: int, names: TopicNames, *, check_crc: bool) -> None:
         self._reader = reader
@@ -115,7 +115,7 @@ class Windows:
         self._log.held[:] = 0
 
     def run(self, position: int, end: int) -> tuple[Requests | None, int]:
-        """Requests of the records from `position` on that begin before `end`, at most as many as a batch takes.
+        """Requests of the records from `position` on that begin before `end`, at most a batch of them.
 
         Returns:
             The requests, and where the next record begins; None if no record there verifies and fits into a window.

@@ -1,4 +1,4 @@
-"""The commit log file by file as dispatch requests, for a rebuild and for what a start does."""
+"""Dispatch requests of the commit log, file by file, for rebuilds and for predicting a start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def read_requests(
     check_crc: bool = False,
     compiled: bool | None = None,
 ) -> Iterator[Requests]:
-    """The requests of one commit-log file; `on_gap` gets each range in which no record verifies.
+    """The requests of one commit-log file; `on_gap` is called with each range in which no record verifies.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,7 +1,7 @@
-"""The frames of one log file by place: whether a record verifies there, and where the next one does.
+"""The frames of one log file: whether a record verifies at a position, and where the next one does.
 
-Files of DLedger mode are read in the same way: before each record there is the header of an entry (DLG-2), which a walk
-passes over, and another blank ends a full file (DLG-5).
+Files of DLedger mode are read in the same way: before each record is the header of an entry (DLG-2), which a walk
+skips, and a different blank ends a full file (DLG-5).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Walk:
         reader: of the file.
         base_offset: physical offset of its first byte.
         bodies: whether bodies are wanted; if not, those of large records are not read.
-        window: bytes that are read at once, fewer at first.
+        window: bytes to read at once; the first reads are smaller.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Walk:
         self._most, self._next = window, min(window, NARROW)
 
     def load(self, position: int, length: int) -> int:
-        """Makes the window hold `length` bytes from `position`; their place in it."""
+        """Loads `length` bytes from `position` into the window; returns their place in it."""
         thin = self.window is self._thin
         if thin or position < self.begin or position + length > self.begin + len(self.window):
             size = min(max(length, self._next), self.reader.size - position)
@@ -145,7 +145,7 @@ class Walk:
         return 0
 
     def why_none(self, position: int, bad: Bad) -> Bad:
-        """Why nothing begins here: `bad`, or in a file with entry headers what is wrong with the header or its record."""
+        """Why nothing begins here: `bad`, or in a file with entry headers the fault of the header or its record."""
         if not self._framed or position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
             return bad
         at = self.load(position, ENTRY.size)
@@ -194,7 +194,7 @@ class Walk:
         return parse_record(self.window, at)
 
     def _inner_lengths(self, position: int, total_size: int) -> Bad | None:
-        """What is wrong with the lengths inside a record, so that nothing is read for the sake of its total size alone."""
+        """The fault in the lengths inside a record; checked first, so that nothing is read because of a wrong total size."""
         if total_size > _HUGE and total_size > self.reader.allocated:
             return Bad(
                 f"a record of {total_size:,} bytes", f"the {self.reader.allocated:,} that are not a hole"
@@ -210,7 +210,7 @@ class Walk:
         return None if inner[0] < 0x80 and end + properties + length == total_size else bad
 
     def _load_thin(self, position: int, total_size: int) -> None:
-        """Makes the window hold a record without its body."""
+        """Loads a record without its body into the window."""
         head = self.reader.read(position, HEAD_SIZE)
         end = body_end(head.tobytes())
         if self._thin is None or len(self._thin) < total_size:
@@ -235,9 +235,9 @@ class Walk:
         return False
 
     def frame_before(self, position: int) -> int:
-        """A place before `position` from which records follow on one another up to it; 0 if none is found nearby.
+        """A position before `position` from which records follow one another up to it; 0 if none is found nearby.
 
-        A record there that another one does not follow may be bytes of a body that look like one.
+        A record that is not followed by another one may be bytes of a body that look like one.
         """
         nearby = NARROW
         while nearby < min(position, _NEARBY):
@@ -259,7 +259,7 @@ class Walk:
     def next_frame(self, position: int, stop: int | None = None) -> int:
         """The next place from `position` on at which a record verifies or a blank ends the file, else its size.
 
-        Holes are passed over. What begins at `stop` or after it is not looked for.
+        Holes are skipped. Records at or after `stop` are ignored.
         """
         size = self.reader.size
         limit = size if stop is None else stop
@@ -275,7 +275,7 @@ class Walk:
         return size
 
     def _frame_in(self, position: int, end: int) -> tuple[bool, int]:
-        """Whether a record or such a blank begins between two places, or in the same window; its place, or how far was looked."""
+        """Searches for a record or such a blank between two positions; its position, or where the search ended."""
         while position + _BLANK <= self.reader.size and position < end:
             at = self.load(position, _BLANK)
             hits = [hit - place for magic, place in _MAGICS if (hit := self._find(magic, at + place)) >= 0]

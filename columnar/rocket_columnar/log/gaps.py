@@ -9,14 +9,14 @@ __all__ = ["Gap"]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A range of the commit log that was passed over.
+    """A range of the commit log that was skipped.
 
     Attributes:
-        file: path of the file, as the user's path began.
+        file: path of the file, beginning with the path that the user gave.
         begin: physical offset of the first byte, in bytes of the log.
         end: physical offset after the last byte.
         found: what is at `begin`.
-        expected: what the format asks for there.
+        expected: what the format requires there.
     """
 
     file: str

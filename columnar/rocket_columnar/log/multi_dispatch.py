@@ -1,4 +1,4 @@
-"""Which queues a record is copied to by multi-dispatch: units there may point to another topic's record."""
+"""The queues that multi-dispatch copies a record to: units there may point to another topic's record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Copy(NamedTuple):
 
 
 def batch_copies(file: StoreFile, batch: Requests, *, light: bool) -> Iterator[tuple[int, list[Copy]]]:
-    """Of each record of a batch that is copied its place and its copies, in the order of their puts.
+    """The place and the copies of each record of a batch that is copied, in the order of their puts.
 
     Raises:
         OSError: the file cannot be read.
@@ -46,7 +46,7 @@ def batch_copies(file: StoreFile, batch: Requests, *, light: bool) -> Iterator[t
 
 
 def _copies(data: bytes, *, light: bool) -> list[Copy]:
-    """The copies that a whole record names, none where its two lists differ in length.
+    """The copies that a whole record names; none if its two lists differ in length.
 
     Source: `ConsumeQueue.multiDispatchLmqQueue` 432-453.
     """

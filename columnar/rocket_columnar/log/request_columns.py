@@ -30,7 +30,7 @@ class TopicNames:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
-        """The number of a topic, a new one where it has none."""
+        """The number of a topic, a new one if it has none."""
         if name not in self.numbers:
             self.numbers[name] = len(self.names)
             self.names.append(name)
@@ -47,13 +47,13 @@ class Requests:
         topic: numbers of the shared `TopicNames`.
         queue_id: queue numbers.
         queue_offset: logical offsets.
-        tags_code: what a healthy dispatch gives.
-        dispatched: false where a dispatch ends in an exception: nothing is queued or indexed.
+        tags_code: as a healthy dispatch writes it.
+        dispatched: False if the dispatch throws an exception, so that nothing is queued or indexed.
         store_timestamp: ms since the epoch.
         transaction: NOT, PREPARED, COMMIT or ROLLBACK.
-        crc_ok: whether the body has its checksum; all true where that was not asked for.
+        crc_ok: whether the body matches its checksum; all True if that was not requested.
         copied: whether the record names queues for multi-dispatch.
-        key_count: entries that each record gets in the index.
+        key_count: number of entries of each record in the index.
         key_hash: hashes of these keys, record after record, in the order of their puts.
     """
 

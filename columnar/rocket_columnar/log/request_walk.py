@@ -1,8 +1,8 @@
-"""A stretch of one commit-log file as the dispatch requests that a healthy broker makes of it.
+"""The dispatch requests that a healthy broker makes from a range of one commit-log file.
 
-Only what queues and index files are made of is kept: no bodies, no texts, of each key its hash. Small logs go record
-by record through Python; large ones a window at a time through compiled loops, and only what those leave - records
-that do not verify, and text that is no plain UTF-8 - comes back to Python.
+Only the contents of queues and index files are kept: no bodies, no texts, and only the hashes of keys. Small logs are read
+record by record in Python; large ones a window at a time by compiled loops, which leave only records that do not verify,
+and text that is not plain UTF-8, to Python.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ROWS: Final = 1 << 13
 
 @dataclass(slots=True)
 class _Dispatched:
-    """What a dispatch makes of each record; the columns are those of `Requests`."""
+    """The result of each record's dispatch; the columns are those of `Requests`."""
 
     topic: list[int] = field(default_factory=list)
     tags_code: list[int] = field(default_factory=list)
@@ -52,7 +52,7 @@ class _Dispatched:
 
 
 class _Rows:
-    """Records gathered one by one.
+    """Collects records one by one.
 
     The columns of a decode would do as well, but for the properties that multi-dispatch needs: with these, and before the
     keys are split and hashed, they take a tenth longer.
@@ -70,7 +70,7 @@ class _Rows:
         return len(self._fixed)
 
     def add(self, window: Buffer, record: Record) -> None:
-        """One more record, from the window that holds it."""
+        """Adds a record, from the window that contains it."""
         fixed = record.fixed
         raw = window[record.topic : record.topic + record.topic_length]
         topic = self._topics.get(raw)
@@ -122,9 +122,9 @@ class LogStretch:
     """A walk over the records of one file that begin in a range of it.
 
     Attributes:
-        first: where the walk's first record begins, or where the walk ended without one; bytes in the file.
+        first: where the walk's first record begins, or where a walk without records ended; bytes in the file.
         next: where the first record after the range begins, or the file's end.
-        at_end: whether the walk came to the file's end, to a blank, or to zeros that end the log.
+        at_end: whether the walk reached the file's end, a blank, or zeros that end the log.
     """
 
     def __init__(
@@ -159,9 +159,9 @@ class LogStretch:
         Args:
             begin: byte of the file.
             end: byte of the file; a gap that begins before it is reported whole.
-            exact: whether `begin` is known to be where a record should begin; else the walk begins at the next
+            exact: whether a record is known to begin at `begin`; otherwise the walk begins at the next
                 one that verifies, and what is before it belongs to the range before.
-            on_gap: gets what is passed over; zeros to the file's end are the room that is still to be written.
+            on_gap: called with each gap; zeros to the file's end are not a gap but still to be written.
         """
         walk = Walk(self._reader, self._base, bodies=self._check_crc, window=NARROW)
         position = begin if exact else walk.next_frame(begin)

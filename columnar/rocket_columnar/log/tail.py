@@ -1,4 +1,4 @@
-"""The end of the log: only what is before it is read, so that it is known at once."""
+"""Finds the end of the log, reading only little before it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Tail(NamedTuple):
     """The files of a log and its end.
 
     Attributes:
-        files: those that are there.
+        files: those that exist.
         sizes: their lengths in bytes.
         filled: number of bytes of each file up to the end of its data, without holes at its end.
         end: physical offset after the last record; where the log begins without one.

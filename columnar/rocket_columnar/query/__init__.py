@@ -1,4 +1,4 @@
-"""Messages by key: as a broker finds them, beyond that, and explained."""
+"""Queries by key: as a broker answers them, beyond that, and explained."""
 
 from rocket_columnar.query.beyond_broker import (
     find_all,

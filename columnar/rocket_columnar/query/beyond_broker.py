@@ -1,7 +1,7 @@
-"""Messages beyond what a broker answers: every one with a key, by the ids of a message, or without the index at all.
+"""Messages that a broker does not return: every one with a key, by the IDs of a message, or without the index.
 
-A record is taken only where the commit log holds it, with the topic and the key that were asked for; each once, in
-ascending order of offset. Windows go by the record's own store timestamp, to the ms.
+A record is returned only if the commit log contains it with the requested topic and key; each once, in
+ascending order of offset. Windows use the record's own store timestamp, to the ms.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONG: Final = (LONG_MIN, LONG_MAX)
 def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
     """Every message that some index file leads to under a key.
 
-    All files are walked, to the real ends of their chains; damage ends a chain, and no walk goes on for ever.
+    All files are walked to the real ends of their chains; damage ends a chain, and every walk ends.
 
     Args:
         store: an open store.
@@ -65,9 +65,9 @@ def _hits(index: IndexFile, key_hash: int) -> set[int]:
 
 
 def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, int] = _LONG) -> list[Row]:
-    """Every message that the commit log holds under a key, the index left aside; of any topic where none is named.
+    """Every message with a key in the commit log, without using the index; of any topic if none is given.
 
-    Arguments and errors as `find_all`; damaged ranges of the log are passed over.
+    Arguments and errors as `find_all`; damaged ranges of the log are skipped.
     """
     wanted = ("key",) if topic is not None else ("key", "other topic")
     found = (record.phy_offset for record in find_key(store.log, topic or "", key) if record.how in wanted)
@@ -75,7 +75,7 @@ def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, in
 
 
 def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str]) -> list[Row]:
-    """Every message of these topics that a client gave this unique key; a resend has that of its first try.
+    """Every message of these topics with this unique key from a client; a resend has the key of the first attempt.
 
     Source: `MQAdminImpl.queryMessageByUniqKey`, which keeps the one that was stored first.
     """
@@ -91,7 +91,7 @@ def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str])
 
 
 def find_by_offset_id(store: OpenFiles, offset_id: OffsetId) -> list[Row]:
-    """The record at the offset of an id, where one is there, as a list of one; no index is asked.
+    """A list of the record at the offset of an ID, or an empty one; no index is used.
 
     Source: `QueryMessageProcessor.viewMessageById` 127-160.
     """

@@ -1,6 +1,6 @@
-"""Messages by key, as a broker finds them: through the index files to the commit log.
+"""Queries by key, as a broker answers them: through the index files to the commit log.
 
-`query` answers once; `OpenStore` keeps the files open for many questions. Nothing is written.
+`query` answers once; `OpenStore` keeps the files open for many queries. Nothing is written.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Answer:
 
     Attributes:
         offsets: physical offsets as the index service finds them in the first round.
-        messages: rows of the table commit_log in ascending order of offset; of bytes that do not decode,
-            the columns phy_offset, size and file alone.
-        last_update_timestamp: end timestamp of the newest index file, ms; 0 when nothing is hit.
-        last_update_phy_offset: end physical offset of the newest index file, bytes; 0 when nothing is hit.
-        truncated: whether the limit, min(max_num, 64), left hits out.
+        messages: rows of the table commit_log in ascending order of offset; for bytes that do not decode,
+            only the columns phy_offset, size and file.
+        last_update_timestamp: end timestamp of the newest index file, ms; 0 without a hit.
+        last_update_phy_offset: end physical offset of the newest index file, bytes; 0 without a hit.
+        truncated: whether hits were dropped because of the limit, min(max_num, 64).
     """
 
     offsets: tuple[int, ...]
@@ -70,7 +70,7 @@ class Answer:
 
 
 class OpenStore(OpenFiles):
-    """A store that is open to be queried; arguments and errors as of `OpenFiles`."""
+    """An open store for queries; arguments and errors as in `OpenFiles`."""
 
     def _searched(self, begin: int, end: int) -> Iterator[IndexFile]:
         """The files that a search opens, newest first.
@@ -99,13 +99,13 @@ class OpenStore(OpenFiles):
         Args:
             topic: its topic.
             key: a key or unique key.
-            max_num: hits at most, and never more than 64.
+            max_num: maximum number of hits, at most 64.
             begin: first ms of the window, inclusive.
             end: last ms of the window, inclusive.
 
         Raises:
-            UsageError: for a negative `max_num`, on which 4.9.3 throws.
-            InvalidError: for a chain that cycles without a hit; 4.9.3 would never answer.
+            UsageError: a negative `max_num`, for which 4.9.3 throws an exception.
+            InvalidError: a chain with a cycle but no hit; 4.9.3 would never answer.
 
         Source: `IndexService.queryOffset` 157-195.
         """
@@ -159,7 +159,7 @@ class OpenStore(OpenFiles):
     def query_exact(self, topic: str, key: str, *, max_num: int, begin: int, end: int) -> Answer:
         """As `query`, with hits of other keys dropped before the limit, and each message counted once.
 
-        A hit counts where the record at its offset decodes, and its topic and keys are those asked for.
+        A hit counts if the record at its offset decodes and has the requested topic and key.
         """
         limit = _limit(max_num)
         found: dict[int, Row] = {}
@@ -180,7 +180,7 @@ class OpenStore(OpenFiles):
         return self.answer_of(find_all(self, topic, key, window=window))
 
     def answer_of(self, rows: Sequence[Row]) -> Answer:
-        """An answer of rows that were found in another way than a broker's."""
+        """An answer from rows that were not found in a broker's way."""
         updated = (0, 0)
         if rows and self.indexes.files:
             newest = self.indexes.files[-1][1].header()
@@ -226,9 +226,9 @@ def query(
         key: a key or unique key.
         begin: first ms of the window, inclusive; by default 0.
         end: last ms of the window, inclusive; by default the present.
-        max_num: messages at most, and never more than 64, as a broker. None is for what no broker answers: every
-            message with the topic and key, each once, and a window by the store timestamps of the records themselves,
-            without bounds where none are given.
+        max_num: maximum number of messages, at most 64, as in a broker. With None, unlike a broker, every
+            message with the topic and key is returned, each once; the window uses the records' own store timestamps
+            and is unbounded by default.
         exact: drop hits of other keys with the same hash.
         geometry: of the index files; inferred from their content if not given.
         commitlog: further directories of the commit log, as for `find_files`.

@@ -1,4 +1,4 @@
-"""The walk along one chain, entry by entry, with what each means to a query; always ends."""
+"""Walks one chain, entry by entry, and states what each means to a query; always ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Step:
         time_diff: as stored, seconds.
         store_timestamp: begin_timestamp + 1000 * time_diff, ms: where a query places the entry.
         prev_entry: as stored.
-        verdict: what the entry alone is to the query.
+        verdict: what the entry by itself means to the query.
         read: whether a broker gets here; False after the entry that ends its walk.
         stop: why a broker's walk ends at this entry, and the clause; None if it goes on.
     """
@@ -59,7 +59,7 @@ def walk(
         key_hash: hash whose slot is walked.
         begin: first ms of the window, inclusive.
         end: last ms of the window, inclusive.
-        past_stop: go on to the chain's real end where the broker stops before it.
+        past_stop: continue to the chain's real end after the entry at which a broker stops.
         searched: whether a broker opens this file for the query at all.
 
     Source: IDX-SEL-1 .. IDX-SEL-8; `IndexFile.selectPhyOffset` 191-265.
@@ -101,7 +101,7 @@ def walk(
 
 
 def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
-    """What `ask` finds by the hash's slot; asked again where a broker has put into it meanwhile.
+    """What `ask` finds by the hash's slot; called again if a broker has put into the slot meanwhile.
 
     A slot that leads to an entry after the count that was read before it would count as empty (IDX-SEL-1).
     """

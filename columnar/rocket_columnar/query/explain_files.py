@@ -1,4 +1,4 @@
-"""What a query does with each index file of a store, and what it would have met after where it stops."""
+"""What a query does with each index file of a store, and what it would have found after the point where it stops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN: Final = 1000  # entries with other hashes that are kept of one chain
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is asked: first and last ms, and hits at most."""
+    """What is searched for: first and last ms, and maximum number of hits."""
 
     begin: int
     end: int
