@@ -24,7 +24,7 @@ LAST_ADDRESS: Final = -(1 << 31) - 1
 
 
 class ExtUnits:
-    """The ext units of a store; those of a queue are read when first asked for."""
+    """The ext units of a store; those of a queue are read at their first use."""
 
     def __init__(self, files: Sequence[StoreFile]) -> None:
         self._files: dict[tuple[str | None, int | None], list[StoreFile]] = {}
@@ -49,7 +49,7 @@ class ExtUnits:
     def tags_codes(
         self, topic: str, queue_id: int, addresses: NDArray[np.int64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-        """For each address whether a unit is there, its tags code and its store timestamp (0 if none does)."""
+        """For each address, whether there is a unit, its tags code and its store timestamp (0 without a unit)."""
         known, tags, times = self.of(topic, queue_id)
         if not known.size:
             none = np.zeros(addresses.shape, np.int64)

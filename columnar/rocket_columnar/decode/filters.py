@@ -1,4 +1,4 @@
-"""Which rows of a decode are wanted: by time, physical offset, key hash and topic, and how many come first."""
+"""Filters of a decode: by time, physical offset, key hash and topic, and by number."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """What a row has to be; a criterion that is None lets all rows pass.
+    """A filter for rows; a criterion that is None lets all rows pass.
 
     Attributes:
         times: first and last store timestamp, ms, both inclusive.
-        offsets: physical offsets from the first on, before the second, bytes.
+        offsets: physical offsets from the first up to, but excluding, the second, bytes.
         key_hashes: of index entries.
         topics: names.
     """
@@ -97,13 +97,13 @@ class Where:
 
 
 class Skip:
-    """Rows of a table that are still to be passed over."""
+    """The rows of a table that are still to be skipped."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
 
     def of(self, count: int) -> int:
-        """How many of the next `count` rows are passed over."""
+        """How many of the next `count` rows are skipped."""
         passed = min(self.rows, count)
         self.rows -= passed
         return passed

@@ -47,7 +47,7 @@ def header_columns(reader: Reader, geometry: Geometry) -> Columns:
 def entry_columns(reader: Reader, geometry: Geometry, choice: RowChoice) -> Iterator[tuple[int, Columns]]:
     """The rows of `index_entries`, without `file`: entries 1 .. indexCount - 1.
 
-    Rows that `choice.skip` passes over are not read, unless its `where` or `all_entries` makes it unknown which they
+    Rows that `choice.skip` skips are not read, unless its `where` or `all_entries` makes it unknown which they
     are. A large file goes through a compiled loop, on `choice.threads` threads.
 
     `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the

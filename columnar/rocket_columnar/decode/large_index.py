@@ -1,4 +1,4 @@
-"""Large index files to columns: a run of entries at a time through one compiled loop, on one thread or more."""
+"""Large index files to columns: a run of entries at a time through one compiled loop, on one or more threads."""
 
 from __future__ import annotations
 

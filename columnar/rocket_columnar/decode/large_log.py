@@ -1,7 +1,7 @@
-"""Large commit logs to columns: a piece of the file at a time, its records found and read by a compiled loop.
+"""Large commit logs to columns: a piece of the file at a time, whose records a compiled loop finds and reads.
 
-The memory of the pieces is used again, and small enough for the cache; what a column needs goes straight into its
-memory, bodies only where they are asked for. Whatever does not verify is left to the walk in `log_rows`, so that
+The memory of the pieces is reused, and small enough for the cache. The content of columns goes straight into their
+memory, bodies only if they are requested. Whatever does not verify is left to the walk in `log_rows`, so that
 gaps are reported the same way.
 """
 
@@ -57,7 +57,7 @@ _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
 
 
 class _Known:
-    """The topics met so far, as the compiled loop looks them up."""
+    """The topics found so far, in the form that the compiled loop uses."""
 
     def __init__(self, topics: Topics, where: Where | None) -> None:
         self._topics = topics
@@ -93,7 +93,7 @@ def _limits(where: Where | None) -> Limits:
 
 
 class LogScan:
-    """The scan of one decode: what its columns are, the window, and the topics and hosts known so far."""
+    """The scan of one decode: its columns, the window, and the topics and hosts known so far."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class LogScan:
         return rows.count, records, position, columns
 
     def _add_left(self, rows: Rows) -> bool:
-        """Completes the row that the compiled loop left; whether there was room for its texts."""
+        """Completes the row that the compiled loop left; returns whether there was room for its texts."""
         stop = self._stop[0]
         begin, end = int(stop["properties"]), int(stop["properties"] + stop["length"])
         pairs = parse_properties(self._window.data[begin:end].tobytes())
@@ -179,5 +179,5 @@ class LogScan:
         return rows.add_texts(pairs, tags_code(topic, pairs, timestamp))
 
     def drop(self) -> None:
-        """Lets go of the file: it is closed next."""
+        """Releases the file, which is closed next."""
         self._window.drop()

@@ -38,7 +38,7 @@ _LONGEST: Final = 3 * 0x7FFF  # bytes of a text: each malformed byte becomes thr
 
 
 def _memory(count: int, kind: DTypeLike) -> NDArray[Any]:
-    """Memory of Arrow's pool, which gives it again once a batch is let go."""
+    """Memory of Arrow's pool, which reuses it once a batch is released."""
     dtype = np.dtype(kind)
     return np.frombuffer(memoryview(pa.allocate_buffer(count * dtype.itemsize)), dtype)
 
@@ -48,7 +48,7 @@ class Rows:
 
     Attributes:
         count: rows that are filled.
-        most: rows that there is room for.
+        most: number of rows that fit.
         columns: as the compiled loop fills them.
     """
 
@@ -89,7 +89,7 @@ class Rows:
         )
 
     def add_texts(self, pairs: dict[bytes, bytes], code: int | None) -> bool:
-        """Completes a row that the compiled loop left; whether there was room."""
+        """Completes a row that the compiled loop left; returns whether there was room."""
         row = self.count
         for name, raw in TEXTS.items():
             data, offsets, valid = self._texts[name]
@@ -108,7 +108,7 @@ class Rows:
         return True
 
     def field(self, name: str) -> NDArray[np.int64]:
-        """A column of 64 bits, none where it is not wanted."""
+        """A column of 64 bits, empty if it is not wanted."""
         places = [place for place, known in enumerate(self._longs) if known == name]
         return self.columns.wide.values[places, : self.count].reshape(-1)
 
@@ -117,7 +117,7 @@ class Rows:
         return int(self._texts[name][1][self.count]) if name in self._names else 0
 
     def take(self, topics: Array) -> Columns:
-        """The columns, `topics` being the names of their numbers."""
+        """The columns; `topics` has the names by number."""
         count = self.count
         columns: Columns = {}
         for names, block in (

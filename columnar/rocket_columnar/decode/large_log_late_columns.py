@@ -37,7 +37,7 @@ class Parts:
         self._crc_table = kernels.crc_table()
 
     def columns(self, window: NDArray[np.uint8], spans: RowSpans, body_crcs: NDArray[np.int64]) -> Columns:
-        """Those of the records whose parts are there; `crc_ok` compares the bodies with the checksums given."""
+        """The columns of these records; `crc_ok` compares the bodies with the given checksums."""
         start, after_born, body, body_length, properties, length = spans
         made: Columns = {}
         if "born_host" in self._names:

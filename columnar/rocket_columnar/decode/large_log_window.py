@@ -1,4 +1,4 @@
-"""The part of a file that a scan checks: read piece after piece into memory that is used again."""
+"""The part of a file that a scan reads, piece after piece, into reused memory."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Window"]
 
 
 class Window:
-    """Bytes of a file in a row, from `begin` up to `end`; their first one is at `first` of `data`.
+    """Consecutive bytes of a file, from `begin` up to `end`; the first one is at `first` of `data`.
 
-    What is left of one piece is put before the next one, so that no byte is read twice and a record that begins in one
-    ends in the other. With a `pool`, the next piece is read while this one is scanned.
+    The rest of one piece is put before the next one, so that no byte is read twice and a record may begin in one and
+    end in the other. With a `pool`, the next piece is read while this one is scanned.
     """
 
     def __init__(self, piece: int, pool: ThreadPoolExecutor | None = None) -> None:
@@ -36,9 +36,9 @@ class Window:
         self.end = 0
 
     def move(self, reader: Reader, position: int, stop: int) -> bool:
-        """Makes the window begin at `position` and hold more after it than it did; whether there was more.
+        """Moves the window to `position` and reads further; returns whether there was more.
 
-        What begins at `stop` or after it is not wanted. Of another file, or at another place, everything is read.
+        Records at or after `stop` are ignored. For another file or another position, everything is read again.
         """
         if reader is not self._reader or not self.begin <= position <= self.end:
             self.drop()
@@ -67,11 +67,11 @@ class Window:
         return True
 
     def holds(self, reader: Reader, position: int) -> bool:
-        """Whether it holds that byte of the file."""
+        """Whether the window contains that byte of the file."""
         return reader is self._reader and self.begin <= position < self.end
 
     def drop(self) -> None:
-        """Forgets what it holds, and waits for what is read ahead; what goes wrong with that does not matter."""
+        """Drops the content, and waits for the read ahead, whose errors are ignored."""
         if self._ahead is not None:
             self._ahead.exception()
         self._ahead = self._reader = None

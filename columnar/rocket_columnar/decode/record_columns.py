@@ -1,4 +1,4 @@
-"""Records gathered into columns: only what is asked for is read, decoded and kept."""
+"""Collects records into columns; only what is requested is read, decoded and kept."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FULL: Final = 32 << 20  # bytes of bodies and properties that make a batch, how
 
 
 class Topics:
-    """The dictionary of topics: grows over a decode, so that each batch's begins with the one before."""
+    """The dictionary of topics. It grows during a decode, so each batch's dictionary extends the one before."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
@@ -88,11 +88,11 @@ class LogRows:
 
     @property
     def full(self) -> bool:
-        """Whether the bytes held call for a batch."""
+        """Whether there are enough bytes for a batch."""
         return self.size >= _FULL
 
     def add(self, window: Buffer, record: Record) -> None:
-        """One more row, from the window that holds the record."""
+        """Adds a row, from the window that contains the record."""
         fixed, body, topic, topic_length, properties, properties_length = record
         self.count += 1
         self._fixed.append(tuple(fixed))  # garbage collection skips plain tuples of numbers
@@ -118,7 +118,7 @@ class LogRows:
             self.size += properties_length
 
     def take(self) -> Columns:
-        """The columns of all rows added since the last time, without `file`."""
+        """The columns of all rows added since the last call, without `file`."""
         columns: Columns = {}
         fields = FixedFields._make(zip(*self._fixed, strict=True))
         for name in self._names & _NUMBERS.keys():

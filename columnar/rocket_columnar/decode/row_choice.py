@@ -25,7 +25,7 @@ class RowChoice:
         names: the columns.
         batch_rows: rows of a batch at most.
         where: the filter; None lets all rows pass.
-        skip: rows still to be passed over; shared by all files of the table.
+        skip: rows still to be skipped; shared by all files of the table.
         all_entries: see `decode`.
         threads: number of threads for a large file.
         log_range: first physical offset, and the one after the last; see `decode`.

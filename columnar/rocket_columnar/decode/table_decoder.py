@@ -58,7 +58,7 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Where a decode reports to; see `decode`."""
+    """The callbacks of a decode; see `decode`."""
 
     on_gap: Callable[[Gap], None]
     on_progress: Callable[[int, int], None] | None

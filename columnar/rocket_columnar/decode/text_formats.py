@@ -64,7 +64,7 @@ def _iso(array: Array) -> Array:
 
 
 def jsonl_bytes(batch: pa.RecordBatch, table: str | None) -> bytes:
-    """One JSON object a line, UTF-8; with `table` each begins with `"table"`. Bytes are base64, maps objects."""
+    """One JSON object per line, UTF-8; with `table` each begins with `"table"`. Bytes are base64, maps objects."""
     if not batch.num_rows:
         return b""
     if batch.num_rows <= _FEW:
@@ -84,7 +84,7 @@ def jsonl_bytes(batch: pa.RecordBatch, table: str | None) -> bytes:
 
 
 def _few_lines(batch: pa.RecordBatch, table: str | None) -> bytes:
-    """The same without Arrow's functions, which take longer to load than a few rows do."""
+    """The same without Arrow's functions, which take longer to load than a few rows take to format."""
     columns = []
     for array in batch.columns:
         values = (_iso(array) if pa.types.is_timestamp(array.type) else array).to_pylist()

@@ -67,14 +67,14 @@ def parquet_options(schema: pa.Schema) -> dict[str, Any]:
 
 
 class _Writer(Protocol):
-    """Takes the batches of one table."""
+    """Writes the batches of one table."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
 
     def close(self) -> None: ...
 
     def abandon(self) -> None:
-        """Lets go of a file that will not be whole, without a word."""
+        """Closes a file that stays incomplete, ignoring errors."""
 
 
 class _Text:
@@ -137,7 +137,7 @@ class _Parquet:
         self._bytes += batch.nbytes
 
     def _end_group(self) -> None:
-        """Encodes what is held as a row group, after the one before."""
+        """Encodes the collected rows as a row group, after the one before."""
         group = pa.Table.from_batches(self._held).unify_dictionaries()
         self._held, self._rows, self._bytes = [], 0, 0
         if self._pool is None:
@@ -205,10 +205,10 @@ def write(
     """Writes each table to `directory/TABLE.FORMAT`, under a temporary name until all are whole.
 
     Args:
-        batches: as `decode` gives them.
-        directory: made where it is missing; files of these names in it are replaced.
+        batches: as `decode` returns them.
+        directory: created if it is missing; files of these names in it are replaced.
         fmt: one of `FORMATS`.
-        source: what the batches are read from; writing into that store is refused.
+        source: path from which the batches are read; writing into that store is refused.
         threads: with more than one, a row group of Parquet is encoded while the next is decoded.
 
     Returns:
@@ -216,7 +216,7 @@ def write(
 
     Raises:
         UsageError: an unknown format, or a directory in the store that is read.
-        OSError: a file cannot be written. No file of this call is left then.
+        OSError: a file cannot be written; then this call leaves no file behind.
     """
     directory = Path(directory)
     form = _check_format(fmt, FORMATS)
@@ -253,8 +253,8 @@ def write_stream(
     """Writes JSON Lines or CSV to `stream` as the batches come.
 
     Args:
-        batches: as `decode` gives them; of one table where `fmt` is csv.
-        stream: takes bytes.
+        batches: as `decode` returns them; of one table if `fmt` is csv.
+        stream: of bytes.
         fmt: "jsonl" or "csv".
         name_tables: begins each JSON object with `"table"`.
 

@@ -16,9 +16,9 @@ class Finding:
 
     Attributes:
         code: a stable name, one of `CODES`.
-        severity: "error" for bytes that break a clause, "warning" for what loses or hides a message, "note".
+        severity: "error" for bytes that break a clause, "warning" for something that loses or hides a message, or "note".
         clause: the clause that it is about, or None.
-        file: name of the file relative to the store; of the directory where a file is missing.
+        file: name of the file relative to the store, or of the directory in which a file is missing.
         offset: byte in that file, or None if the whole file is meant.
         message: what was found, what was expected, and what it means.
         cure: what to do about it.
@@ -34,11 +34,11 @@ class Finding:
 
 
 class _Code(NamedTuple):
-    """What is usual of a finding.
+    """The defaults of a finding.
 
     Attributes:
-        severity: how grave it is.
-        clause: that it is about.
+        severity: usual severity.
+        clause: the clause that it breaks, or None.
         meaning: what it means for those who send, consume and query.
         cure: what to do about it.
     """
@@ -211,7 +211,7 @@ def finding(
     clause: str | None = None,
     cure: str | None = None,
 ) -> Finding:
-    """A finding of a known code; severity, clause and cure are the code's own unless given."""
+    """A finding with a known code; severity, clause and cure default to those of the code."""
     usual = CODES[code]
     return Finding(
         code, severity or usual.severity, clause or usual.clause, file, offset, message, cure or usual.cure

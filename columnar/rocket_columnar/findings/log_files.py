@@ -36,7 +36,7 @@ _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 def check_log_files(
     files: Sequence[StoreFile], sizes: Sequence[int], report: Callable[[Finding], None]
 ) -> None:
-    """One length for all files, and each where the one before it ends."""
+    """Checks that all files have one length, and each begins where the one before it ends."""
     if not files:
         return
     usual, _ = Counter(sizes).most_common(1)[0]
@@ -72,7 +72,7 @@ def _step(files: Sequence[StoreFile]) -> int:
 
 
 def _header_fault(file: StoreFile, at: int, position: int) -> str | None:
-    """The field of an entry's header that is wrong (DLG-2), None without one; "zeros" where it was never written whole."""
+    """The field of an entry's header that is wrong (DLG-2), None without one; "zeros" if it was never written completely."""
     raw = read_at(file, at, ENTRY.size).ljust(ENTRY.size, b"\0")
     magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack(raw)
     if not raw[-4:].strip(b"\0"):
@@ -85,7 +85,7 @@ def _header_fault(file: StoreFile, at: int, position: int) -> str | None:
 
 
 def gap_finding(file: StoreFile, size: int, gap: Gap, *, tail: bool, live: bool) -> Finding:
-    """Names the reason by the bytes at which the gap begins."""
+    """The finding on a gap, whose code follows from the bytes at which the gap begins."""
     at = gap.begin - file.base_offset
     where = f"physical offsets {gap.begin:,} to {gap.end:,}"
     found = f"found {gap.found}, expected {gap.expected}; {where} contain no valid record"

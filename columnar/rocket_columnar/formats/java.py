@@ -1,7 +1,7 @@
-"""What Java does with text and numbers, as far as decoding needs it; the engine's own, on purpose.
+"""Java's handling of text and numbers, as far as decoding needs it; deliberately separate from the reference's.
 
-Names become numbers as `Long.parseLong` and `Integer.parseInt` make them, bytes become text as
-`new String(bytes, UTF_8)` makes it, tags become codes by `String.hashCode`.
+Names become numbers as by `Long.parseLong` and `Integer.parseInt`, bytes become text as by
+`new String(bytes, UTF_8)`, tags become codes by `String.hashCode`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _parse(text: str, bits: int) -> int | None:
 
 
 def parse_long(text: str) -> int | None:
-    """`Long.parseLong(text)`, or None if it throws: signs and non-ASCII decimal digits are taken."""
+    """`Long.parseLong(text)`, or None if it throws: signs and non-ASCII decimal digits are accepted."""
     return _parse(text, 64)
 
 
@@ -87,9 +87,9 @@ def parse_int(text: str) -> int | None:
 
 
 def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for a whole encoded surrogate (ED A0..BF, and its third byte where it is there).
+    """One U+FFFD for a whole encoded surrogate (ED A0..BF, and its third byte if there is one).
 
-    All else Java replaces as Python does: one mark for each maximal part of a sequence.
+    Java replaces everything else as Python does: one mark for each maximal part of a sequence.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -104,5 +104,5 @@ codecs.register_error("rocket_columnar.java", _replace_as_java)
 
 
 def decode_utf8(data: bytes) -> str:
-    """`new String(data, UTF_8)`: malformed bytes become U+FFFD the way Java counts them (UTF8-1)."""
+    """`new String(data, UTF_8)`: malformed bytes become as many U+FFFD as in Java (UTF8-1)."""
     return data.decode("utf-8", "rocket_columnar.java")

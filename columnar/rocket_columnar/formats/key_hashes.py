@@ -1,4 +1,4 @@
-"""Key hashes: Java's `String.hashCode`, made non-negative the way an index file does it.
+"""Key hashes: Java's `String.hashCode`, made non-negative as in an index file.
 
 One key goes through plain Python. A batch becomes one run of UTF-16 code units and is hashed as
 polynomials: NumPy below a million keys, a compiled loop above.
@@ -40,7 +40,7 @@ def hash_key(key: str) -> int:
     """Key hash of one index key, 0 .. 2^31-1.
 
     Non-BMP characters count as two code units and lone surrogates as themselves; the one hash code
-    without a positive counterpart, -2^31, gives 0.
+    without a positive counterpart, -2^31, becomes 0.
 
     Source: IDX-HASH-1, IDX-HASH-2; `IndexFile.indexKeyHashMethod` 164-170.
     """
@@ -65,11 +65,11 @@ def hash_keys(
 ) -> NDArray[np.int32]:
     """Key hashes of a list of index keys, or of a pyarrow string array or chunked array.
 
-    With a `topic` the keys are those of its messages, and the hashes those of `topic#key`, which is not made.
-    With `compiled` the compiled loops serve, however few the keys.
+    With a `topic` the keys are those of its messages, and the hashes are those of `topic#key`, without making these strings.
+    With `compiled` the compiled loops are used, however few the keys.
 
     Raises:
-        ValueError: for an Arrow array that holds a null, or bytes that are not UTF-8.
+        ValueError: an Arrow array that contains a null, or bytes that are not UTF-8.
 
     Source: IDX-HASH-1, IDX-HASH-2.
     """
@@ -85,7 +85,7 @@ _UTF16 = "utf-16-le" if np.little_endian else "utf-16-be"
 
 
 def _units_of_list(keys: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
-    """Code units of all keys in a row, and the bounds of each."""
+    """Code units of all keys one after the other, and the bounds of each."""
     units = np.frombuffer("".join(keys).encode(_UTF16, "surrogatepass"), np.uint16)
     bounds = np.zeros(len(keys) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, keys), np.int64, len(keys)), out=bounds[1:])

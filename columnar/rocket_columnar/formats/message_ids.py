@@ -1,6 +1,6 @@
-"""The two ids of a message, taken apart: the client's unique key and the server's offset id.
+"""Parses the two IDs of a message: the client's unique key and the server's offset ID.
 
-Both are hexadecimal and of the same lengths, so which one an id is cannot be seen in it.
+Both are hexadecimal and have the same lengths, so the kind of an ID does not follow from its text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class UniqueKey:
-    """What a client put into the unique key (UNIQ_KEY, its "msgId") of a message.
+    """The content of the unique key (UNIQ_KEY, its "msgId") of a message.
 
     Attributes:
         client_ip: its address.
@@ -44,15 +44,15 @@ class UniqueKey:
     counter: int
 
     def time_near(self, born_timestamp: int) -> int:
-        """When it was made, in ms since the epoch: what fits best to the born timestamp of its message.
+        """The time at which it was made, in ms since the epoch, that fits the born timestamp of its message best.
 
-        An id holds neither month nor zone; months begin at whole quarters of an hour of UTC in every zone.
+        An ID contains neither month nor zone; months begin at whole quarters of an hour of UTC in every zone.
         """
         away = (born_timestamp - self.month_ms + _STEP // 2) % _STEP - _STEP // 2
         return born_timestamp - away
 
     def time_before(self, now: int, zone: tzinfo | None = None) -> int:
-        """When it was made, in ms since the epoch, as 4.9.3 guesses: in this month, or else the one before.
+        """The time at which it was made, in ms since the epoch, as 4.9.3 guesses: in this month or the one before.
 
         Args:
             now: ms since the epoch.
@@ -69,7 +69,7 @@ class UniqueKey:
 
 @dataclass(frozen=True, slots=True)
 class OffsetId:
-    """What a broker puts into the offset id of a message ("offsetMsgId").
+    """The content of the offset ID of a message ("offsetMsgId").
 
     Attributes:
         store_host: address and port of the broker, as the table commit_log shows them.
@@ -81,7 +81,7 @@ class OffsetId:
 
 
 def _ms(moment: datetime, zone: tzinfo | None) -> int:
-    """The ms since the epoch of a wall time; of this machine's zone where none is given."""
+    """The ms since the epoch of a wall time; in this machine's zone if none is given."""
     whole = moment.replace(tzinfo=zone) if zone is not None else moment.replace(tzinfo=None).astimezone()
     return (whole - _EPOCH) // timedelta(milliseconds=1)
 
@@ -101,10 +101,10 @@ def _parts(text: str, what: str) -> tuple[IPv4Address | IPv6Address, bytes]:
 
 
 def parse_unique_key(text: str) -> UniqueKey:
-    """Takes a unique key apart.
+    """Parses a unique key.
 
     Raises:
-        UsageError: it is none that 4.9.3's client makes.
+        UsageError: not a unique key as 4.9.3's client makes it.
 
     Source: `MessageClientIDSetter` 36-49, 119-139.
     """
@@ -113,10 +113,10 @@ def parse_unique_key(text: str) -> UniqueKey:
 
 
 def parse_offset_id(text: str) -> OffsetId:
-    """Takes an offset id apart.
+    """Parses an offset ID.
 
     Raises:
-        UsageError: it is none.
+        UsageError: not an offset ID.
 
     Source: `MessageDecoder.decodeMessageId` 86-106.
     """

@@ -1,6 +1,6 @@
-"""One commit-log record: whether its lengths add up, and what a dispatch makes of its properties.
+"""One commit-log record: checks of its lengths, and what a dispatch derives from its properties.
 
-Read beside `CommitLog.checkMessageAndReturnSize` 302-432 and `MessageDecoder.string2messageProperties` of 4.9.3.
+Compare with `CommitLog.checkMessageAndReturnSize` 302-432 and `MessageDecoder.string2messageProperties` of 4.9.3.
 """
 
 from __future__ import annotations
@@ -99,14 +99,14 @@ class Record(NamedTuple):
 
 
 class Bad(NamedTuple):
-    """Why bytes are no record: what was found and expected, in words."""
+    """Why bytes are not a record: what was found and expected, in words."""
 
     found: str
     expected: str
 
 
 def check_frame_head(head: Buffer, at: int, room: int, position: int) -> Bad | None:
-    """What is wrong with the first bytes of a frame `at` an offset of `head`, `room` bytes before the file's end.
+    """The fault of the first bytes of a frame `at` an offset of `head`, `room` bytes before the file's end.
 
     `position` is the physical offset at which it is. Java itself does not compare it with the recorded one;
     a frame found elsewhere is a stale one, or bytes of a body that look like one.
@@ -162,7 +162,7 @@ def parse_record(window: Buffer, at: int) -> Record | Bad:
 def parse_properties(data: bytes) -> dict[bytes, bytes]:
     """Names and values in UTF-8 (LOG-PROP-1), malformed bytes replaced as Java replaces them.
 
-    Pairs without a name or a value are dropped; of a repeated name the last wins.
+    Pairs without a name or a value are dropped; for a repeated name the last value counts.
     """
     pairs: dict[bytes, bytes] = {}
     for part in clean_utf8(data).split(b"\x02"):
@@ -173,7 +173,7 @@ def parse_properties(data: bytes) -> dict[bytes, bytes]:
 
 
 def clean_utf8(data: bytes) -> bytes:
-    """The bytes of the text that Java makes of `data`: the same where it is well formed (UTF8-1)."""
+    """The bytes of the text that Java makes from `data`: unchanged if it is well formed (UTF8-1)."""
     return data if data.isascii() else decode_utf8(data).encode()
 
 
@@ -181,7 +181,7 @@ def tags_code(topic: bytes, pairs: dict[bytes, bytes], store_timestamp: int) -> 
     """What a healthy dispatch puts into the consume queue (LOG-DSP-1).
 
     The delivery time in ms for a scheduled message; else the hash of TAGS, 0 without; None if Java throws,
-    since a delay level is no number.
+    since a delay level is not a number.
     """
     if topic == SCHEDULE_TOPIC and b"DELAY" in pairs:
         level = parse_int(pairs[b"DELAY"].decode())

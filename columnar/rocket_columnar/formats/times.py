@@ -11,7 +11,7 @@ _YEARS: Final = range(-62135596800000, 253402300800000)  # what datetime can hol
 
 
 def iso(timestamp: int) -> str:
-    """A time in ms as ISO 8601 in UTC, or as the number where no calendar has it."""
+    """A time in ms as ISO 8601 in UTC, or as a number if it is outside the calendar."""
     if timestamp not in _YEARS:
         return f"{timestamp} ms"
     moment = datetime.fromtimestamp(timestamp // 1000, UTC)

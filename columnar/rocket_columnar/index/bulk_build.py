@@ -1,6 +1,6 @@
-"""Index files in bulk: what puts one after the other would have made, byte for byte, rolls included.
+"""Builds index files in bulk, byte for byte as single puts would have made them, rolls included.
 
-Keys go from UTF-8 to hashes without becoming Python strings; large batches by compiled loops, a batch's hashes made
+Keys go from UTF-8 to hashes without becoming Python strings; large batches use compiled loops, which hash a batch
 while the one before it is put.
 """
 
@@ -33,9 +33,9 @@ _AT_ONCE: Final = 1 << 16
 
 
 class IndexBuilder:
-    """Puts into one new index file after another; use it in a `with` block.
+    """Puts entries into new index files, one after another; use it in a `with` block.
 
-    A file is made when a put needs it: the first with the first put, the next when one finds the file full. It then
+    A file is created when a put needs it: the first with the first put, the next when a put finds the file full. It then
     begins with the end of the file before, as IndexService rolls (IDX-FILE-2, IDX-PUT-8).
     """
 
@@ -47,16 +47,16 @@ class IndexBuilder:
         end_phy_offset: int = 0,
         end_timestamp: int = 0,
     ) -> None:
-        """Makes no file yet.
+        """Creates no file yet.
 
         Args:
-            paths: of the files, in the order in which they are filled; more than are needed do no harm.
+            paths: of the files, in the order in which they are filled; there may be more than are needed.
             geometry: of the files.
             end_phy_offset: of the file before the first, bytes; 0 without one.
             end_timestamp: of the file before the first, ms since the epoch; 0 without one.
 
         Raises:
-            UsageError: a geometry of no room, or one whose positions overflow: puts would never end.
+            UsageError: a geometry without room, or one whose positions overflow: puts would never end.
         """
         if not plain(geometry) or geometry.index_num < 2:
             raise UsageError(
@@ -78,13 +78,13 @@ class IndexBuilder:
         self.close()
 
     def close(self) -> None:
-        """Makes the last file whole: what was put is in a file once the next is begun, or it is closed."""
+        """Completes the last file. Entries are in a file once the next one is begun, or it is closed."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def begin(self, puts: int) -> None:
-        """Makes the first file before the first put, of about `puts`; errors as of `put_many`."""
+        """Creates the first file before the first of about `puts` puts; errors as in `put_many`."""
         self._count = puts
         if self._file is None:
             self._file = self._rolled()
@@ -98,21 +98,21 @@ class IndexBuilder:
         topic: str | None = None,
         threads: int = 1,
     ) -> None:
-        """Puts all, in order.
+        """Puts all entries, in order.
 
         Args:
             keys: of the messages of `topic`, or index keys (`topic#key`) without it: a list, a pyarrow array
                 of strings or of UTF-8 in binaries, or their hashes as an int32 array.
-            phy_offsets: bytes, one a key.
-            store_timestamps: ms since the epoch, one a key.
-            topic: what the keys belong to.
+            phy_offsets: bytes, one for each key.
+            store_timestamps: ms since the epoch, one for each key.
+            topic: of the messages.
             threads: with 2, another thread makes hashes ahead and writes entries.
 
         Raises:
-            UsageError: there are more files to make than paths; what went before is put.
+            UsageError: more files are needed than there are paths; the entries before that are put.
             ValueError: the three differ in length; a key is null or not UTF-8.
             RejectedError: a file cannot be made, or its name is not a Java long.
-            FileExistsError: a file is there.
+            FileExistsError: a file already exists.
         """
         offsets = np.ascontiguousarray(phy_offsets, np.int64)
         times = np.ascontiguousarray(store_timestamps, np.int64)
@@ -136,7 +136,7 @@ class IndexBuilder:
             done += self._file.put(puts.part(done, number), compiled=compiled, write=helpers.write)
 
     def _rolled(self) -> NewIndex:
-        """The next file, seeded with the end of the one that is full."""
+        """The next file, seeded with the end of the full one."""
         path = next(self._paths, None)
         if path is None:
             raise UsageError(f"the puts need more than {len(self.made)} files")
@@ -154,7 +154,7 @@ class IndexBuilder:
 class _Helpers:
     """The other threads of a build: one makes a batch of hashes ahead, one writes a run of entries.
 
-    Without others the work is done where it is asked for.
+    Without other threads the work is done at once.
     """
 
     def __init__(self, threads: int) -> None:
@@ -174,7 +174,7 @@ class _Helpers:
                 self.pool.shutdown(cancel_futures=True)
 
     def write(self, work: Callable[[], None]) -> None:
-        """Has `work` done, when those before it are."""
+        """Runs `work` after all earlier work."""
         if self.pool is None:
             work()
             return
@@ -183,7 +183,7 @@ class _Helpers:
         self._writing.append(self.pool.submit(work))
 
     def wait(self) -> None:
-        """Until all is written."""
+        """Waits until everything is written."""
         while self._writing:
             self._writing.popleft().result()
 
@@ -191,7 +191,7 @@ class _Helpers:
 def _hashed(
     keys: Any, topic: str | None, helpers: _Helpers, *, compiled: bool
 ) -> Iterator[NDArray[np.int32]]:
-    """The hashes of the keys, a batch at a time; with other threads some batches ahead."""
+    """The hashes of the keys, a batch at a time; with other threads several batches ahead."""
     if isinstance(keys, np.ndarray):
         yield np.ascontiguousarray(keys, np.int32)
         return
@@ -225,7 +225,7 @@ def build(
     geometry: Geometry = DEFAULT_GEOMETRY,
     threads: int = 1,
 ) -> list[Path]:
-    """Makes index files of these puts; the files made. Arguments and errors: see `IndexBuilder`."""
+    """Makes index files from these puts, and returns them. Arguments and errors as in `IndexBuilder`."""
     with IndexBuilder(paths, geometry) as builder:
         builder.put_many(keys, phy_offsets, store_timestamps, topic=topic, threads=threads)
     return builder.made

@@ -1,6 +1,6 @@
-"""A new index file: its slots in memory until it is closed, its entries written one after the other as they come.
+"""A new index file: its slots are in memory until it is closed, its entries are written one after the other.
 
-Writing entries in runs costs a fraction of what the faults of a mapping do, and slots in memory are near.
+Writing entries in runs costs a fraction of the page faults of a mapping, and slots in memory are fast.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 
 
 class NewIndex:
-    """One file in the making; `close` makes it whole.
+    """One file under construction; `close` completes it.
 
-    The bytes are those that 4.9.3's puts leave (IDX-PUT-1 .. IDX-PUT-8).
+    The bytes are those of 4.9.3's puts (IDX-PUT-1 .. IDX-PUT-8).
     """
 
     def __init__(self, path: Path, geometry: Geometry, *, end_phy_offset: int, end_timestamp: int) -> None:
-        """Makes the file, seeded with the end of the one before (IDX-FILE-2); errors as of `IndexFile`."""
+        """Creates the file, seeded with the end of the one before (IDX-FILE-2); errors as in `IndexFile`."""
         with IndexFile(path, *geometry, end_phy_offset=end_phy_offset, end_timestamp=end_timestamp) as file:
             self.header: IndexHeader = file.header()
         self.geometry = geometry
@@ -50,11 +50,11 @@ class NewIndex:
         self._changed = False
 
     def full(self) -> bool:
-        """Whether no further put is taken (IDX-FULL-1)."""
+        """Whether no further put is accepted (IDX-FULL-1)."""
         return self.header.index_count >= self.geometry.index_num
 
     def put(self, puts: Puts, *, compiled: bool, write: Callable[[Callable[[], None]], None]) -> int:
-        """Puts as many as fit; how many those are. `write` runs the writing of a run of entries, now or soon."""
+        """Puts as many as fit, and returns their number. `write` writes a run of entries, now or soon."""
         accepted = min(len(puts.hashes), self.geometry.index_num - self.header.index_count)
         for start in range(0, accepted, _RUN):
             part = puts.part(start, min(start + _RUN, accepted))

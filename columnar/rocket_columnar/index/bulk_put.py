@@ -1,4 +1,4 @@
-"""Many puts at once into an index file of ordinary shape: by NumPy, and large batches by a compiled loop."""
+"""Many puts at once into an ordinary index file: by NumPy, large batches by a compiled loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plain(geometry: Geometry) -> bool:
 
 
 class Puts(NamedTuple):
-    """What to put: key hashes, physical offsets in bytes, store timestamps in ms, of one length."""
+    """Entries to put: key hashes, physical offsets in bytes, store timestamps in ms, of equal length."""
 
     hashes: NDArray[np.int32]
     phy_offsets: NDArray[np.int64]
@@ -44,10 +44,10 @@ class Puts(NamedTuple):
 def put_batch(
     mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts, *, compiled: bool = False
 ) -> tuple[IndexHeader, int]:
-    """Puts as many as fit; returns the header after them, and how many those are.
+    """Puts as many as fit; returns the header after them, and their number.
 
     The geometry is `plain`, so every position is inside the mapping and nothing overlaps. With `compiled`
-    the compiled loop serves, however few they are.
+    the compiled loop is used, however few they are.
 
     Source: IDX-PUT-1 .. IDX-PUT-8.
     """
@@ -88,7 +88,7 @@ def put_words(
 
 
 def after(header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
-    """The header after `puts`, of which `used` found an empty slot."""
+    """The header after `puts`, of which `used` found their slot empty."""
     _, phy_offsets, store_timestamps = puts
     changed = replace(
         header,
@@ -106,7 +106,7 @@ def after(header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
 def _link(slot: NDArray[np.int32], entry: NDArray[np.int32], slots: NDArray[np.int32]) -> NDArray[np.int32]:
     """The previous entry of each put, and the new value of each slot (IDX-PUT-5, IDX-PUT-7).
 
-    The first put of a slot takes what the slot holds, where that is in range at that moment; a later
+    The first put of a slot takes the slot's value if that is in range at that moment; a later
     one takes the put before it in the same slot.
     """
     order = np.argsort(slot, kind="stable")
@@ -137,7 +137,7 @@ def _time_diffs(header: IndexHeader, store_timestamps: NDArray[np.int64]) -> NDA
 
 
 def _write_header(mapping: Mapping, before: IndexHeader, after: IndexHeader) -> None:
-    """Writes the fields that puts write, and no other: the file may hold another header than memory."""
+    """Writes only the fields that puts write: the header in the file may differ from the one in memory."""
     values = {"index_count", "end_phy_offset", "end_timestamp"}
     if before.index_count <= 1:
         values |= {"begin_phy_offset", "begin_timestamp"}

@@ -30,8 +30,8 @@ class IndexState:
     """How far a file is filled.
 
     Attributes:
-        header: as it is in the file; its count that of the last look.
-        first_count: the count at the first look: a broker that is writing has raised it since.
+        header: as it is in the file, with the count of the last read.
+        first_count: the count of the first read, which a broker may have raised since.
         written: one more than the number of the last entry that is not all zeros.
     """
 
@@ -41,7 +41,7 @@ class IndexState:
 
     @property
     def moving(self) -> bool:
-        """Whether a broker put into the file between the two looks."""
+        """Whether a broker put into the file between the two reads."""
         return self.first_count != self.header.index_count
 
 
@@ -56,7 +56,7 @@ def entry_position(geometry: Geometry, entry: int, name: str) -> int:
 
 
 def read_headers(files: Iterable[StoreFile]) -> list[tuple[StoreFile, IndexHeader]]:
-    """The headers of files, zeros for what a short one lacks; a file that no longer exists is skipped."""
+    """The headers of files, padded with zeros if a file is too short; a file that no longer exists is skipped."""
     headers = []
     for file in files:
         try:
@@ -82,7 +82,7 @@ def _header(reader: Reader) -> IndexHeader:
 class EntryWindows:
     """The entries of an open file, some at a time.
 
-    The header is read first, and again when slots and entries have been checked, so that a file in use hangs together:
+    The header is read first, and again when slots and entries have been checked, so that a file in use is consistent:
     slots lead to no entry beyond the later count.
     """
 
@@ -101,7 +101,7 @@ class EntryWindows:
         return self._slots.view(">i4").astype(np.int32)
 
     def hashes(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The key hashes of some entries here and there."""
+        """The key hashes of the entries with these numbers."""
         places = (entry_position(self.geometry, number, "key_hash") for number in numbers.tolist())
         found = (int.from_bytes(_read(self._reader, place, 4).tobytes(), signed=True) for place in places)
         return np.fromiter(found, np.int32, numbers.size)

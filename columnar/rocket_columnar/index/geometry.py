@@ -1,9 +1,9 @@
 """The geometry of index files, which the files do not record: given, inferred, or assumed.
 
-Inference takes a first guess (the default where the size is the default's; else the one that puts the last
-entry into the last cell that is not zero) and holds the file's chains against it. Where a file has too few
-entries for that to settle it, all geometries of the size are searched, and the other files of the size have
-their part, too.
+Inference starts with a guess (the default if the size is that of the default; otherwise the geometry that puts the last
+entry into the last cell that is not zero) and compares the file's chains with it. If a file has too few
+entries to decide that way, all geometries of the size are searched, and the other files of the size are
+used too.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _NOTHING: Final = Agreement(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class GeometryGuess:
-    """A geometry, and how surely it is the one.
+    """A geometry, and its certainty.
 
     Attributes:
         geometry: hash_slot_num and index_num.
         how: "given" by the user, "inferred" from size and content, or "assumed" to be 4.9.3's default.
-        candidates: how many geometries size and content leave, this one included.
-        reason: why, in a few words for people.
+        candidates: number of geometries that size and content allow, including this one.
+        reason: in a few words for people.
         checked: entries that were compared with their slots and chains, over all files asked.
         agreed: of these, how many are in the chain of the slot that their key hash names.
-        chains: how many chains those that agreed belong to.
+        chains: number of chains of those that agreed.
     """
 
     geometry: Geometry
@@ -72,7 +72,7 @@ class _Seen:
 
 
 def _look(file: StoreFile) -> _Seen:
-    """Size and header; MalformedError if no geometry at all can be the file's."""
+    """Size and header; MalformedError if no geometry fits the file."""
     with file.open() as reader:
         if reader.size < INDEX_HEADER.size:
             raise MalformedError(
@@ -117,7 +117,7 @@ def _guess(
 
 
 def _first_guess(index: _Seen) -> tuple[Geometry, Agreement] | None:
-    """The default or the last entry's geometry, where the chains of `one` agree with it."""
+    """The default geometry or that of the last entry, if the file's chains agree with it."""
     with index.file.open() as reader:
         guesses = [DEFAULT_GEOMETRY] if index.size == DEFAULT_GEOMETRY.file_size else []
         last = last_entry_guess(reader, index.header)
@@ -259,12 +259,12 @@ def resolve_each(
     Args:
         files: files of any kind.
         given: the geometry, if it is known.
-        on_error: called with each file that is no index file or cannot be read, which is then skipped; by default the
+        on_error: called with each file that is not an index file or cannot be read, which is then skipped; by default the
             error is raised.
 
     Raises:
         UsageError: `given` does not fit, or nothing is given and size and content leave it open.
-        MalformedError: a file that no geometry makes, or whose size and content fit none while those of
+        MalformedError: a file that no geometry fits, or whose size and content fit none while those of
             its siblings do.
         OSError: a file cannot be read.
     """
@@ -299,7 +299,7 @@ def resolve(files: Sequence[StoreFile], given: Geometry | None = None) -> Geomet
     Raises:
         UsageError: no index files, `given` does not fit, or size and content leave it open (the message
             names the candidates).
-        MalformedError: a file that no geometry makes, or files of several geometries.
+        MalformedError: a file that no geometry fits, or files of several geometries.
         OSError: a file cannot be read.
     """
     each = resolve_each(files, given)

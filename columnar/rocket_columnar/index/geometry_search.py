@@ -69,7 +69,7 @@ def _used_slots(reader: Reader, header: IndexHeader, greatest: int) -> Iterator[
 
 
 def _questions(reader: Reader, header: IndexHeader, greatest: int) -> list[tuple[int, int]]:
-    """One slot in use, or two where the first is slot 0, which is a weak question: every hash modulo 1 is 0."""
+    """One slot in use, or two if the first is slot 0, which is a weak question: every hash modulo 1 is 0."""
     used = _used_slots(reader, header, greatest)
     first = next(used, None)
     if first is None:
@@ -102,7 +102,7 @@ def _ask(reader: Reader, slot: int, value: int, least: int, most: int) -> Iterat
 def search(reader: Reader, header: IndexHeader) -> list[Geometry]:
     """The geometries under which most of the file's entries agree with their slots and chains, by N.
 
-    At most a thousand are given; more are as good as none. Slots that lead beyond the index count are asked
+    At most a thousand are returned; more are useless. Slots that lead beyond the index count are asked
     only if the others give no answer: a header can be late.
     """
     if header.index_count < 2:

@@ -1,9 +1,9 @@
-"""One index file: put, select, time match and header, as 4.9.3's IndexFile does them.
+"""One index file: put, select, time match and header, as in 4.9.3's IndexFile.
 
 The file is mapped. Single operations read and write the mapping with `struct`; batches (`put_many`,
-`select_many`) take it as NumPy views, and give the same bytes and the same results.
+`select_many`) take it as NumPy views, with the same bytes and the same results.
 
-The header lives twice, as in 4.9.3: in memory, where every operation reads it, and in the first 40
+The header exists twice, as in 4.9.3: in memory, where every operation reads it, and in the first 40
 bytes, where each put and `flush` write it. Opening without `load` starts with a fresh one in memory.
 """
 
@@ -57,7 +57,7 @@ class IndexFile(MappedIndex):
     __slots__ = ()
 
     def full(self) -> bool:
-        """Whether no further put is taken (IDX-FULL-1; `IndexFile.isWriteFull` 83-85)."""
+        """Whether no further put is accepted (IDX-FULL-1; `IndexFile.isWriteFull` 83-85)."""
         return self._index_count >= self.geometry.index_num
 
     def time_matched(self, begin: int, end: int) -> bool:
@@ -137,8 +137,8 @@ class IndexFile(MappedIndex):
 
         Args:
             keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
-            phy_offsets: bytes, one a key.
-            store_timestamps: ms since the epoch, one a key.
+            phy_offsets: bytes, one for each key.
+            store_timestamps: ms since the epoch, one for each key.
 
         Raises:
             RejectedError: for zero slots.

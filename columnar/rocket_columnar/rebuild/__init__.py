@@ -1,4 +1,4 @@
-"""Index files and consume queues made from the commit log."""
+"""Rebuilds index files and consume queues from the commit log."""
 
 from rocket_columnar.rebuild.dispatched_columns import (
     KEYS,

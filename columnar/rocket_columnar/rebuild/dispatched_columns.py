@@ -1,4 +1,4 @@
-"""One log file dispatched to columns on disk: what each of its records asks of index and queues.
+"""Dispatches one log file to columns on disk: what each record adds to index and queues.
 
 The columns of keys and records are in the order of the log. Units are in the order of their puts, sorted by bucket in
 each batch.
@@ -118,7 +118,7 @@ class KeySpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
-    """What dispatching one log file gave, beside the columns on disk.
+    """The result of dispatching one log file, in addition to the columns on disk.
 
     Attributes:
         batches: the rows of the columns.
@@ -137,7 +137,7 @@ class Dispatched:
 
     @property
     def keys(self) -> int:
-        """Number of entries that they get in the index."""
+        """Number of their entries in the index."""
         return sum(batch.keys for batch in self.batches)
 
     def unit_spans(self, bucket: int) -> list[tuple[int, int]]:
@@ -178,11 +178,11 @@ def unsafe_names(dispatched: Iterable[Dispatched]) -> list[Finding]:
 def dispatch_log(
     file: StoreFile, directory: Path, *, last: bool, buckets: int, light: bool = True
 ) -> Dispatched:
-    """Dispatches one log file into `directory`, which is made.
+    """Dispatches one log file into `directory`, which is created.
 
     Args:
         file: of the log.
-        directory: gets columns of keys, records and units.
+        directory: for columns of keys, records and units.
         last: whether no other file follows: a gap at its end is then a torn write.
         buckets: as in `plan_rebuild`.
         light: whether light queues have the number 0; see `plan_rebuild`.
@@ -226,7 +226,7 @@ def _chosen(mask: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
 
 
 def _batches(requests: Iterable[Requests]) -> Iterator[Requests]:
-    """Batches of a good size: those of a large log stay in a processor's cache, those around damage are joined."""
+    """Batches of a suitable size: those of a large log stay in the processor's cache, those around damage are joined."""
     held: list[Requests] = []
     count = 0
     for large in requests:
@@ -321,7 +321,7 @@ def number_queues(units: NDArray[np.void]) -> tuple[NDArray[Any], list[tuple[int
 
 
 class _Buckets:
-    """The units of a log file, dealt out to buckets batch by batch."""
+    """The units of a log file, distributed to buckets batch by batch."""
 
     def __init__(self, directory: Path, file: StoreFile, buckets: int) -> None:
         self.unsafe: dict[tuple[str, int], UnsafeQueue] = {}
@@ -337,7 +337,7 @@ class _Buckets:
         self._file.close()
 
     def add(self, units: NDArray[np.void], topics: TopicNames) -> tuple[int, ...]:
-        """Writes the units of a batch; how many went into each bucket."""
+        """Writes the units of a batch; returns their number in each bucket."""
         if not units.size:
             return (0,) * self._buckets
         numbers, queues = number_queues(units)

@@ -1,4 +1,4 @@
-"""Ext addresses of units: the store's own ext units, found again by what they hold of their message."""
+"""Ext addresses of units: finds the store's own ext units by what they contain of their message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Addresses"]
 class Addresses:
     """The ext units of one queue, taken in order.
 
-    Bit maps depend on the consumers of their day, so ext units cannot be rebuilt. Those that are there each belong to
+    Bit maps depend on the consumers at that time, so ext units cannot be rebuilt. Each existing one belongs to
     the next message of the queue that has its store timestamp and tags code. Units that no message takes are orphans of
     repeated puts.
     """
@@ -34,7 +34,7 @@ class Addresses:
         return self._next < self._addresses.size
 
     def take(self, tags_code: NDArray[np.int64], store_timestamp: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What goes into the units' tags codes: addresses, or the tags code itself if no ext unit is left."""
+        """The content of the units' tags codes: addresses, or the tags code itself if no ext unit is left."""
         taken = tags_code.copy()
         for number, key in enumerate(zip(tags_code.tolist(), store_timestamp.tolist(), strict=True)):
             places = self._places.get(key, [])

@@ -35,7 +35,7 @@ class LogKeys(NamedTuple):
 
     Attributes:
         directory: that `dispatch_log` wrote.
-        spans: the keys, batch by batch, those of the file before at most the last one.
+        spans: the keys, batch by batch; of the file before, at most the last key.
     """
 
     directory: Path
@@ -60,7 +60,7 @@ def write_index(plan: IndexPlan, path: Path, keys: Sequence[LogKeys], geometry: 
     Args:
         plan: the file.
         path: of the new file; any name that is a number.
-        keys: as `keys_of` gives them.
+        keys: as `keys_of` returns them.
         geometry: of the file.
 
     Returns:
@@ -128,7 +128,7 @@ def name_indexes(
     """The files' names, from what `write_index` returned.
 
     A broker names a file by its wall clock when it makes one; here the name is the store time of the record
-    that made it necessary, moved on by a ms if two would be the same.
+    that made it necessary, increased by 1 ms if two would be equal.
     """
     zone = _zone_of(read_headers(file for file in files if file.kind == "index"))
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Of rebuilt files, those that the store lacks or holds otherwise."""
+"""Keeps only those rebuilt files that are missing from the store or differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _equal(path: Path, other: StoreFile) -> bool:
 
 
 def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
-    """Removes from `staging` what the store has already, byte for byte; index files in whatever name.
+    """Removes from `staging` the files that the store already has, byte for byte; index files under any name.
 
     A rebuilt index file that stands for one of the store takes its name, so that it can replace it.
     """
@@ -65,7 +65,7 @@ def index_begins(files: Sequence[StoreFile]) -> dict[tuple[int, int], StoreFile]
 
 
 def twin_of(path: Path, begins: Mapping[tuple[int, int], StoreFile]) -> Twin | None:
-    """The file among those that `index_begins` gives that the rebuilt one at `path` stands for."""
+    """The file among those of `index_begins` that the rebuilt one at `path` stands for."""
     for _, header in read_headers([StoreFile("index", path, path.name)]):
         same = begins.get((header.begin_phy_offset, header.begin_timestamp))
         if same is not None:
@@ -74,9 +74,9 @@ def twin_of(path: Path, begins: Mapping[tuple[int, int], StoreFile]) -> Twin | N
 
 
 def settled_names(names: Sequence[str], twins: Sequence[Twin | None]) -> list[str | None]:
-    """What rebuilt index files of these names are called in the end; None for those that are skipped.
+    """The final names of rebuilt index files; None for those that are not kept.
 
-    A file that stands for one of the store takes its name. One that the store lacks is called so that it sorts
+    A file that stands for one of the store takes its name. One that the store lacks gets a name that sorts
     between those before and after it: a broker reads its files in the order of their names, and those of the store
     may have been made long after their records, by a recovery.
     """

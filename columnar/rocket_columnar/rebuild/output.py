@@ -1,4 +1,4 @@
-"""Where a rebuild writes: a staging directory of its own, renamed when all is whole, and a manifest as the last word."""
+"""The output of a rebuild: a staging directory, renamed when everything is complete, and a manifest, written last."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _locked(directory: Path) -> int | None:
 
 
 def _sweep(directory: Path) -> None:
-    """Removes what rebuilds left that no process runs any more, parts without a manifest too."""
+    """Removes the leftovers of rebuilds that are no longer running, including parts without a manifest."""
     for stale in directory.glob(f"{_PREFIX}*"):
         lock = _locked(stale)
         if lock is None:
@@ -88,7 +88,7 @@ def _sweep(directory: Path) -> None:
 
 @contextmanager
 def staged(directory: Path) -> Iterator[Path]:
-    """A temporary directory inside what it becomes; removed afterwards, and `directory` too if it is empty and new."""
+    """A temporary directory inside the final one; removed afterwards, and `directory` too if it is empty and new."""
     made = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
@@ -111,9 +111,9 @@ def commit(staging: Path, directory: Path, facts: Mapping[str, Any]) -> tuple[st
     """Puts the parts of a staging directory in place, all or none, and writes the manifest.
 
     Args:
-        staging: holds the parts.
-        directory: gets them.
-        facts: for the manifest, beside the files.
+        staging: contains the parts.
+        directory: where they go.
+        facts: for the manifest, in addition to the files.
 
     Returns:
         Paths of the files, relative to `directory`, with `/`, sorted.

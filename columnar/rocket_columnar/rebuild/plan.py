@@ -1,4 +1,4 @@
-"""What a rebuild will do: the files it reads, the shape of those it writes, and where index files begin and end."""
+"""Plans a rebuild: the files it reads, the sizes of those it writes, and where index files begin and end."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _MOST_BUCKETS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class RebuildPlan:
-    """What a rebuild of one store will do.
+    """The plan of one store's rebuild.
 
     Attributes:
         files: of the store.
         skipped: name and reason of each file that the listing skipped.
-        logs: those that are dispatched.
+        logs: the commit-log files that are dispatched.
         geometry: of the index files to write.
         queue_file_size: of the consume-queue files to write, bytes.
-        buckets: among how many the queues are dealt out.
+        buckets: number of buckets to which the queues are distributed.
         light: whether light queues have the number 0 (`enableLmq`).
     """
 
@@ -54,7 +54,7 @@ class RebuildPlan:
     light: bool
 
     def missing_logs(self) -> list[Finding]:
-        """Log files that are missing between the others; a rebuild goes on without them."""
+        """Log files that are missing between the others; a rebuild continues without them."""
         found: list[Finding] = []
         check_log_files(self.logs, [file.size() for file in self.logs], found.append)
         return [finding for finding in found if finding.code == "log.gap"]
@@ -136,8 +136,8 @@ def _queue_size(files: Sequence[StoreFile]) -> int:
 def plan_indexes(dispatched: Sequence[Dispatched], geometry: Geometry) -> list[IndexPlan]:
     """The index files of a log, first to last.
 
-    The first is made by the first record; a further one by any record that finds the file before full, with keys or
-    without (IDX-SVC-3).
+    The first file is created by the first record; a further one by any record that finds the file before full, with or
+    without keys (IDX-SVC-3).
     """
     if not any(part.records for part in dispatched):
         return []

@@ -1,4 +1,4 @@
-"""Consume-queue files written again, unit by unit as `ConsumeQueue.putMessagePositionInfo` writes them."""
+"""Writes consume-queue files, unit by unit as `ConsumeQueue.putMessagePositionInfo` does."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def write_queues(
     """Writes the queues of one bucket, and copies their ext files.
 
     Args:
-        directory: gets `consumequeue/` and `consumequeue_ext/`.
-        parts: of each log file, in order, the directory that `dispatch_log` wrote, and first and number of the
+        directory: for `consumequeue/` and `consumequeue_ext/`.
+        parts: for each log file, in order, the directory that `dispatch_log` wrote, and first and number of the
             bucket's units there (`Dispatched.unit_spans`).
         files: the store's.
         queue_file_size: bytes.
@@ -100,7 +100,7 @@ class _Run(NamedTuple):
     Attributes:
         raw: the bytes that go into the files.
         ends: physical offsets of the ends of their records.
-        logical_offset: that each asks for.
+        logical_offset: of each unit.
         plain: whether `ends` grow, and each logical offset is one more than the one before.
     """
 
@@ -140,9 +140,9 @@ class _QueueWriter:
         self._max_phy_offset = 0
 
     def put(self, run: _Run) -> None:
-        """Puts units in order, with the skips of 4.9.3: what was put before, and what is before the write position.
+        """Puts units in order; skips, as 4.9.3 does, those that were put before and those before the write position.
 
-        A gap before a unit is only logged by 4.9.3. A unit that is skipped still makes the next file.
+        A gap before a unit is only logged by 4.9.3. A skipped unit still creates the next file.
 
         Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
         """
@@ -170,7 +170,7 @@ class _QueueWriter:
             self._file()
 
     def _begin(self, logical_offset: int) -> None:
-        """The first put: what is before it in its file is filled with pre-blank units (CQ-UNIT-2)."""
+        """The first put: its file is filled with pre-blank units up to it (CQ-UNIT-2)."""
         start = max(logical_offset, 0) * _SIZE
         self._position = start - start % self._file_size
         left = (start - self._position) // _SIZE
@@ -193,7 +193,7 @@ class _QueueWriter:
             data = data[len(part) :]
 
     def _file(self) -> Path:
-        """The file of the next unit, made if it is missing."""
+        """The file of the next unit, created if it is missing."""
         path = self._directory / f"{self._position - self._position % self._file_size:020}"
         if not path.exists():
             self._directory.mkdir(parents=True, exist_ok=True)
