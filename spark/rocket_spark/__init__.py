@@ -16,6 +16,7 @@ from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
 from rocket_spark.tasks import JobError
+from rocket_spark.times_out_of_range import count_times_out_of_range
 
 __all__ = [
     "SOURCES",
@@ -28,6 +29,7 @@ __all__ = [
     "StoreStatus",
     "TableSummary",
     "audit_stores",
+    "count_times_out_of_range",
     "cross_check_stores",
     "decode_stores",
     "kafka_rows",

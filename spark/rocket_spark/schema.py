@@ -16,14 +16,15 @@ from pyspark.sql.types import (
     StringType,
     StructField,
     StructType,
+    TimestampType,
 )
-from rocket_columnar.arrow import SCHEMAS, plain_schema
+from rocket_columnar.arrow import SCHEMAS, is_time, plain_schema
 from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["arrow_schema", "plain", "spark_schema"]
+__all__ = ["UTC", "arrow_schema", "plain", "spark_schema"]
 
 _SPARK: Final[dict[str, DataType]] = {
     "string": StringType(),
@@ -36,9 +37,18 @@ _SPARK: Final[dict[str, DataType]] = {
 }
 
 
-def spark_schema(table: str) -> StructType:
-    """The Spark schema of `table`; KeyError when there is no such table."""
-    return StructType([StructField(column.name, _SPARK[column.type]) for column in TABLES[table]])
+UTC: Final = pa.timestamp("us", "UTC")
+"""The Arrow type of Spark's timestamps."""
+
+
+def spark_schema(table: str, *, utc: bool = False) -> StructType:
+    """The Spark schema of `table`, with its times as timestamps if `utc`; KeyError when there is no such table."""
+    return StructType(
+        [
+            StructField(column.name, TimestampType() if utc and is_time(column.name) else _SPARK[column.type])
+            for column in TABLES[table]
+        ]
+    )
 
 
 def arrow_schema(table: str, columns: Sequence[str] | None = None) -> pa.Schema:

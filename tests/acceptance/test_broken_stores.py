@@ -121,7 +121,7 @@ def test_a_stopped_store(broker: RealBroker, written: Written, tmp_path: Path, f
     found = broker.query(TOPIC, [one.key for one in written.acknowledged])
     broker.stop()
     for one, offsets in zip(written.acknowledged, found, strict=True):
-        # a recovery indexes the last message once more (see "the last message before a restart" in SPEC.md)
+        # a recovery indexes the last message once more (IDX-SVC-8)
         assert set(offsets) == ({one.offset} if kept(fault, broker, one) else set()), one
 
 

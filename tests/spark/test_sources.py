@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rocket_spark import count_times_out_of_range
 from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:
@@ -186,3 +188,16 @@ def test_a_gap_in_the_log_is_an_error(spark: SparkSession, hand_made: Path, tmp_
     text = message(spark, "rocketmq-commitlog", str(store))
     assert "a gap in the log from 1,024 to " in text
     assert str(store / "commitlog" / "00000000000000001024") in text
+
+
+def test_timestamps_and_how_many_are_out_of_range(spark: SparkSession, tmp_path: Path) -> None:
+    times = (1_700_000_000_123, 1 << 62, 0)
+    (tmp_path / "checkpoint").write_bytes(struct.pack(">3q", *times).ljust(4096, b"\0"))
+    frame = spark.read.format("rocketmq-checkpoint").option("timestamps", "utc").load(str(tmp_path))
+    assert count_times_out_of_range(frame) == {
+        "physic_msg_timestamp": 0,
+        "logics_msg_timestamp": 1,
+        "index_msg_timestamp": 0,
+    }
+    (row,) = frame.selectExpr("unix_millis(physic_msg_timestamp)").collect()
+    assert row[0] == times[0]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import operator
 import pickle
+import struct
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -309,6 +311,7 @@ def test_an_empty_range_is_no_partition(tmp_path: Path) -> None:
             {"maxPartitionRows": 0},
             "option maxPartitionRows: '0' is not a whole number from 1 to 2,147,483,647",
         ),
+        ({"timestamps": "iso"}, "option timestamps: 'iso' is neither millis nor utc"),
         ({"mode": "LENIENT"}, "option mode: 'LENIENT' is none of FAILFAST, PERMISSIVE, DROPMALFORMED"),
         (
             {"columns": "phy_offset,hash"},
@@ -405,3 +408,36 @@ def test_the_reason_is_not_what_a_stream_stumbles_over() -> None:
 
 def test_partitions_of_nothing_else_are_passed_over(mixed: Path) -> None:
     assert all(isinstance(part, RowsPartition) for part in Read("consume_queue", mixed).partitions)
+
+
+def test_times_as_timestamps(tmp_path: Path) -> None:
+    """1,700,000,000,123 ms is 2023-11-14T22:13:20.123Z; what no calendar has is null."""
+    times = (1_700_000_000_123, 1 << 62, -(1 << 62))
+    (tmp_path / "checkpoint").write_bytes(struct.pack(">3q", *times).ljust(4096, b"\0"))
+    (row,) = Read("checkpoint", tmp_path, timestamps="utc").rows()
+    assert row == {
+        "file": "checkpoint",
+        "physic_msg_timestamp": datetime(2023, 11, 14, 22, 13, 20, 123_000, tzinfo=UTC),
+        "logics_msg_timestamp": None,
+        "index_msg_timestamp": None,
+    }
+    (raw,) = Read("checkpoint", tmp_path, ("physic_msg_timestamp", "=", times[0]), timestamps="utc").rows()
+    assert raw == row
+
+
+@pytest.mark.parametrize("table", ["commit_log", "index_entries", "index_headers", "consume_queue_ext"])
+def test_timestamps_are_the_milliseconds_of_the_table(tmp_path: Path, table: str) -> None:
+    store = open_store("ext", tmp_path)
+    names = [name for name in engine(store, table)[0][0] if name.endswith("_timestamp")]
+    assert names
+    moments = [[row[name] for name in names] for row in Read(table, store, timestamps="utc").rows()]
+    expected = [[row[name] for name in names] for row in engine(store, table)[0]]
+    zero = datetime(1970, 1, 1, tzinfo=UTC)
+    assert [[(moment - zero) // timedelta(milliseconds=1) for moment in row] for row in moments] == expected
+
+
+def test_a_row_that_reports_a_problem_has_no_times(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_bytes(bytes(10))
+    (row,) = Read("checkpoint", tmp_path, mode="PERMISSIVE", timestamps="utc").rows()
+    assert row[CORRUPT]
+    assert row["physic_msg_timestamp"] is None

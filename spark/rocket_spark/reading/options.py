@@ -43,6 +43,7 @@ _OPTIONS: Final = (
     "recursiveFileLookup",
     "filters",
     "filterPushdown",
+    "timestamps",
     COMMITLOG,
 )
 
@@ -61,6 +62,7 @@ class Request:
         glob: which file names are read; None for all.
         recursive: whether stores are looked for at any depth.
         wanted: what the option `filters` leaves of files and rows.
+        utc: whether times are timestamps instead of milliseconds.
         storage: options with a dot in their names, those of `rocket_spark.files`, and `commitlog`.
     """
 
@@ -73,6 +75,7 @@ class Request:
     glob: str | None
     recursive: bool
     wanted: Wanted
+    utc: bool
     storage: tuple[tuple[str, str], ...]
 
 
@@ -117,6 +120,13 @@ def flag(options: Mapping[str, str], name: str, *, default: bool = False) -> boo
     if text.lower() not in ("true", "false"):
         raise UsageError(f"option {name}: {text!r} is neither true nor false")
     return text.lower() == "true"
+
+
+def _utc(options: Mapping[str, str]) -> bool:
+    text = options.get("timestamps", "millis")
+    if text not in ("millis", "utc"):
+        raise UsageError(f"option timestamps: {text!r} is neither millis nor utc")
+    return text == "utc"
 
 
 def _columns(options: Mapping[str, str], table: str) -> tuple[str, ...] | None:
@@ -169,5 +179,6 @@ def request(
         options.get("pathGlobFilter"),
         flag(options, "recursiveFileLookup"),
         Wanted(conditions(options.get("filters", "[]"), table)),
+        _utc(options),
         tuple((name, value) for name, value in options.items() if "." in name or name.lower() == COMMITLOG),
     )

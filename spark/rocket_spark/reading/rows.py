@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from rocket_columnar.arrow import is_time, utc_times
 from rocket_columnar.decode import decode
 from rocket_columnar.log import Gap
 from rocket_spec.errors import MalformedError
 
-from rocket_spark.schema import arrow_schema, plain
+from rocket_spark.schema import UTC, arrow_schema, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,7 +105,14 @@ def _decoded(
         if not found.num_rows:
             continue
         nothing = pa.nulls(found.num_rows, pa.string())
-        arrays = [nothing if name == request.corrupt else found.column(name) for name in columns]
+        arrays = [
+            nothing
+            if name == request.corrupt
+            else utc_times(found.column(name))[0].cast(UTC)
+            if request.utc and is_time(name)
+            else found.column(name)
+            for name in columns
+        ]
         yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
@@ -121,7 +129,7 @@ def _corrupt(
             if name == request.corrupt
             else pa.array([piece.file.name] * len(problems), pa.string())
             if name == "file"
-            else pa.nulls(len(problems), schema.field(name).type)
+            else pa.nulls(len(problems), UTC if request.utc and is_time(name) else schema.field(name).type)
             for name in columns
         ]
         yield pa.RecordBatch.from_arrays(arrays, names=list(columns))

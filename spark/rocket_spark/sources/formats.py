@@ -67,7 +67,7 @@ class _StoreSource(DataSource):
 
     def schema(self) -> StructType:
         asked = self._asked()
-        whole = spark_schema(self.table)
+        whole = spark_schema(self.table, utc=asked.utc)
         fields = [whole[name] for name in asked.columns] if asked.columns is not None else list(whole)
         if asked.corrupt is not None:
             fields.append(StructField(asked.corrupt, StringType()))
@@ -75,7 +75,7 @@ class _StoreSource(DataSource):
 
     def _columns(self, schema: StructType, asked: Request) -> list[str]:
         """The columns of a schema that the user may have given; UsageError if the table lacks one."""
-        own = {field.name: field.dataType for field in spark_schema(self.table)}
+        own = {field.name: field.dataType for field in spark_schema(self.table, utc=asked.utc)}
         if asked.corrupt is not None:
             own[asked.corrupt] = StringType()
             if asked.corrupt not in schema.fieldNames():
