@@ -101,6 +101,10 @@ def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[Step]
     Yields:
         What reports the progress; without a report the bar moves to and fro.
     """
+    if sys.stderr.isatty():
+        from rocket_columnar.compile_notice import announce
+
+        announce(note)
     if not shown or not sys.stderr.isatty():
         yield lambda done, total, text=None: None  # noqa: ARG005 - nothing is shown
         return

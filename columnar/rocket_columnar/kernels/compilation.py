@@ -9,6 +9,8 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.core import event
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic
 
 from rocket_columnar import compile_notice
@@ -40,9 +42,20 @@ class _Listener(event.Listener):
 event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 
 
+class _QuickCache(FunctionCache):
+    """Loads compiled code without the tables that only compiling needs, which take longer than the code itself."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def jit(function: _Function) -> _Function:
     """Numba's compilation, kept on disk, free of the interpreter lock, with the type as it was."""
-    return cast("_Function", njit(cache=True, nogil=True)(function))
+    compiled = njit(nogil=True)(function)
+    compiled._cache = _QuickCache(function)  # noqa: SLF001 - as its enable_caching does, with a cache of its own
+    return cast("_Function", compiled)
 
 
 def inlined(function: _Function) -> _Function:

@@ -213,7 +213,6 @@ def decode(
     ] = False,
 ) -> None:
     """Decodes what the options choose, and reports what could not be decoded."""
-    from rocket_columnar.compile_notice import announce
     from rocket_columnar.decode import TABLE_KINDS, write
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
@@ -233,8 +232,6 @@ def decode(
     scrolls = output is None and sys.stdout.isatty()
     with progress("decoding", unit="bytes", shown=not scrolls) as step:
         report = Report(step)
-        if sys.stderr.isatty():
-            announce(note)
         files = find_files(
             path,
             kind,
