@@ -37,7 +37,13 @@ class ClauseLinks(SphinxPostTransform):
                 if match[0] in known:
                     parts += [
                         nodes.Text(text[end : match.start()]),
-                        nodes.reference("", match[0], internal=True, refuri=f"{page}#{match[0].lower()}"),
+                        nodes.reference(
+                            "",
+                            match[0],
+                            internal=True,
+                            refuri=f"{page}#{match[0].lower()}",
+                            classes=["clause"],
+                        ),
                     ]
                     end = match.end()
             parts.append(nodes.Text(text[end:]))

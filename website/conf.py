@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "website.accessible",
     "website.clause_links",
 ]
 
@@ -34,8 +35,6 @@ napoleon_numpy_docstring = False
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
-python_maximum_signature_line_length = 80
-maximum_signature_line_length = 80
 
 html_theme = "furo"
 html_title = f"rocketspec {release}"
