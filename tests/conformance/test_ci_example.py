@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -126,3 +127,72 @@ def test_the_reusable_workflow_s_steps_run(
     assert (tmp_path / "built").exists()
     assert (tmp_path / "conform-out" / "badge.svg").exists()
     assert summary.read_text("utf-8") == (tmp_path / "conform-out" / "report.md").read_text("utf-8")
+
+
+# --- a broker from its image --------------------------------------------------------------------------------
+
+BROKER = EXAMPLES / "broker"
+
+
+def test_the_broker_s_workflow_hands_over_what_the_script_reads() -> None:
+    workflow: dict[Any, Any] = yaml.safe_load((BROKER / "broker.yml").read_text("utf-8"))
+    job = workflow["jobs"]["broker"]
+    inputs = workflow[True]["workflow_call"]["inputs"]
+    used = {value.removeprefix("${{ inputs.").removesuffix(" }}") for value in job["env"].values()}
+    assert used == inputs.keys()
+    steps = {step["name"]: step["run"] for step in job["steps"] if "run" in step}
+    handed = re.findall(r"-e (\w+)", steps["judge"])
+    script = (BROKER / "judge-broker.sh").read_text("utf-8")
+    assert all(f"${name}" in script or f"${{{name}" in script for name in handed)
+    assert {*handed, "IMAGE", "ROCKETSPEC"} == set(job["env"])
+    arguments = re.findall(r"--build-arg \"(\w+)=", steps["build"])
+    dockerfile = (BROKER / "Dockerfile").read_text("utf-8")
+    assert all(f"\nARG {name}=" in dockerfile for name in arguments)
+    assert re.findall(r"^COPY (?!--from)(\S+)", dockerfile, re.MULTILINE) == ["judge-broker.sh"]
+    stages = re.findall(r"^FROM \S+ AS (\w+)$", dockerfile, re.MULTILINE)
+    assert set(re.findall(r"^COPY --from=(\w+)", dockerfile, re.MULTILINE)) == set(stages)
+
+
+WORKLOAD = """#!/bin/sh
+printf '%s\\n' "$@" > "$OUT/arguments"
+[ "$1" = workload ] || exit 9
+echo "# report" > "$OUT/report.md"
+echo "first line"
+echo "not conformant: IDX-PUT-7"
+exit 1
+"""
+
+
+def judge_broker(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    tools = folder / "tools"
+    tools.mkdir()
+    (tools / "rocketspec").write_text(WORKLOAD, "utf-8")
+    (tools / "rocketspec").chmod(0o755)
+    return subprocess.run(
+        ["sh", str(BROKER / "judge-broker.sh")],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "TOOLS": str(tools), "OUT": str(folder / "out"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_broker_s_script_keeps_exit_code_and_summary(tmp_path: Path) -> None:
+    done = judge_broker(
+        tmp_path, BROKER_START="mqbroker -c 'a b'", STORE="/s", NAMESRV_START="sleep 60", KILLS="3"
+    )
+    assert done.returncode == 1, done.stderr
+    summary = (tmp_path / "out" / "summary.md").read_text("utf-8")
+    assert summary == "```\nnot conformant: IDX-PUT-7\n```\n# report\n"
+    arguments = (tmp_path / "out" / "arguments").read_text("utf-8").splitlines()
+    start = arguments[arguments.index("--start") + 1]
+    assert start.endswith("; export PATH; mqbroker -c 'a b'")
+    assert str(tmp_path / "tools") not in start
+    assert arguments[arguments.index("--kills") + 1] == "3"
+
+
+def test_the_broker_s_script_names_what_is_missing(tmp_path: Path) -> None:
+    done = judge_broker(tmp_path, BROKER_START="mqbroker")
+    assert done.returncode != 0
+    assert "STORE: the store directory of the broker" in done.stderr

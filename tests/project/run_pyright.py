@@ -12,8 +12,8 @@ PACKAGE = ROOT / "requirements" / "node"
 BUILD = ROOT / "build" / "node"
 
 
-def pyright() -> Path:
-    """Installs pyright into build/ once for each lock file; returns the path of its entry script."""
+def node_modules() -> Path:
+    """Installs the packages of `requirements/node` into build/ once for each lock file; returns their folder."""
     lock = (PACKAGE / "package-lock.json").read_bytes()
     stamp = BUILD / "installed"
     if not stamp.exists() or stamp.read_bytes() != lock:
@@ -23,12 +23,12 @@ def pyright() -> Path:
         npm = shutil.which("npm") or "npm"
         subprocess.run([npm, "ci", "--no-audit", "--no-fund", "--silent"], cwd=BUILD, check=True)
         stamp.write_bytes(lock)
-    return BUILD / "node_modules" / "pyright" / "index.js"
+    return BUILD / "node_modules"
 
 
 def main() -> int:
     """Exit code of pyright over the project's own configuration."""
-    command = ["node", str(pyright()), "--pythonpath", sys.executable]
+    command = ["node", str(node_modules() / "pyright" / "index.js"), "--pythonpath", sys.executable]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
