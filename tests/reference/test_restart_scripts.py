@@ -32,6 +32,7 @@ NOT_HERE: Final = {
     "next_file": "4.9.3 makes a file ahead, in a thread",
     "folders": "the reference makes no directory for the text of several paths",
     "throwing_dispatcher": "the reference has the store's own dispatchers",
+    "arriving_listener": "the reference has no clients that wait for messages",
     "reput_ends": "the reference has no threads",
 }
 """Steps that the reference has no counterpart of; scripts with them are left out, and those that depend on the clock."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rocket_golden
 
 REAL = Path(__file__).parent / "real"
 VARIANTS = runpy.run_path(str(REAL / "dledger_variants.py"))
@@ -104,6 +105,28 @@ def test_what_keeps_dledger_from_starting(facts: dict[str, dict[str, Any]]) -> N
     assert starts[-1] - starts[-3] > SIZE
     assert facts["no data file"]["loaded"]
     assert facts["no data file"]["queue_files"] == []
+
+
+def test_queries_that_find_only_what_is_not_committed(facts: dict[str, dict[str, Any]]) -> None:
+    """DLG-15: 13 messages have the key; six are committed. Each repeated query ends at its predecessor's lowest hit."""
+    hits = [
+        line["phy_offset"]
+        for line in rocket_golden.truth("dledger")
+        if line["type"] == "log_record" and "batch-0" in (line["keys"] or "").split()
+    ]
+    found = facts["committed index 90"]
+    committed = [offset for offset in hits if offset < found["committed_pos"]]
+    assert (len(hits), len(committed)) == (13, 6)
+    assert (
+        {int(most): offsets for most, offsets in found["batch-0"].items()}
+        == {
+            1: [],
+            2: [],
+            4: committed[-3:],  # the third query: hits 3 to 6, the last of which is not committed
+            8: committed[-1:],  # the first query: hits 6 to 13
+        }
+    )
+    assert facts["whole"]["batch-0"]["4"] == hits[-4:]
 
 
 def test_without_dledgers_checkpoint(facts: dict[str, dict[str, Any]]) -> None:

@@ -331,6 +331,27 @@ def test_exceptions_stop_dispatch(stores: dict[str, list[State]]) -> None:
         assert state["flags"] == 0
 
 
+def test_notifying_light_queues_stops_dispatch(stores: dict[str, list[State]]) -> None:
+    """LOG-DSP-18: on the settings of a default broker; every try adds the key again, a restart goes on after the record."""
+    odd = 98
+    _, _, *tries, _, restarted = stores["arriving, offset that is no number"]
+    for number, state in enumerate(tries, 1):
+        assert state["thrown"] == "NumberFormatException"
+        assert [unit[0] for unit in units(state)] == [0, odd]
+        assert indexed(state) == [0, *[odd] * number]
+    assert [unit[0] for unit in units(restarted)] == [0, odd, 246]
+    assert indexed(restarted) == [0, odd, odd, odd, 246]
+    for name in (
+        "offset that is no number, slave",
+        "offset that is no number, long polling off",
+        "fewer offsets than queues",
+        "blank offset",
+    ):
+        _, _, first, *_ = stores[f"arriving, {name}"]
+        assert "thrown" not in first
+        assert len(units(first)) == 3
+
+
 def test_times_of_the_checkpoint(stores: dict[str, list[State]]) -> None:
     """CQ-PUT-9: the queues' time, and on a slave the log's too."""
     assert checkpoint(stores["dispatch, two files"][-1]) == [0, T + 40_000, 0]
@@ -424,6 +445,11 @@ def test_offset_by_time(stores: dict[str, list[State]]) -> None:
     _, *states = stores["by time, first files deleted"]
     assert [state["result"] for state in states] == [3, 3]
     assert stores["by time, no file"][-1]["result"] == 0
+    _, put, *states = stores["by time, file without a unit"]
+    assert [name for name in put["files"] if name.startswith("consumequeue/")] == [
+        f"consumequeue/T/0/{start:020}" for start in (0, 100)
+    ]
+    assert [state["result"] for state in states] == [0, 0]
 
 
 def test_offset_by_time_without_an_equal_time(stores: dict[str, list[State]]) -> None:

@@ -104,7 +104,7 @@ def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[in
         code, field = "index.double_entry", "key_hash"
         text = (
             f"{mark.length:,} entries from entry {mark.first:,} on repeat entries that exist already, from physical "
-            f"offset {mark.values[0]:,}: a recovery dispatched these messages twice"
+            f"offset {mark.values[0]:,}: a recovery dispatched these messages again, or dispatch is stuck at one (LOG-DSP-18)"
         )
     else:
         code, field, clause = "index.header_bounds", "time_diff", "IDX-PUT-2"

@@ -4,7 +4,9 @@ import com.alibaba.fastjson.JSON;
 import com.alibaba.fastjson.serializer.SerializerFeature;
 import io.openmessaging.storage.dledger.store.file.DLedgerMmapFileStore;
 import java.io.File;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.rocketmq.common.BrokerConfig;
@@ -59,6 +61,14 @@ public final class DledgerFacts {
         store.getConsumeQueueTable().forEach((topic, table) -> table.forEach((id, queue) ->
             queues.put(topic + "/" + id, new long[] {queue.getMaxOffsetInQueue(), queue.getMaxPhysicOffset()})));
         facts.put("queues", queues);
+        Map<String, Object> found = new TreeMap<>();
+        for (int max : new int[] {1, 2, 4, 8}) {
+            List<Long> offsets = new ArrayList<>();
+            store.queryMessage("Ledger", "batch-0", max, 0, Long.MAX_VALUE).getMessageBufferList()
+                .forEach(buffer -> offsets.add(buffer.getLong(28)));
+            found.put(String.valueOf(max), offsets);
+        }
+        facts.put("batch-0", found);
         System.out.println("= " + JSON.toJSONString(facts, SerializerFeature.WriteMapNullValue));
         System.out.flush();
         Runtime.getRuntime().halt(0);

@@ -147,6 +147,10 @@ public final class RestartFacts {
                     throw new IllegalStateException();
                 });
                 return null;
+            case "arriving_listener": // as a broker has one
+                field(DefaultMessageStore.class, "messageArrivingListener").set(store,
+                    (MessageArrivingListener) (topic, queue, offset, code, time, bits, properties) -> { });
+                return null;
             case "confirm":
                 store.setConfirmOffset(step.getLongValue("offset"));
                 return null;

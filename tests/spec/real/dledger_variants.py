@@ -163,6 +163,7 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     "committed index that is not a number": lambda store: _checkpoint(
         store, "endIndex=216\ncommittedIndex=abc\n"
     ),
+    "committed index 90": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=90\n"),
     "committed index beyond the end": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=999\n"),
     "committed index -1": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=-1\n"),
 }

@@ -312,7 +312,7 @@ def _dispatch() -> dict[str, Script]:
 def _multi_dispatch() -> dict[str, Script]:
     def multi(queues: str, offsets: str, **changes: Any) -> bytes:
         text = f"KEYS\1k\2INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}"
-        return record(0, text, **changes)
+        return record(changes.pop("phy_offset", 0), text, **changes)
 
     both = {"enableLmq": True, "enableMultiDispatch": True}
     first = multi("%LMQ%a,%LMQ%b", "0,3", queue_id=1)
@@ -335,6 +335,32 @@ def _multi_dispatch() -> dict[str, Script]:
         "multi-dispatch, offset that is no number": script(
             log([multi("%LMQ%a", "x")]), LOAD, reput(0), **both
         ),
+        **{
+            f"arriving, {name}": script(
+                log(
+                    [
+                        record(0, "KEYS\1a"),
+                        odd := multi(queues, offsets, phy_offset=98, queue_offset=1),
+                        record(98 + len(odd), "KEYS\1b", queue_offset=2),
+                    ]
+                ),
+                LOAD,
+                {"do": "arriving_listener"},
+                reput(0),
+                reput(98),
+                reput(98),
+                LOAD,
+                start,
+                **changes,
+            )
+            for name, queues, offsets, changes in (
+                ("offset that is no number", "x", "y", {}),
+                ("offset that is no number, slave", "x", "y", {"brokerRole": "SLAVE"}),
+                ("offset that is no number, long polling off", "x", "y", {"longPollingEnable": False}),
+                ("fewer offsets than queues", "x,z", "y", {}),
+                ("blank offset", "x", " ", {}),
+            )
+        },
         "multi-dispatch, no properties": script(log([record(0), record(92)]), LOAD, reput(0), **both),
         "multi-dispatch, restarted": {
             **script(
@@ -596,6 +622,20 @@ def _by_time() -> dict[str, Script]:
             deleted, LOAD, *({"do": "time", "at": T + ms} for ms in (0, 34_000))
         ),
         "by time, no file": script(log_of(2), LOAD, {"do": "time", "at": T}),
+        "by time, file without a unit": script(
+            log_of(8) | queue(*(unit(n) for n in range(5))),
+            LOAD,
+            {
+                "do": "put",
+                "topic": "T",
+                "offset": 9000,
+                "size": 100,
+                "tags_code": 0,
+                "store_timestamp": T,
+                "cq_offset": 1,
+            },
+            *at(0, 1 << 45),
+        ),
     }
 
 
