@@ -37,6 +37,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "docs/spark-clusters": "Spark clusters",
         "docs/spark-sources": "Spark data sources and streams",
         "docs/reliability": "Reliability and limits",
+        "docs/kaitai-gallery": "Kaitai gallery",
         "docs/engine": "The engine",
         "docs/petabyte": "A petabyte",
         "docs/findings-rocketmq-store": "Findings: rocketmq-store",

@@ -15,6 +15,7 @@ STORES: dict[str, tuple[str, ...]] = {
     "docs/architecture.md": (),
     "docs/case-files.md": (),
     "docs/engine.md": ("small-roll",),
+    "docs/kaitai-gallery.md": (),
     "docs/tutorial.md": (),
 }
 """Pages that are run here, with the golden stores that they find in their directory."""

@@ -1,0 +1,92 @@
+"""The site in a real browser: widths, dark and light, axe's rules, and a search without a server."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browser import Browser
+from one_at_a_time import one_at_a_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOOLS = Path(__file__).parents[1] / "project" / "run_pyright.py"
+PHONE_DARK: dict[str, Any] = {"width": 390, "dark": True}
+DESKTOP: dict[str, Any] = {"width": 1280}
+AXE = "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
+FOUND = """
+new Promise((resolve, reject) => {
+  const look = tries => {
+    const links = [...document.querySelectorAll('#search-results li a')].map(link => link.href);
+    if (links.length) resolve(links);
+    else if (tries) setTimeout(look, 50, tries - 1);
+    else reject('no result');
+  };
+  look(1200);
+})
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(chromium, tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def axe(node: str) -> str:
+    """The source of axe-core."""
+    assert node
+    with one_at_a_time():
+        modules: Path = runpy.run_path(str(TOOLS))["node_modules"]()
+    return (modules / "axe-core" / "axe.min.js").read_text("utf-8")
+
+
+def serious(browser: Browser, axe: str, page: Path, view: dict[str, Any]) -> list[str]:
+    """The serious and critical violations of a page."""
+    browser.open(page.as_uri(), **view)
+    browser.value(axe + "; null")
+    return [
+        f"{page.name}, {view}: {item['id']}: {item['nodes'][0]['html'][:120]}"
+        for item in browser.value(AXE)
+        if item["impact"] in {"serious", "critical"}
+    ]
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("page", ["index", "docs/query"])
+@pytest.mark.parametrize("view", [PHONE_DARK, DESKTOP], ids=["phone, dark", "desktop"])
+def test_axe_finds_no_serious_violation(
+    page: str, view: dict[str, Any], browser: Browser, axe: str, site: Path
+) -> None:
+    assert serious(browser, axe, site / f"{page}.html", view) == []
+
+
+@pytest.mark.soak
+@pytest.mark.node
+def test_axe_finds_no_serious_violation_on_any_page(browser: Browser, axe: str, site: Path) -> None:
+    views = [PHONE_DARK, DESKTOP, {"width": 390}, {"width": 1280, "dark": True}]
+    found = [
+        violation
+        for page in sorted(site.rglob("*.html"))
+        for view in views
+        for violation in serious(browser, axe, page, view)
+    ]
+    assert found == []
+
+
+def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path) -> None:
+    wide: list[str] = []
+    for page in sorted(site.rglob("*.html")):
+        browser.open(page.as_uri(), width=390)
+        if browser.value("document.documentElement.scrollWidth") > 390:
+            wide.append(page.relative_to(site).as_posix())
+    assert wide == []
+
+
+def test_the_search_works_without_a_server(browser: Browser, site: Path) -> None:
+    browser.open((site / "search.html").as_uri() + "?q=polygenelubricants")
+    assert any("spec/SPEC.html" in link for link in browser.value(FOUND))
