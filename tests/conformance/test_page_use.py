@@ -18,7 +18,7 @@ from rocket_conformance.report_diff import compare_reports
 from rocket_conformance.runner import Options, run
 
 TOOLS = Path(__file__).parents[1] / "project" / "run_pyright.py"
-VIEWS = {
+VIEWS: dict[str, dict[str, Any]] = {
     "desktop": {"width": 1280},
     "phone": {"width": 390},
     "dark": {"width": 1280, "dark": True},
@@ -71,7 +71,7 @@ def test_axe_finds_no_serious_violation(view: str, browser: Browser, axe: str, p
     for name, address in pages.items():
         if name != "report" and view != "desktop":
             continue
-        browser.open(address, **VIEWS[view])  # type: ignore[arg-type]  # a table of keyword arguments
+        browser.open(address, **VIEWS[view])
         browser.value(OPEN_ALL)
         browser.value(axe + "; null")
         result: list[dict[str, Any]] = browser.value(
@@ -88,7 +88,7 @@ def test_axe_finds_no_serious_violation(view: str, browser: Browser, axe: str, p
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_is_wider_than_its_window(view: str, browser: Browser, pages: dict[str, str]) -> None:
     for address in pages.values():
-        browser.open(address, **VIEWS[view])  # type: ignore[arg-type]  # as above
+        browser.open(address, **VIEWS[view])
         browser.value(OPEN_ALL)
         assert browser.value("document.documentElement.scrollWidth") <= VIEWS[view]["width"]
 
@@ -97,7 +97,7 @@ def test_dark_and_print_have_colours_of_their_own(browser: Browser, pages: dict[
     colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
     shown: dict[str, list[str]] = {}
     for view in ("desktop", "dark", "print"):
-        browser.open(pages["report"], **VIEWS[view])  # type: ignore[arg-type]  # as above
+        browser.open(pages["report"], **VIEWS[view])
         shown[view] = browser.value(colours)
     assert shown["print"] == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
     assert shown["dark"] != shown["desktop"]

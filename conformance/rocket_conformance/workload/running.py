@@ -43,7 +43,6 @@ def run_workload(
     version: str,
     store: Path | None = None,
     on_step: Callable[[int, int], None] = lambda _done, _total: None,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Manifest:
     """Sends a workload, waits until the broker is quiet, asks keys, ids, queues and times back.
 
@@ -54,7 +53,6 @@ def run_workload(
         version: of the client, for the manifest.
         store: the broker's store directory where it is at hand: it decides when the last index file is full.
         on_step: called with the number of actions done, and of all of them.
-        sleep: waits, seconds.
 
     Raises:
         ClientError: when the client ended, or a topic cannot be made.
@@ -77,7 +75,7 @@ def run_workload(
         else:
             manifest.sent += acknowledged(action, answer, number)
         on_step(number, len(actions))
-    sleep(_SETTLED)
+    time.sleep(_SETTLED)
     for question in _questions(manifest, random.Random(seed)):  # noqa: S311 - test data
         asked = int(time.time() * 1000)
         manifest.answers.append({**question, "asked": asked, "answer": client.ask(question)})
@@ -89,7 +87,7 @@ def run_workload(
                 manifest.sent += acknowledged(action, answer, len(actions) + 1)
             return answer
 
-        manifest.answers += roll_after_idle_second(send, store, sleep)
+        manifest.answers += roll_after_idle_second(send, store)
     return manifest
 
 
