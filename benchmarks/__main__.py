@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks import decoding, growth, index, logs, machine, memory, parquet, startup
+from benchmarks import decoding, file_growth, index, logs, machine, memory, parquet, startup
 from benchmarks.bench import Bench, Sizes, say
 from benchmarks.report import Bar, bar_table
 
@@ -39,7 +39,7 @@ SECTIONS: Final[dict[str, tuple[str, Callable[[Bench], Section]]]] = {
     "log": ("Scan a commit log", logs.run),
     "parquet": ("Index file to Parquet", parquet.run),
     "memory": ("Memory", memory.run),
-    "growth": ("Cost as files grow", growth.run),
+    "growth": ("Cost as files grow", file_growth.run),
     "start": ("Start", startup.run),
 }
 

@@ -1,74 +1,303 @@
-"""What an entry costs in a large file, against one in a small file."""
+"""How the cost of each verb grows with bytes and with files: `python -m benchmarks.growth`, which writes `GROWTH.md`.
+
+Every measurement is a process of its own, the files in the page cache; start-up is not counted. The largest store is left
+out if the disk has no room for it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.bench import timed
-from benchmarks.data import geometry_for, make_puts, query_order
-from benchmarks.decoding import decode_index
-from benchmarks.index import build_index, select_keys
-from benchmarks.report import Bar, Section, table
-from benchmarks.timing import Contender, memory_kept, race, ratios
+import numpy as np
+from rocket_columnar.audit import audit
+from rocket_columnar.decode import decode
+from rocket_columnar.describe import digest
+from rocket_columnar.query import OpenStore, find_by_unique_key, query, topics_of
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import restarts
+from rocket_columnar.store import find_files
+
+from benchmarks import machine
+from benchmarks.bench import say
+from benchmarks.many_files import QUEUES_PER_TOPIC, make_many_files, some_key, some_unique_key
+from benchmarks.memory import peak
+from benchmarks.store_2gb import make_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from benchmarks.bench import Bench
-    from benchmarks.data import Puts
-
-__all__ = ["run"]
-
-_LIMIT: Final = 1.3
-_NOTE: Final = (
-    "Memory that a round frees stays with the process here: fresh memory is dear on a virtual machine whose host takes\n"
-    "back what is free, and a large file asks for more of it at once."
-)
-
-
-def _decode(bench: Bench, count: int, puts: Puts) -> Callable[[], float]:
-    file, geometry = bench.make_index(count, puts)
-    return lambda: timed(lambda: decode_index(file, geometry))
-
-
-def _build(bench: Bench, count: int, puts: Puts) -> Callable[[], float]:
-    return lambda: build_index(bench.scratch / "20260101000000003", geometry_for(count), puts)
-
-
-def _select(bench: Bench, count: int, puts: Puts) -> Callable[[], float]:
-    file, geometry = bench.make_index(count, puts)
-    keys = puts.keys.take(query_order(count, count))
-    return lambda: select_keys(file, geometry, keys)[0]
-
-
-_WORK: Final = {
-    "decode an index file": ("entries", _decode),
-    "build one": ("puts", _build),
-    "select all keys of one": ("selects", _select),
+PAGE: Final = Path(__file__).with_name("GROWTH.md")
+_BYTES: Final = (100_000_000, 1_000_000_000, 8_000_000_000)
+_FILES: Final = (100, 1_000, 20_000)
+_ROOM: Final = 2  # bytes of disk for a byte of the largest store: the store, and what a verb writes
+_LIMITS: Final = {"bytes": 1.3, "files": 1.5}
+_TITLES: Final = {
+    "bytes": "Bytes",
+    "files": "Files",
+    "hole": "A third of each queue is a hole",
+    "claims": "Index files that count more entries than they have",
+    "damage": "A byte in 64 KiB of the log is damaged",
 }
+_KEY: Final = 17  # of the record that is queried
+
+_HEAD: Final = """\
+# Growth
+
+Measured on {date} by `{command}`, which writes this page, and `GROWTH.json` beside it.
+
+Each verb runs in a process of its own, the files in the page cache; start-up and compiling are not counted. Seconds and
+processor time are the least of {rounds} rounds for stores of up to {often:,} bytes, and of one for larger ones. "Cost" is
+processor time, system included, for a byte or a file: it compares whatever the number of threads. "Growth" is the cost at
+the largest size over that at the smallest; below 1 the larger store is cheaper for its size. Memory is the resident set of
+the process at its highest.
+
+{machine}
+"""
 
 
-def run(bench: Bench) -> Section:
-    """The engine's own loops at two sizes; the small one as often as makes the large one's work."""
-    small, large = bench.sizes.small, bench.sizes.entries
-    few, times = make_puts(small), max(large // small, 1)
-    texts, bars = [], []
-    for what, (unit, make) in _WORK.items():
-        once, whole = make(bench, small, few), make(bench, large, bench.puts)
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One verb on one store.
 
-        def several(once: Callable[[], float] = once) -> float:
-            return sum(once() for _ in range(times))
+    Attributes:
+        series: what grows: "bytes", "files", or the name of a damage.
+        verb: what ran.
+        size: bytes or files of the store.
+        seconds: of the run.
+        cpu: processor seconds, of all threads, system included.
+        peak: bytes of the resident set at its highest.
+    """
 
-        sides = [
-            Contender(f"{what}, small", times * small, several, f"{times} times a file of {small:,}"),
-            Contender(f"{what}, large", large, whole, f"a file of {large:,}"),
-        ]
-        with memory_kept():
-            results = race(sides, rounds=bench.rounds, warm_ups=min(bench.warm_ups, 1))
-        texts.append(table(results, unit))
-        against = f"one of {small:,}"
-        bars.append(
-            Bar(f"time an entry, {what} of {large:,}", against, _LIMIT, ratios(*results), at_most=True)
-        )
-    texts.insert(0, _NOTE)
-    return Section("\n\n".join(texts), bars)
+    series: str
+    verb: str
+    size: int
+    seconds: float
+    cpu: float
+    peak: int
+
+    @property
+    def cost(self) -> float:
+        """Processor seconds for a byte or a file."""
+        return self.cpu / self.size
+
+
+def _audit(store: Path, _: Path) -> None:
+    list(audit(store))
+
+
+def _restart(store: Path, _: Path) -> None:
+    restarts(store)
+
+
+def _list(store: Path, _: Path) -> None:
+    find_files(store)
+
+
+def _decode(store: Path, _: Path) -> None:
+    for _table, _batch in decode(find_files(store), on_gap=lambda _gap: None):
+        pass
+
+
+def _digest(store: Path, _: Path) -> None:
+    list(digest(store))
+
+
+def _rebuild(store: Path, out: Path) -> None:
+    rebuild(store, out)
+
+
+def _query_key(store: Path, _: Path) -> None:
+    queue = _KEY  # the record of this number is in the queue of this number
+    query(store, f"topic-{queue // QUEUES_PER_TOPIC}", some_key(_KEY))
+
+
+def _query_unique_key(store: Path, _: Path) -> None:
+    with OpenStore(store) as opened:
+        find_by_unique_key(opened, some_unique_key(_KEY), topics_of(opened))
+
+
+_VERBS: Final[dict[str, Callable[[Path, Path], None]]] = {
+    "list": _list,
+    "audit": _audit,
+    "audit --restart": _restart,
+    "decode": _decode,
+    "digest": _digest,
+    "rebuild": _rebuild,
+    "query --key": _query_key,
+    "query --unique-key": _query_unique_key,
+}
+_OF_BYTES: Final = ("audit", "audit --restart", "decode", "digest", "rebuild")
+_OF_DAMAGE: Final = ("audit", "decode", "digest")
+
+
+def _child(verb: str, warm: Path, store: Path, rounds: int) -> None:
+    """One measurement: on a small store first, which loads the code, then on the other; prints its figures."""
+    work = _VERBS[verb]
+    with tempfile.TemporaryDirectory(dir=store.parent) as directory:
+        out = Path(directory) / "out"
+        work(warm, out)
+        best, least = float("inf"), float("inf")
+        for _ in range(rounds):
+            shutil.rmtree(out, ignore_errors=True)
+            begin, used = time.perf_counter(), time.process_time()
+            work(store, out)
+            best, least = min(best, time.perf_counter() - begin), min(least, time.process_time() - used)
+    print(json.dumps([best, least, peak()]))
+
+
+def _measured(series: str, verb: str, size: int, warm: Path, store: Path, rounds: int) -> Run:
+    command = [sys.executable, "-m", "benchmarks.growth", "--child", verb, str(warm), str(store)]
+    done = subprocess.run([*command, "--rounds", str(rounds)], check=True, stdout=subprocess.PIPE, text=True)
+    run = Run(series, verb, size, *json.loads(done.stdout))
+    say(f"{size:,} {series}, {verb}: {run.seconds:.2f} s, {run.cpu:.2f} s of processor time")
+    return run
+
+
+def _hole(store: Path) -> None:
+    """The middle third of each queue is a hole."""
+    for file in find_files(store, "queue"):
+        data = file.path.read_bytes()
+        begin, end = (len(data) * part // 3 // 4096 * 4096 for part in (1, 2))
+        with file.path.open("wb") as image:
+            image.write(data[:begin])
+            image.seek(end)
+            image.write(data[end:])
+
+
+def _claims(store: Path) -> None:
+    """Every index file counts as many entries as it has room for."""
+    for file in find_files(store, "index"):
+        with file.path.open("r+b") as image:
+            image.seek(36)
+            image.write((19_999_999).to_bytes(4))
+
+
+def _damage(store: Path) -> None:
+    """A byte of each 64 KiB of the log is another one."""
+    for file in find_files(store, "log"):
+        image = np.memmap(file.path, np.uint8, "r+")
+        image[:: 1 << 16] ^= 0x55
+        image.flush()
+
+
+_DAMAGES: Final[dict[str, Callable[[Path], None]]] = {"hole": _hole, "claims": _claims, "damage": _damage}
+
+
+def _bytes_runs(root: Path, sizes: Sequence[int], rounds: int) -> list[Run]:
+    """Verbs on stores that grow in bytes, and the smaller two damaged."""
+    if not sizes:
+        return []
+    runs: list[Run] = []
+    warm = root / f"bytes-{sizes[0]}"
+    for size in sizes:
+        store = root / f"bytes-{size}"
+        say(f"making a store of {size:,} bytes")
+        make_store(store, size, file_size=min(size, 1 << 30), body_size=1000)
+        times = rounds if size <= _BYTES[1] else 1
+        runs += [_measured("bytes", verb, size, warm, store, times) for verb in _OF_BYTES]
+        if size == sizes[-1] and size > _BYTES[1]:
+            shutil.rmtree(store)
+    for name, damage in _DAMAGES.items():
+        for size in sizes[:2]:
+            store = root / f"{name}-{size}"
+            shutil.copytree(root / f"bytes-{size}", store)
+            damage(store)
+            runs += [_measured(name, verb, size, warm, store, 1) for verb in _OF_DAMAGE]
+            shutil.rmtree(store)
+    return runs
+
+
+def _files_runs(root: Path, counts: Sequence[int], rounds: int) -> list[Run]:
+    """Verbs on stores of many queues."""
+    runs, warm = [], root / f"files-{counts[0]}"
+    for count in counts:
+        store = root / f"files-{count}"
+        say(f"making a store of {count:,} queues")
+        make_many_files(store, count)
+        runs += [_measured("files", verb, count, warm, store, rounds) for verb in _VERBS]
+    return runs
+
+
+def _tables(runs: Sequence[Run]) -> str:
+    """A table for each series: a row for each verb, a column for each size."""
+    units = {"bytes": ("ns a byte", 1e9), "files": ("us a queue", 1e6)}
+    parts = []
+    for series in dict.fromkeys(run.series for run in runs):
+        unit, scale = units.get(series, units["bytes"])
+        mine = [run for run in runs if run.series == series]
+        sizes = sorted({run.size for run in mine})
+        heads = "".join(f" {size:,}: s, {unit}, MB |" for size in sizes)
+        rows = [f"| verb |{heads} growth |", f"|---|{'---:|' * (len(sizes) + 1)}"]
+        for verb in dict.fromkeys(run.verb for run in mine):
+            some = [run for run in mine if run.verb == verb]
+            cells = "".join(
+                f" {run.seconds:.2f}, {run.cost * scale:.3g}, {run.peak / 1e6:,.0f} |" for run in some
+            )
+            rows.append(f"| `{verb}` |{cells} {_growth(some):.2f} |")
+        limit = _LIMITS.get(series, _LIMITS["bytes"])
+        parts.append(f"## {_TITLES[series]}\n\nGrowth is to be at most {limit}.\n\n" + "\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def _growth(runs: Sequence[Run]) -> float:
+    """Cost at the largest size over that at the smallest."""
+    ordered = sorted(runs, key=lambda run: run.size)
+    return ordered[-1].cost / ordered[0].cost
+
+
+def _sizes(most: int, scratch: Path) -> list[int]:
+    """The sizes up to `most` for which the disk has room."""
+    free = shutil.disk_usage(scratch).free
+    sizes = [size for size in _BYTES if size <= most]
+    while sizes and _ROOM * sizes[-1] + sum(sizes) > free:
+        say(f"no room for {sizes.pop():,} bytes: {free:,} free")
+    return sizes
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures, and writes the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
+    parser.add_argument("--most", type=int, default=_BYTES[-1], help="bytes of the largest store")
+    parser.add_argument("--files", type=int, default=_FILES[-1], help="queues of the store with most of them")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument("-o", "--output", type=Path, default=PAGE)
+    parser.add_argument("--child", nargs=3, metavar=("VERB", "WARM", "STORE"), help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.child:
+        verb, warm, store = given.child
+        _child(verb, Path(warm), Path(store), given.rounds)
+        return
+    facts: dict[str, Any] = machine.describe()
+    with tempfile.TemporaryDirectory(prefix="rocketspec-growth-", dir=given.scratch) as directory:
+        root = Path(directory)
+        runs = _files_runs(root, [count for count in _FILES if count <= given.files], given.rounds)
+        runs += _bytes_runs(root, _sizes(given.most, root), given.rounds)
+    options = f" --most {given.most}" * (given.most != _BYTES[-1]) + f" --files {given.files}" * (
+        given.files != _FILES[-1]
+    )
+    head = _HEAD.format(
+        date=datetime.now(UTC).date(),
+        command=f"python -m benchmarks.growth{options}",
+        rounds=given.rounds,
+        often=_BYTES[1],
+        machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
+    )
+    given.output.with_suffix(".json").write_text(
+        json.dumps([asdict(run) for run in runs], indent=1) + "\n", "utf-8"
+    )
+    given.output.write_text(f"{head}\n{_tables(runs)}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -10,7 +10,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
 from numba.core import event
 from numba.core.caching import FunctionCache
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
 from rocket_columnar import compile_notice
@@ -48,13 +48,13 @@ class _QuickCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 def jit(function: _Function) -> _Function:
     """Numba's compilation, kept on disk, free of the interpreter lock, with the type as it was."""
-    compiled = njit(nogil=True)(function)
-    compiled._cache = _QuickCache(function)  # noqa: SLF001 - as its enable_caching does, with a cache of its own
+    compiled: Any = njit(nogil=True)(function)
+    compiled._cache = _QuickCache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001 - as its enable_caching does, with a cache of its own
     return cast("_Function", compiled)
 
 
