@@ -1,6 +1,8 @@
 """How the jobs on Spark grow with stores, queues and records: `python -m benchmarks.spark_growth`, which writes `SPARK_GROWTH.md`.
 
-Every job runs in one `local[2]` session with Spark's default memory. `--quick` makes small stores, to try the benchmark.
+Every job runs in one `local[2]` session with Spark's default memory. The page is written again after each row, so that a
+run that is ended leaves what it measured. `--full` measures up to 1,000 stores, 20,000 queues and 8 GB, for hours; `--quick`
+makes small stores, to try the benchmark, and prints the rows.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from rocket_columnar.audit import audit
@@ -110,58 +112,85 @@ def _jobs(spark: SparkSession, out: Path) -> dict[str, Callable[[list[Path]], ob
     }
 
 
-_SERIES: Final[tuple[tuple[str, Any, tuple[int, ...], tuple[int, ...], tuple[str, ...]], ...]] = (
-    ("stores", _fleet, (1, 30, 1000), (1, 5), ("decode", "audit", "rebuild")),
-    ("consume queues", _queues, (100, 20_000), (10, 50), ("decode", "audit")),
-    ("units in one queue", _units, (1_000_000, 4_000_000), (10_000, 40_000), ("decode", "audit")),
-    (
+class _Series(NamedTuple):
+    """What grows, how a store of it is made, the sizes by the length of the run, and the jobs."""
+
+    name: str
+    make: Callable[[Path, int], list[Path]]
+    quick: tuple[int, ...]
+    usual: tuple[int, ...]
+    full: tuple[int, ...]
+    jobs: tuple[str, ...]
+
+
+_MIB: Final = 1 << 20
+_SERIES: Final = (
+    _Series("stores", _fleet, (1, 5), (1, 30, 120), (1, 30, 1000), ("decode", "audit", "rebuild")),
+    _Series("consume queues", _queues, (10, 50), (100, 2_000), (100, 20_000), ("decode", "audit")),
+    _Series(
+        "units in one queue",
+        _units,
+        (10_000, 40_000),
+        (1_000_000, 4_000_000),
+        (1_000_000, 4_000_000),
+        ("decode", "audit"),
+    ),
+    _Series(
         "bytes of log",
         _log,
-        (100 << 20, 1 << 30, 8 << 30),
-        (4 << 20, 16 << 20),
+        (4 * _MIB, 16 * _MIB),
+        (100 * _MIB, 400 * _MIB),
+        (100 * _MIB, 1024 * _MIB, 8192 * _MIB),
         ("decode", "audit", "rebuild"),
     ),
-    ("bytes of log", _log, (256 << 20, 1 << 30), (4 << 20, 16 << 20), ("cross-check",)),
+    _Series(
+        "bytes of log",
+        _log,
+        (4 * _MIB, 16 * _MIB),
+        (64 * _MIB, 256 * _MIB),
+        (256 * _MIB, 1024 * _MIB),
+        ("cross-check",),
+    ),
 )
-"""What grows, how a store of it is made, the sizes, those of `--quick`, and the jobs."""
 
 
 def main() -> None:
-    """Measures, and writes the page unless `--quick`."""
+    """Measures, and writes the page; with `--quick` prints its rows."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_growth")
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--quick", dest="length", action="store_const", const="quick", default="usual")
+    length.add_argument("--full", dest="length", action="store_const", const="full")
+    chosen = parser.parse_args().length
     spark = open_session("local[2]")
     rows: list[str] = []
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as scratch:
         root = Path(scratch)
         jobs = _jobs(spark, root / "out")
         jobs["decode"](_fleet(root, 1))
-        for name, make, sizes, small, wanted in _SERIES:
-            for job in wanted:
+        for series in _SERIES:
+            for job in series.jobs:
                 before: tuple[int, float] | None = None
-                for size in small if quick else sizes:
-                    stores = make(root, size)
+                for size in getattr(series, chosen):
+                    stores = series.make(root, size)
                     begin = time.perf_counter()
                     jobs[job](stores)
                     seconds = time.perf_counter() - begin
                     growth = "" if before is None else f"{seconds / before[1] / (size / before[0]):.2f}"
                     written = sum(path.is_file() for path in (root / "out").rglob("part-*"))
-                    rows.append(f"| {size:,} {name} | {job} | {seconds:.1f} | {growth} | {written or ''} |")
+                    rows.append(
+                        f"| {size:,} {series.name} | {job} | {seconds:.1f} | {growth} | {written or ''} |"
+                    )
                     before = size, seconds
+                    if chosen == "quick":
+                        print(rows[-1], flush=True)
+                    else:
+                        PAGE.write_text(_page(rows), "utf-8")
     spark.stop()
-    text = (
-        _HEAD.format(
-            date=datetime.now(UTC).date(),
-            machine="; ".join(f"{name}: {value}" for name, value in machine.describe().items()),
-        )
-        + "\n".join(rows)
-        + "\n"
-    )
-    if quick:
-        print(text)
-    else:
-        PAGE.write_text(text, "utf-8")
+
+
+def _page(rows: list[str]) -> str:
+    facts = "; ".join(f"{name}: {value}" for name, value in machine.describe().items())
+    return _HEAD.format(date=datetime.now(UTC).date(), machine=facts) + "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":
