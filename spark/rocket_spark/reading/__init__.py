@@ -13,6 +13,7 @@ from rocket_spark.reading.partitions import (
 )
 from rocket_spark.reading.queue_tail import QueueTail
 from rocket_spark.reading.rows import piece_rows
+from rocket_spark.reading.stores_tail import StoresTail, store_of
 
 __all__ = [
     "LOG_BYTES",
@@ -22,6 +23,7 @@ __all__ = [
     "QueueTail",
     "Request",
     "RowsPartition",
+    "StoresTail",
     "flag",
     "grouped",
     "log_pieces",
@@ -30,4 +32,5 @@ __all__ = [
     "positive",
     "request",
     "requested_files",
+    "store_of",
 ]

@@ -1,13 +1,14 @@
 """What Spark asks of a stream.
 
 An offset says how far everything has been read - `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
-consume queues - and what was read last. Spark keeps it in the query's checkpoint and asks for exactly the rows between
+consume queues, with the name of the store before it if there are several - and what was read last. Spark keeps it in the query's checkpoint and asks for exactly the rows between
 two of them, also after a restart, so that none is lost or comes twice. An offset is after the last whole record or
 unit; what is being written waits for a later trigger.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -24,17 +25,20 @@ from rocket_spark.reading import (
     LogTail,
     QueueTail,
     RowsPartition,
+    StoresTail,
     flag,
     grouped,
     piece_rows,
     positive,
     requested_files,
+    store_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import pyarrow as pa
+    from rocket_columnar.store import StoreFile
 
     from rocket_spark.reading import Request
 
@@ -46,7 +50,7 @@ Offsets = dict[str, int]
 
 
 class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows the commit log or the consume queues of one store.
+    """Follows the commit logs or the consume queues of one store, or of several.
 
     Args:
         table: `commit_log` or `consume_queue`.
@@ -69,16 +73,22 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.max_bytes = positive(options, "maxBytesPerTrigger", _LONG_MAX)
         self.fail_on_loss = flag(options, "failOnDataLoss", default=True)
         self.target: Offsets | None = None
-        if len(asked.paths) != 1 or asked.recursive:
-            raise UsageError("option path: a stream follows one store; start one for each")
 
-    def _tail(self) -> LogTail | QueueTail:
+    def _tail(self) -> LogTail | QueueTail | StoresTail:
         """The files as they are now."""
-        files = [
-            file for file in requested_files(self.asked, self.table) if file.size()
-        ]  # 0: made, not yet laid out
-        if not files:
-            raise UsageError(f"{self.asked.paths[0]}: holds nothing yet that a stream could follow")
+        stores: dict[str, list[StoreFile]] = {}
+        paths = self.asked.paths
+        for path in paths:
+            for file in requested_files(replace(self.asked, paths=(path,)), self.table):
+                if file.size():  # 0: made, not yet laid out
+                    names = [path] if len(paths) > 1 else []
+                    below = store_of(file)
+                    stores.setdefault("/".join([*names, *([below] if below else [])]), []).append(file)
+        if not stores:
+            raise UsageError(f"{paths[0]}: contains nothing yet that a stream could follow")
+        if stores.keys() != {""}:
+            return StoresTail(stores, self.table)
+        files = stores[""]
         return LogTail(files) if self.table == "commit_log" else QueueTail(files)
 
     def initialOffset(self) -> Offsets:  # noqa: N802 - Spark's name
