@@ -159,7 +159,7 @@ def _answer(perform: Callable[[Message], Message] | None, operation: Message) ->
         return perform(operation)
     except RejectedError as error:
         return {"rejected": str(error)}
-    except Exception as error:  # noqa: BLE001 - whatever fails here is the adapter's own failure, and says so
+    except Exception as error:  # noqa: BLE001 - whatever fails here is the adapter's own failure, and is reported as such
         return {"errored": f"{type(error).__name__}: {error}"}
 
 

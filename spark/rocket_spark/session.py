@@ -1,4 +1,4 @@
-"""Starting Spark: the running interpreter, loopback where the master is, no UI, quiet logs."""
+"""Starts Spark with the running interpreter, on loopback for a local master, without UI and with quiet logs."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _ON_LOOPBACK: Final = re.compile(r"local(\[|$|-cluster)|spark://(localhost|127\.
 
 
 class SparkUnavailableError(RuntimeError):
-    """Something that Spark needs is not on this machine; the message is one line with the cure."""
+    """This machine lacks something that Spark needs; the message is one line with the cure."""
 
 
 def _require_java() -> None:
-    """Looks where Spark looks: in JAVA_HOME alone when it is set, else on PATH."""
+    """Searches where Spark does: only in JAVA_HOME if it is set, otherwise on PATH."""
     home = os.environ.get("JAVA_HOME")
     if home:
         if not (Path(home) / "bin" / "java").exists():
@@ -56,7 +56,7 @@ def _require_java() -> None:
 
 @contextmanager
 def _stderr_to(log: Path | None) -> Iterator[None]:
-    """Lets processes started inside the block write their stderr to `log`; it is theirs for life."""
+    """Redirects stderr of processes started inside the block to `log`, for as long as they run."""
     if log is None:
         yield
         return
@@ -73,7 +73,7 @@ def _stderr_to(log: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _starting() -> Iterator[None]:
-    """An interrupt in the block ends the JVM that is started there: nobody else would tell it to."""
+    """Ends the JVM that is started in the block if it is interrupted: nothing else would."""
     from pyspark import java_gateway
 
     popen: Any = java_gateway.Popen  # type: ignore[attr-defined]
@@ -95,7 +95,7 @@ def _starting() -> Iterator[None]:
 
 
 def _reason(error: Exception, log: Path | None) -> str:
-    """Why Spark did not start, in one line: the JVM's last word before its stack, else the error's first."""
+    """Why Spark did not start, in one line: the JVM's last line before its stack trace, otherwise the first line of the error."""
     if log is not None:
         said = [
             line
@@ -118,22 +118,22 @@ def open_session(
     log: Path | None = None,
     only_jobs: bool = False,
 ) -> SparkSession:
-    """A Spark session: on this machine, on a cluster, or over Spark Connect; one that is there is taken.
+    """A Spark session: on this machine, on a cluster, or over Spark Connect; an existing one is reused.
 
     With a `local` master the workers run this interpreter, and a master on loopback keeps the driver there too. The
     environment of this process is changed (`PYSPARK_PYTHON`, `SPARK_LOCAL_IP`), since that is where the JVM looks.
 
     Args:
-        master: Spark's master URL; None for the one that `spark-submit` was given, else `local[*]`.
+        master: Spark's master URL; by default that of `spark-submit`, else `local[*]`.
         remote: URL of a Spark Connect server (`sc://host:port`), instead of a master.
         conf: Spark's properties.
         app_name: name of the application.
-        log: a file, overwritten, that takes what the JVM and its workers write to stderr; this process's own stderr when None.
-        only_jobs: the session is for the jobs of this package: the JVM here starts in half the processor time, and
-            would be slow at Spark SQL of weight (`cross_check_stores`, queries of your own).
+        log: a file, overwritten, for stderr of the JVM and its workers; by default this process's own stderr.
+        only_jobs: the session is only for the jobs of this package: the JVM starts in half the processor time, but
+            is slow for heavy Spark SQL (`cross_check_stores`, queries of your own).
 
     Raises:
-        SparkUnavailableError: without a Java, or when Spark does not start or answer.
+        SparkUnavailableError: Java is missing, or Spark does not start or answer.
         UsageError: both a master and a remote.
     """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -141,7 +141,7 @@ def open_session(
     from pyspark.sql import SparkSession
 
     if master is not None and remote is not None:
-        raise UsageError("a master and a Spark Connect server: say one of them")
+        raise UsageError("a master and a Spark Connect server are mutually exclusive")
     builder = SparkSession.builder.appName(app_name)
     if remote is not None:
         where = f"Spark Connect at {remote} does not answer"
@@ -165,14 +165,14 @@ def open_session(
 
 
 def _require_server(remote: str, where: str) -> None:
-    """Knocks at a server's port. A local server has none yet."""
+    """Checks that a server's port answers. A local server has none yet."""
     address = _SERVER.match(remote)
     if address is not None:
         _require_answer([(address[1], int(address[2] or _CONNECT_PORT))], where)
 
 
 def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:
-    """Knocks at ports, of which one has to answer: Spark itself tries for minutes."""
+    """Checks that one of several ports answers: Spark itself would try for minutes."""
     why = "names no HOST:PORT"
     for host, port in addresses:
         try:
@@ -185,7 +185,7 @@ def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:
 
 
 def _classic(builder: SparkSession.Builder, master: str | None, options: str) -> SparkSession.Builder:
-    """Settings of a session whose driver is here."""
+    """Settings of a session whose driver is this process."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master is None and not submitted:
         master = "local[*]"

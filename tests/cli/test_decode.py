@@ -243,7 +243,7 @@ def test_assumed_geometry_is_said_once(run: Run, tmp_path: Path) -> None:
         (
             ["store", "--geometry", "12,11"],
             2,
-            f"store/index/{INDEX}: geometry 12,11 does not fit: 0 of 3 entries lie in their slot's chain; with 7,12, 3 do",
+            f"store/index/{INDEX}: geometry 12,11 does not fit: 0 of 3 entries are in their slot's chain; with 7,12, 3 do",
         ),
         (
             ["text"],

@@ -12,11 +12,12 @@ GENERATED = ("audit.md",)  # its wording is the engine's
 PAGES = [
     ROOT / "README.md",
     *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in GENERATED),
-    *sorted((ROOT / "cli").rglob("*.py")),
+    *(page for room in ("cli", "columnar", "spark") for page in sorted((ROOT / room).rglob("*.py"))),
 ]
 REJECTED = re.compile(
-    r"\b(sa(y|id) so|says so|so many|held against|made again|lies behind|say one of|is there already|tells? apart"
-    r"|how surely)\b"
+    r"\b(sa(y|id) so|says so|so many|held against|made again|once more|say one of|is there already|tells? apart"
+    r"|how surely|(is|are) told|as (it|they) lies?|lies? (in|at|there|behind|before|after|outside|inside)"
+    r"|looked for any more)\b"
 )
 
 

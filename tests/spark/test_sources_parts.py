@@ -375,7 +375,7 @@ def test_a_glob_without_a_match_is_named(tmp_path: Path) -> None:
 def test_permissive_needs_its_column(mixed: Path) -> None:
     source = BY_TABLE["checkpoint"]({"path": str(mixed), "mode": "PERMISSIVE"})
     strict = BY_TABLE["checkpoint"]({"path": str(mixed)})
-    with pytest.raises(UsageError, match="tells of gaps in column '_corrupt_record': name it"):
+    with pytest.raises(UsageError, match="reports gaps in column '_corrupt_record'; add it"):
         source.reader(strict.schema())
 
 

@@ -68,7 +68,7 @@ _UNITS: Final = {
 
 
 def _more(length: int) -> str:
-    return f" and the {length - 1:,} behind it" if length > 1 else ""
+    return f" and the {length - 1:,} after it" if length > 1 else ""
 
 
 def say_unit(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int] = frozenset()) -> Finding:

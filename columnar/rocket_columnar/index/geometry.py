@@ -223,7 +223,7 @@ def _with_given(group: Sequence[_Seen], given: Geometry) -> GeometryGuess:
         if other is not None and other.geometry != given:
             raise UsageError(
                 f"{witnesses[0].file.path}: geometry {given.hash_slot_num},{given.index_num} does not fit: "
-                f"{found.agreed:,} of {found.checked:,} entries lie in their slot's chain; with "
+                f"{found.agreed:,} of {found.checked:,} entries are in their slot's chain; with "
                 f"{other.geometry.hash_slot_num},{other.geometry.index_num}, {other.agreed:,} do"
             )
     return _guess(given, found, "given", 1)

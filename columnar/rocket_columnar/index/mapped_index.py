@@ -129,7 +129,7 @@ class MappedIndex:
                 self._write_long(END_TIMESTAMP, end_timestamp)
         except struct.error as error:
             self.close()
-            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
+            raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
 
     @classmethod
     def open_for_reading(cls, path: Path, geometry: Geometry) -> Self:
@@ -216,7 +216,7 @@ class MappedIndex:
             (self._hash_slot_count,) = INT.unpack_from(mapping, HASH_SLOT_COUNT)
             (self._index_count,) = INT.unpack_from(mapping, INDEX_COUNT)
         except struct.error as error:
-            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
+            raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
         if self._index_count <= 0:
             self._index_count = 1
 
@@ -236,7 +236,7 @@ class MappedIndex:
             INT.pack_into(self._mapping, HASH_SLOT_COUNT, self._hash_slot_count)
             INT.pack_into(self._mapping, INDEX_COUNT, self._index_count)
         except struct.error as error:
-            raise RejectedError(f"the header lies outside a file of {self._size} bytes") from error
+            raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
 
     def _write_long(self, offset: int, value: int) -> None:
         LONG.pack_into(self._mapping, offset, value)

@@ -86,7 +86,7 @@ def check_record(log: CommitLog, offset: int, topic: str, key: str) -> Check:
 
 
 def find_key(log: CommitLog, topic: str, key: str) -> Iterator[Found]:
-    """Records that have the key, in the order of the log; damaged ranges are passed over."""
+    """Records that have the key, in the order of the log; damaged ranges are skipped."""
     sizes = [size_of(file) or 0 for file in log.files]
     work = WorkDone(log.on_progress, sum(sizes))
     for file, end in zip(log.files, accumulate(sizes), strict=True):

@@ -1,12 +1,12 @@
-"""Index files and consume queues rebuilt from the commit log, into a directory of their own.
+"""Rebuilds index files and consume queues from the commit log, in a new directory.
 
-What comes out is what an unbroken broker would have written from this log, byte for byte, but for the names of
+The result equals what a healthy broker would have written from this log, byte for byte, except for the names of
 index files, which are clock times. The store is only read.
 
-The work is done in steps that need not run in one process. First each log file is dispatched on its own, to columns on
+The work consists of steps that need not run in one process. First each log file is dispatched separately, to columns on
 disk (`dispatch_log`). The number of keys in each file then determines where index files begin and end, since a file takes
-exactly one key less than its geometry says (`plan_indexes`); each is built from its keys alone, seeded with the key
-before them (`write_index`). Consume queues are dealt out to buckets by their name, and each bucket's queues are written
+exactly one key less than its number of entries (`plan_indexes`); each is built from its keys alone, seeded with the key
+before them (`write_index`). Consume queues are distributed to buckets by name, and each bucket's queues are written
 from the units that every log file has for it, in the order of the log (`write_queues`).
 """
 
@@ -50,8 +50,8 @@ class Rebuilt:
         records: number of records of the log that were dispatched.
         geometry: of the index files.
         queue_file_size: length of a consume-queue file, bytes.
-        findings: what was left out: missing log files, gaps in the log, topics that no directory can have.
-        skipped: name and reason of each file of the store that the listing left out.
+        findings: what was not rebuilt: missing log files, gaps in the log, topics that no directory can have.
+        skipped: name and reason of each file of the store that the listing skipped.
     """
 
     files: tuple[str, ...]
@@ -78,13 +78,13 @@ def rebuild(
 
     Args:
         store: the directory of a store.
-        directory: gets `index/`, `consumequeue/`, `consumequeue_ext/` and at last `_manifest.json`; made if it is
-            missing. It must be outside the store and hold none of these.
+        directory: gets `index/`, `consumequeue/`, `consumequeue_ext/` and finally `_manifest.json`; created if it is
+            missing. It must be outside the store and contain none of these.
         geometry: of the index files; else that of the store's own, else 4.9.3's default.
         queue_file_size: bytes, rounded up to whole units as a broker does; else that of the store's own queues,
             else 4.9.3's default.
-        only_missing: leaves out the files that the store already has, byte for byte.
-        threads: that work on a large store; by default as many as there are processors, at most 4.
+        only_missing: skips the files that the store already has, byte for byte.
+        threads: number of threads for a large store; by default the number of processors, at most 4.
         light_queues: the broker's `enableLmq`; by default what the names of the queues show.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes that were read and written, and those known to be in all.
@@ -110,7 +110,7 @@ def rebuild(
 
 
 def rebuilt(plan: RebuildPlan, dispatched: Sequence[Dispatched], files: Sequence[str]) -> Rebuilt:
-    """What a rebuild wrote, from its parts."""
+    """The result of a rebuild, from those of its parts."""
     gaps = (gap for part in dispatched for gap in part.gaps)
     return Rebuilt(
         tuple(files),
@@ -146,8 +146,8 @@ def _run(plan: RebuildPlan, staging: Path, threads: int, work: WorkDone) -> list
         work.expect(sum(map(_entry_bytes, indexes)) + units * plan.buckets)
         made = [staging / "index" / str(number) for number in range(len(indexes))]
         causes = [
-            pool.submit(write_index, one, path, keys_of(one, folders, dispatched), plan.geometry)
-            for one, path in zip(indexes, made, strict=True)
+            pool.submit(write_index, index, path, keys_of(index, folders, dispatched), plan.geometry)
+            for index, path in zip(indexes, made, strict=True)
         ]
         queues = [
             pool.submit(
@@ -160,9 +160,9 @@ def _run(plan: RebuildPlan, staging: Path, threads: int, work: WorkDone) -> list
             for bucket in range(plan.buckets)
         ]
         begun = []
-        for one, cause in zip(indexes, causes, strict=True):
+        for index, cause in zip(indexes, causes, strict=True):
             begun.append(cause.result())
-            work.add(_entry_bytes(one))
+            work.add(_entry_bytes(index))
         names = name_indexes(plan.files, dispatched, indexes, begun)
         for queue in queues:
             queue.result()

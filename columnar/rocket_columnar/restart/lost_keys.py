@@ -28,7 +28,7 @@ class LostKey(NamedTuple):
 
     Attributes:
         topic: of the record.
-        key: its text; None where the record does not tell any more.
+        key: its text; None if it can no longer be read from the record.
         phy_offset: of the record, bytes.
         key_hash: of topic and key.
     """
@@ -44,7 +44,7 @@ class LostKeys:
     """Keys that no index file would hold any more; iterating reads their texts from the log.
 
     Attributes:
-        phy_offset: of each key its record, bytes, ascending.
+        phy_offset: of each key's record, bytes, ascending.
         key_hash: of each key.
         logs: the commit-log files.
     """
@@ -82,7 +82,7 @@ class LostKeys:
 
 def _keys_of(logs: Iterable[StoreFile], phy_offset: int) -> tuple[str, list[str]]:
     """Topic and keys of a record."""
-    file = max((file for file in logs if file.base_offset <= phy_offset), key=lambda one: one.base_offset)
+    file = max((file for file in logs if file.base_offset <= phy_offset), key=lambda known: known.base_offset)
     with file.open() as reader:
         walk = Walk(reader, file.base_offset, bodies=False, window=NARROW)
         record = walk.record(phy_offset - file.base_offset)

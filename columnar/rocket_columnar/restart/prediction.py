@@ -1,4 +1,4 @@
-"""What a start of a 4.9.3 broker on a store would delete, from where it would dispatch again, and what is lost for good."""
+"""Predicts what a start of a 4.9.3 broker on a store would delete, from where it would dispatch again, and what is lost for good."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Restart:
     """What a start would do.
 
     Attributes:
-        clean: whether the store has no abort file: then only what lies behind the queues is dispatched.
-        refused: why 4.9.3 would not start on these files at all, or None.
+        clean: whether the store has no abort file: then only records after those in the queues are dispatched.
+        refused: why 4.9.3 would refuse to start on these files, or None.
         walk_from: physical offset from which a start walks the log.
         log_end: physical offset at which its walk ends, and so the log.
         dispatch_from: physical offset from which records are dispatched (again).
-        deletions: files that are deleted or cut off.
-        lost_units: units that no queue would hold any more.
-        lost: keys that no index file would hold any more.
+        deletions: files that are deleted or truncated.
+        lost_units: units that no queue would contain any more.
+        lost: keys that no index file would contain any more.
     """
 
     clean: bool
@@ -72,11 +72,11 @@ def restart(
     Args:
         store: the directory of a store.
         index_safe: as with the broker's setting messageIndexSafe.
-        geometry: of the index files; else it is inferred.
+        geometry: of the index files; by default inferred.
         commitlog: further directories of the commit log, as for `find_files`.
 
     Raises:
-        UsageError: no store, or a geometry that does not fit or cannot be told.
+        UsageError: no store, or a geometry that does not fit or cannot be inferred.
         OSError: the store cannot be read.
     """
     plan = make_plan(store, geometry=geometry, commitlog=commitlog)
@@ -95,7 +95,7 @@ def restarts(
 
 
 def _predicted(plan: Plan, *, index_safe: bool) -> Restart:
-    """The start on the files of a plan; a file among them that none of a broker's is ends it (`MappedFileQueue.doLoad`)."""
+    """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
     stray = [found for found in plan.findings if found.code in _REFUSED]
     found = _loaded(plan, index_safe=index_safe)
     return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}") if stray else found
@@ -120,7 +120,7 @@ def _loaded(plan: Plan, *, index_safe: bool) -> Restart:
     dispatch_from = behind if clean or framed else walk_from
     lost = LostKeys.none()
     if indexes or not plan.logs:
-        lost = lost_keys(plan, {one.file for one in indexes}, dispatch_from)
+        lost = lost_keys(plan, {deletion.file for deletion in indexes}, dispatch_from)
     refused = too_long_record(plan, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
@@ -137,5 +137,5 @@ def _of_queues(queues: Iterable[QueueStart]) -> Iterator[Deletion]:
             last = queue.files[-1] if queue.files else None
             if last is not None and end < last.base_offset + (size_of(last) or 0):
                 yield Deletion("truncate", last.name, end - last.base_offset, reason)
-        for file, reason in sorted(queue.deleted, key=lambda one: one[0].base_offset):
+        for file, reason in sorted(queue.deleted, key=lambda pair: pair[0].base_offset):
             yield Deletion("delete", file.name, None, reason)

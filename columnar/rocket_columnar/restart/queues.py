@@ -80,7 +80,7 @@ class QueueStart:
             found += self._lost_of(file, start, reason, dispatch_from, log_end)
         for file, why in self.deleted:
             found += self._lost_of(file, 0, why, dispatch_from, log_end)
-        return sorted(found, key=lambda one: one.first)
+        return sorted(found, key=lambda lost: lost.first)
 
     def _lost_of(
         self, file: StoreFile, start: int, reason: str, dispatch_from: int, log_end: int
@@ -100,7 +100,7 @@ class QueueStart:
 
     @staticmethod
     def _gone(file: StoreFile, start: int, dispatch_from: int, log_end: int) -> Iterator[tuple[int, int]]:
-        """Number and physical offset of the units of a file that are not dispatched again, pre-blank units left out."""
+        """Number and physical offset of the units of a file that are not dispatched again, without pre-blank units."""
         for first, units in each_units(file, start):
             offset, size = units["phy_offset"].astype(np.int64), units["size"].astype(np.int32)
             gone = (offset >= 0) & (size > 0) & ~((offset == 0) & (size == PRE_BLANK_SIZE))

@@ -23,7 +23,7 @@ def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
 
 
 def size_of(file: StoreFile) -> int | None:
-    """Length of a file in bytes; None if it is gone meanwhile."""
+    """Length of a file in bytes; None if it no longer exists."""
     if file.source is not None:
         return file.source.size
     try:

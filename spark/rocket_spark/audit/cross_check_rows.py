@@ -1,4 +1,4 @@
-"""What the cross-check joins, made in tasks: records, units, entries and ext units of stores, as plain rows."""
+"""The rows that the cross-check joins, made in tasks: records, units, entries and ext units of stores."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def frame(
     tasks: Sequence[FileTask],
     schema: str,
 ) -> DataFrame:
-    """The rows of all files; small ones share a task. `rows` gives columns, `store` and `file` aside."""
+    """The rows of all files; small files share a task. `rows` returns the columns other than `store` and `file`."""
     groups = list(_grouped(tasks))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -69,7 +69,7 @@ def frame(
 
 
 def _grouped(tasks: Sequence[FileTask]) -> Iterator[list[FileTask]]:
-    """Files that are read in one task: neighbours up to `_TASK_BYTES`."""
+    """Files that are read in one task: consecutive ones up to `_TASK_BYTES`."""
     held: list[FileTask] = []
     room = 0
     for task in tasks:
@@ -111,7 +111,7 @@ def record_rows(task: FileTask) -> Iterator[dict[str, Any]]:
 
 
 def _copied(copies: Iterable[Copy]) -> Iterator[dict[str, Any]]:
-    """Of a queue that is named twice the first."""
+    """The first copy for each queue, even if a queue is named twice."""
     named: set[tuple[str, int]] = set()
     for copy in copies:
         if is_safe(copy.topic) and copy[:2] not in named:

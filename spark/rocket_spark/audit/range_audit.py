@@ -43,7 +43,7 @@ _RANGES: Final = 4, 16
 """Ranges of a log, of 32 MB, that one task takes: usually, and at most."""
 
 _TURNS: Final = 5
-"""Tasks that a core gets of a short log, at least, if it has so many ranges."""
+"""Minimum number of tasks per core for a short log, if it has that many ranges."""
 
 _NEIGHBOURS: Final = 64
 """Tasks whose blocks are picked together."""

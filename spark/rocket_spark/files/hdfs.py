@@ -80,7 +80,7 @@ def _reason(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class WebHdfsStorage(FarStorage):
-    """A name node, told by its HTTP address."""
+    """A name node, given by its HTTP address."""
 
     host: str
     port: int

@@ -46,7 +46,7 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
 
     Args:
         uri: a path, `file:`, `s3:` (also `s3a:`, `s3n:`), `hdfs:` or `webhdfs:` URI.
-        options: see the module; other names are passed over, case does not count.
+        options: see the module; other names are ignored, as is case.
 
     Raises:
         UsageError: another scheme, or an option with a value that it cannot have.

@@ -1,4 +1,4 @@
-"""What a read of a store consists of: its options, its partitions, and the rows of each."""
+"""Reading a store: options, partitions, and the rows of each partition."""
 
 from rocket_spark.reading.log_tail import LogTail
 from rocket_spark.reading.options import STREAM_OPTIONS, Request, flag, positive, request

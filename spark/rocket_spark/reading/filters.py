@@ -64,12 +64,12 @@ class Condition:
         return low, high
 
     def names(self) -> set[Any] | None:
-        """The values that pass where these can be listed."""
+        """The values that pass, if they can be listed."""
         return {self.value} if self.sign == "==" else set(self.value) if self.sign == "in" else None
 
 
 def conditions(text: str, table: str) -> tuple[Condition, ...]:
-    """The comparisons in the option `filters` of a read of `table`; a row passes where all of them are true.
+    """The comparisons in the option `filters` of a read of `table`; a row passes if all of them are true.
 
     Raises:
         UsageError: not a JSON list of [column, sign, value], an unknown column or sign, or a value of another type.
@@ -106,7 +106,7 @@ def _condition(column: Any, sign: Any, value: Any, table: str) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What all conditions together leave."""
+    """The rows and files that satisfy all conditions."""
 
     conditions: tuple[Condition, ...] = ()
 
@@ -129,7 +129,7 @@ class Wanted:
         return found
 
     def file(self, file: StoreFile) -> bool:
-        """Whether rows of `file` can pass, by what its name tells of all of them."""
+        """Whether rows of `file` can pass, judging by its name."""
         told: dict[str, Any] = {"file": file.name}
         if file.kind in ("queue", "ext"):
             told |= {"topic": file.topic, "queue_id": file.queue_id}
@@ -140,7 +140,7 @@ class Wanted:
         return True
 
     def where(self, table: str) -> Where | None:
-        """What the engine itself can leave out of a commit log, before it reads the rest of a record."""
+        """The part of the filter that the engine applies to a commit log itself, before it reads the rest of a record."""
         if table != "commit_log":
             return None
         low, high = self.bounds("store_timestamp")

@@ -1,4 +1,4 @@
-"""The geometry of index files near and far, and what is wrong with those that have none."""
+"""The geometry of local and remote index files, and the problems of those without one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _told(error: Exception) -> str:
 def geometries(
     files: list[StoreFile], request: Request
 ) -> tuple[dict[StoreFile, GeometryGuess], dict[StoreFile, str]]:
-    """Geometries, and what is wrong with files that have none."""
+    """Geometries, and the problems of files without one."""
     try:
         return _resolved(files, request.geometry), {}
     except MalformedError as error:
@@ -60,7 +60,7 @@ def geometries(
 
 
 def _resolved(files: Sequence[StoreFile], given: Geometry | None) -> dict[StoreFile, GeometryGuess]:
-    """As `resolve_each`, but of files far away no more is fetched than is needed."""
+    """As `resolve_each`, but fetches only what is needed of remote files."""
     near = [file for file in files if file.source is None]
     guesses = resolve_each(near, given) if near else {}
     sizes: dict[int, list[StoreFile]] = {}

@@ -34,19 +34,19 @@ _HOST_FLAGS: Final = (16, 32)
 class LogTail:
     """The log that `files` make as they are now; an offset is the physical offset of the next record.
 
-    With it go that of the last record read and a checksum of that one's head, which has its times: a log that was cut
-    off and written anew is known by another record there.
+    It comes with the offset of the last record read and a checksum of that record's head, which contains its times: if
+    a log was truncated and rewritten, the record there differs.
     """
 
     def __init__(self, files: list[StoreFile]) -> None:
         self.files = files
 
     def first(self) -> dict[str, int]:
-        """The first byte of the log that is still there."""
+        """The first byte of the log that still exists."""
         return {_KEY: self.files[0].base_offset}
 
     def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
-        """`start`; MalformedError, or where to go on, if the log does not reach so far back, or no longer so far."""
+        """`start`; if the log begins later or ends earlier, MalformedError or the offset to continue from."""
         first, last = self.files[0], self.files[-1]
         end = last.base_offset + last.size()
         if first.base_offset <= start[_KEY] <= end and self._is_same(start):
@@ -57,7 +57,7 @@ class LogTail:
             found = f"another record at {start[_LAST]:,}, or none"
             expected = f"the one that was read last, before {start[_KEY]:,}"
         else:
-            found, expected = f"the end of the log at {end:,}", f"one behind {start[_KEY]:,}"
+            found, expected = f"the end of the log at {end:,}", f"one after {start[_KEY]:,}"
         if fail_on_loss:
             raise lost(first if start[_KEY] < first.base_offset else last, found, expected)
         if start[_KEY] < first.base_offset:
@@ -66,7 +66,7 @@ class LogTail:
         return now if now[_KEY] <= start[_KEY] else {_KEY: self._next(start[_KEY])}
 
     def _is_same(self, start: dict[str, int]) -> bool:
-        """Whether the record before `start` is the one that was read, as far as is known."""
+        """Whether the record before `start` is the one that was read, as far as known."""
         at = start.get(_LAST)
         file = None if at is None else self._file(at)
         return at is None or file is None or self._head(file, at, start[_KEY]) == start[_HEAD]
@@ -86,7 +86,7 @@ class LogTail:
             return crc32(reader.read(at, length).tobytes()) if length > 0 else 0
 
     def _next(self, begin: int) -> int:
-        """Where the first record from `begin` on is; there is one."""
+        """The offset of the first record from `begin` on, which exists."""
         for file in self.files:
             if file.base_offset + file.size() > begin:
                 span = max(begin, file.base_offset), 1 << 62
@@ -106,7 +106,7 @@ class LogTail:
         return {_KEY: end, _LAST: last, _HEAD: self._head(file, last, end)}
 
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
-        """The offset after the last whole record, or after the last one that keeps to the limits (the first always does)."""
+        """The offset after the last whole record, or after the last one within the limits (the first always is)."""
         start = begin[_KEY]
         files = [file for file in self.files if file.base_offset + file.size() > start]
         if max_rows is None and max_bytes is None:
@@ -144,7 +144,7 @@ class LogTail:
     def _end(
         self, file: StoreFile, begin: int, max_rows: int | None, max_bytes: int | None
     ) -> tuple[int, int, int | None]:
-        """Records of one file from `begin` on that keep to the limits: how many, where the last begins, and ends."""
+        """Records of one file from `begin` on within the limits: their number, and where the last one begins and ends."""
         stop = 1 << 62 if max_bytes is None else begin + max_bytes
         batches = decode(
             [file],
@@ -152,7 +152,7 @@ class LogTail:
             columns=["phy_offset", "size"],
             log_range=(begin, stop),
             limit=max_rows,
-            on_gap=lambda _: None,  # the rows of this part will tell of it
+            on_gap=lambda _: None,  # the rows of this part will report it
         )
         count, end, last, before = 0, None, begin, begin
         for _, batch in batches:
@@ -174,7 +174,7 @@ class LogTail:
     def _is_whole(self, file: StoreFile, begin: int, end: int) -> bool:
         """Whether the record is written to its end: another or a blank follows, or its body and properties are there.
 
-        What is left of a longer one, which a broker wrote when it was killed, may follow, too. A record is written from
+        The rest of a longer record, which a broker was writing when it was killed, may follow, too. A record is written from
         its first byte to its last. Its lengths have been checked; what may still be missing is the end of the body (then
         its checksum is wrong), of the topic or of the properties (then zeros are there).
         """

@@ -1,4 +1,4 @@
-"""What a stream says when the store no longer has what it was to read next."""
+"""The error of a stream whose next rows the store no longer has."""
 
 from __future__ import annotations
 

@@ -50,18 +50,18 @@ _OPTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a read asks for.
+    """The request of a read.
 
     Attributes:
         paths: as given: paths, URIs, globs.
-        geometry: of index files, where given.
+        geometry: of index files, if given.
         columns: of the table, in order; None for all.
-        max_partition_rows: rows of a partition, about.
+        max_partition_rows: approximate number of rows of a partition.
         mode: what happens to bytes that cannot be decoded.
-        corrupt: name of the column that tells of them in mode PERMISSIVE, else None.
+        corrupt: name of the column that reports them in mode PERMISSIVE, else None.
         glob: which file names are read; None for all.
-        recursive: whether stores are looked for at any depth.
-        wanted: what the option `filters` leaves of files and rows.
+        recursive: whether stores are searched for at any depth.
+        wanted: the files and rows that the option `filters` selects.
         utc: whether times are timestamps instead of milliseconds.
         storage: options with a dot in their names, those of `rocket_spark.files`, and `commitlog`.
     """
@@ -115,7 +115,7 @@ def _paths(options: Mapping[str, str], format_name: str) -> tuple[str, ...]:
 
 
 def flag(options: Mapping[str, str], name: str, *, default: bool = False) -> bool:
-    """Whether an option is set; UsageError for anything but true and false."""
+    """Whether an option is true; UsageError for anything but true and false."""
     text = options.get(name, str(default))
     if text.lower() not in ("true", "false"):
         raise UsageError(f"option {name}: {text!r} is neither true nor false")
@@ -147,13 +147,13 @@ def request(
     """The options of a read of `table`.
 
     Args:
-        options: as Spark hands them over: names in any case.
-        table: that the source gives.
+        options: as Spark passes them, with names in any case.
+        table: of the source.
         format_name: of the source, for messages.
-        also: names of options that are taken as well, and checked elsewhere.
+        also: names of further options, which are checked elsewhere.
 
     Raises:
-        UsageError: an option that is unknown, missing, or has a value that it cannot have.
+        UsageError: an option that is unknown, missing, or has an invalid value.
     """
     known = {name.lower() for name in (*_OPTIONS, *also)}
     for name in options:

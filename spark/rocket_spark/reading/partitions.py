@@ -45,16 +45,16 @@ _FILES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of one file, or what is wrong with it.
+    """A part of one file, or its problem.
 
     Attributes:
         file: to decode.
         span: rows from the first on, before the second; of a commit log, physical offsets.
-        following: of a commit log, files after it that tell whether it goes on.
+        following: for a commit log, files after it that show whether it continues.
         guess: the geometry of an index file.
-        problem: why nothing of it can be decoded; it has no rows then.
-        exact: of a commit log, that a record has to begin where the span does.
-        closed: of a commit log, that what is at the span's end is not checked.
+        problem: why nothing of it can be decoded; then it has no rows.
+        exact: for a commit log, that a record must begin where the span does.
+        closed: for a commit log, that the end of the span is not checked.
     """
 
     file: StoreFile
@@ -76,8 +76,8 @@ class RowsPartition(InputPartition):
 def requested_files(request: Request, table: str) -> list[StoreFile]:
     """The files of all paths, in their order.
 
-    The name of a file is relative to its store; where a glob or a search at any depth found it, to the directory
-    in which these began.
+    The name of a file is relative to its store; if a glob or a recursive search found it, to the directory
+    in which that began.
 
     Raises:
         UsageError: no such files, or a wrong path.
@@ -129,7 +129,7 @@ def plan_partitions(request: Request, table: str) -> list[RowsPartition]:
 
     Raises:
         UsageError: as `requested_files`; a geometry that cannot be inferred.
-        MalformedError: in mode FAILFAST, files that cannot be what they should.
+        MalformedError: in mode FAILFAST, files that are not what they should be.
         OSError: a file cannot be read.
     """
     files, wanted = requested_files(request, table), request.wanted
@@ -145,7 +145,7 @@ def plan_partitions(request: Request, table: str) -> list[RowsPartition]:
 
 
 def grouped(pieces: list[Piece], request: Request, table: str) -> list[RowsPartition]:
-    """Neighbours together up to the size of a partition."""
+    """Consecutive pieces, up to the size of a partition."""
     most = {"index_headers": _FILES, "checkpoint": _FILES, "consume_queue_ext": _FILES}.get(
         table, request.max_partition_rows
     )
@@ -199,7 +199,7 @@ def _index_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
 
 
 def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
-    """What is wrong where `file` begins inside the one before it."""
+    """The problem if `file` begins inside the one before it."""
     size = before.size()
     if before.sequence != file.sequence:
         return None
@@ -214,7 +214,7 @@ def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
 
 
 def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
-    """Files that overlap the next one, each with what is wrong; in mode FAILFAST that is an error."""
+    """Files that overlap the next one, each with its problem; in mode FAILFAST an error."""
     problems = {}
     for before, file in pairwise(files):
         error = _overlap(before, file)
@@ -259,7 +259,7 @@ def _begins(file: StoreFile) -> bool:
 def log_pieces(
     files: list[StoreFile], step: int, bounds: tuple[int, int] = (-(1 << 63), 1 << 62)
 ) -> Iterator[Piece]:
-    """Ranges of a log, each with the files that its decoding needs to know of.
+    """Ranges of a log, each with the files that its decoding needs.
 
     Together they cover all of `bounds`, holes between files included, each of which belongs to the file before it.
     """

@@ -29,7 +29,7 @@ _MARK: Final = "/phy_offset"
 class QueueTail:
     """The queues among `files` as they are now; an offset is a number of units from the queue's beginning.
 
-    With it goes what the last unit read points to: a queue that was cut off and written anew is known by that.
+    It comes with the target of the last unit read: if a queue was truncated and rewritten, that target differs.
     """
 
     def __init__(self, files: list[StoreFile]) -> None:
@@ -38,7 +38,7 @@ class QueueTail:
             self.queues.setdefault(f"{file.topic}/{file.queue_id}", []).append(file)
 
     def first(self) -> dict[str, int]:
-        """The first unit of each queue that is still there."""
+        """The first unit of each queue that still exists."""
         return {name: files[0].base_offset // QUEUE_UNIT.size for name, files in self.queues.items()}
 
     def forget(self, offsets: dict[str, int], name: str) -> None:
@@ -47,7 +47,7 @@ class QueueTail:
         offsets.pop(name + _MARK, None)
 
     def checked(self, start: dict[str, int], *, fail_on_loss: bool) -> dict[str, int]:
-        """`start` with queues that are new; MalformedError, or where to go on, if units are gone."""
+        """`start`, extended by new queues; if units are gone, MalformedError or the offsets to continue from."""
         begin = dict(start)
         for name, first in self.first().items():
             files = self.queues[name]
@@ -61,7 +61,7 @@ class QueueTail:
                     continue
                 end = self._end(files, first)
                 if end < at and fail_on_loss:
-                    raise lost(files[-1], f"the end of {name} at unit {end:,}", f"one behind {at:,}")
+                    raise lost(files[-1], f"the end of {name} at unit {end:,}", f"one after {at:,}")
                 if unit["size"] > 0 and fail_on_loss:
                     found = f"unit {at - 1:,} of {name} at physical offset {unit['phy_offset']:,}"
                     raise lost(files[-1], found, f"the one that was read last, at {mark:,}")
@@ -82,7 +82,7 @@ class QueueTail:
         return None
 
     def last(self, begin: dict[str, int], max_rows: int | None, max_bytes: int | None) -> dict[str, int]:
-        """Behind the last valid unit of each queue, or a share of what there is that keeps to the limits."""
+        """The offset after the last valid unit of each queue, or a share of the units within the limits."""
         ends = {**begin, **{name: self._end(files, begin[name]) for name, files in self.queues.items()}}
         most = min(
             (limit for limit in (max_rows, max_bytes and max_bytes // QUEUE_UNIT.size) if limit is not None),
@@ -102,22 +102,22 @@ class QueueTail:
         return self._marked(begin, {**ends, **{name: begin[name] + count for name, count in share.items()}})
 
     def _marked(self, begin: dict[str, int], end: dict[str, int]) -> dict[str, int]:
-        """`end` with what the last unit of each queue that goes on points to."""
+        """`end` with the target of the last unit of each queue that continues."""
         for name, files in self.queues.items():
             if end[name] > begin[name] and (unit := self._unit(files, end[name] - 1)) is not None:
                 end[name + _MARK] = int(unit["phy_offset"])
         return end
 
     def least(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-        """Of each queue of `one` the offset that comes first."""
+        """The lower offset of each queue of `one`."""
         return _chosen(one, other, lambda mine, theirs: mine <= theirs)
 
     def greatest(self, one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-        """Of each queue of `one` the offset that comes last."""
+        """The higher offset of each queue of `one`."""
         return _chosen(one, other, lambda mine, theirs: mine >= theirs)
 
     def _end(self, files: list[StoreFile], begin: int) -> int:
-        """Behind the last valid unit from `begin` on (what 4.9.3's recover takes: offset >= 0, size > 0)."""
+        """The offset after the last valid unit from `begin` on (as 4.9.3's recovery accepts them: offset >= 0, size > 0)."""
         for file in reversed(files):
             base = file.base_offset // QUEUE_UNIT.size
             least = max(0, begin - base)

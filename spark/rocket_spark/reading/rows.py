@@ -1,4 +1,4 @@
-"""The inside of a task: pieces of files to the record batches that cross into the JVM."""
+"""Inside a task: turns pieces of files into the record batches that are passed to the JVM."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _note(problems: list[str], gap: Gap) -> None:
 
 
 def _within(piece: Piece, on_gap: Callable[[Gap], None], gap: Gap) -> None:
-    """Passes on the gaps of a closed piece that are in it."""
+    """Reports the gaps that are inside a closed piece."""
     if gap.begin < piece.span[1]:
         on_gap(gap)
 
@@ -119,7 +119,7 @@ def _decoded(
 def _corrupt(
     piece: Piece, table: str, columns: Sequence[str], request: Request, problems: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """A row for each problem, which are then told; none where the mode drops them."""
+    """A row for each problem if the mode reports them; none if it drops them."""
     import pyarrow as pa
 
     if problems and request.corrupt is not None:

@@ -53,7 +53,7 @@ class _Reader(DataSourceReader):
 
 
 class _StoreSource(DataSource):
-    """What the sources share; each names its format and its table."""
+    """The common part of the sources; each has its format and its table."""
 
     format_name: ClassVar[str]
     table: ClassVar[str]
@@ -74,13 +74,13 @@ class _StoreSource(DataSource):
         return StructType(fields)
 
     def _columns(self, schema: StructType, asked: Request) -> list[str]:
-        """The columns of a schema that the user may have given; UsageError if the table lacks one."""
+        """The columns of the user's schema, if there is one; UsageError if the table lacks one."""
         own = {field.name: field.dataType for field in spark_schema(self.table, utc=asked.utc)}
         if asked.corrupt is not None:
             own[asked.corrupt] = StringType()
             if asked.corrupt not in schema.fieldNames():
                 raise UsageError(
-                    f"schema: mode PERMISSIVE tells of gaps in column {asked.corrupt!r}: name it"
+                    f"schema: mode PERMISSIVE reports gaps in column {asked.corrupt!r}; add it to the schema"
                 )
         for field in schema:
             if own.get(field.name) != field.dataType:

@@ -1,9 +1,9 @@
-"""What Spark asks of a stream.
+"""The interface that Spark requires of a stream.
 
-An offset says how far everything has been read - `{"phy_offset": n}` of a commit log, `{"TOPIC/QUEUE": units}` of
-consume queues, with the name of the store before it if there are several - and what was read last. Spark keeps it in the query's checkpoint and asks for exactly the rows between
-two of them, also after a restart, so that none is lost or comes twice. An offset is after the last whole record or
-unit; what is being written waits for a later trigger.
+An offset states how far everything has been read - `{"phy_offset": n}` for a commit log, `{"TOPIC/QUEUE": units}` for
+consume queues, after the name of the store if there are several - and what was read last. Spark keeps it in the query's
+checkpoint and asks for exactly the rows between two of them, also after a restart, so that none is lost or repeated. An
+offset is after the last complete record or unit; records that are being written are left to a later trigger.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         table: `commit_log` or `consume_queue`.
         asked: the options of a read.
         columns: of the rows, in order.
-        options: those of a stream: `startingOffsets`, `maxRowsPerTrigger`, `maxBytesPerTrigger`, `failOnDataLoss`.
+        options: of a stream: `startingOffsets`, `maxRowsPerTrigger`, `maxBytesPerTrigger`, `failOnDataLoss`.
 
     Raises:
-        UsageError: an option with a value that it cannot have.
+        UsageError: an option with an invalid value.
     """
 
     def __init__(self, table: str, asked: Request, columns: list[str], options: Mapping[str, str]) -> None:
@@ -97,7 +97,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return tail.first() if self.start == "earliest" else tail.last(tail.first(), None, None)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """What the options allow in one trigger; `latestOffset` checks both where both are given."""
+        """The limit of one trigger; `latestOffset` checks both options if both are given."""
         if self.max_rows is not None:
             return ReadMaxRows(self.max_rows)
         if self.max_bytes is not None:
@@ -115,12 +115,12 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return tail.greatest(end, begin)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """What is there now is all that the query will read."""
+        """Limits the query to what exists now."""
         tail = self._tail()
         self.target = tail.last(tail.first(), None, None)
 
     def partitions(self, start: Offsets, end: Offsets) -> list[RowsPartition]:
-        """The rows between two offsets, divided."""
+        """The rows between two offsets, divided into partitions."""
         tail = self._tail()
         begin = tail.checked(start, fail_on_loss=self.fail_on_loss)
         return grouped(list(tail.pieces(begin, end, self.asked)), self.asked, self.table)
