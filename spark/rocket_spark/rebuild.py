@@ -35,7 +35,16 @@ from rocket_columnar.rebuild import (
 )
 from rocket_spec.errors import FormatError, UsageError
 
-from rocket_spark.output import WHOLE, Folder, attempt, check_out, fetched, open_out
+from rocket_spark.output import (
+    WHOLE,
+    Folder,
+    attempt,
+    check_out,
+    fetched,
+    journalled_in,
+    merge_finished,
+    open_out,
+)
 from rocket_spark.stores import StorePath, name_stores, reasons, store_files
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
@@ -45,6 +54,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
+
+    from rocket_spark.output import FarOutput, Output
 
 __all__ = ["RebuildJob", "plan_rebuilds", "rebuild_stores", "run_rebuild"]
 
@@ -64,6 +75,7 @@ class RebuildJob:
         plans: of the stores that can be rebuilt.
         only_missing: whether files that a store has already are skipped.
         unused: by store, index files that cannot be read, and why: the geometry is not taken from these.
+        resume: whether finished work is kept when the job fails, and that of an earlier run is used.
     """
 
     out: str | Path
@@ -73,12 +85,14 @@ class RebuildJob:
     plans: dict[str, RebuildPlan]
     only_missing: bool
     unused: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _LogTask:
     store: str
     file: StoreFile
+    state: tuple[int, int]
     last: bool
     buckets: int
     light: bool
@@ -90,6 +104,7 @@ class _IndexTask:
     plan: IndexPlan
     keys: tuple[LogKeys, ...]
     geometry: Geometry
+    only_missing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +124,7 @@ def rebuild_stores(
     queue_file_size: int | None = None,
     only_missing: bool = False,
     overwrite: bool = False,
+    resume: bool = False,
     storage: Mapping[str, str] | None = None,
     failed: Failures | None = None,
     progress: Progress = silent,
@@ -127,6 +143,7 @@ def rebuild_stores(
         queue_file_size: bytes; else that of each store's own queues, else 4.9.3's default.
         only_missing: skips the files that a store already has, byte for byte.
         overwrite: replaces what an earlier job wrote to `out`, once everything is written.
+        resume: keeps the work of tasks that finished when the job fails, and uses what a killed or failed run kept.
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be rebuilt, instead of raising it; a job with a single store
             raises it in any case.
@@ -147,6 +164,7 @@ def rebuild_stores(
         queue_file_size=queue_file_size,
         only_missing=only_missing,
         overwrite=overwrite,
+        resume=resume,
         storage=storage,
         failed=failed,
     )
@@ -161,6 +179,7 @@ def plan_rebuilds(
     queue_file_size: int | None = None,
     only_missing: bool = False,
     overwrite: bool = False,
+    resume: bool = False,
     storage: Mapping[str, str] | None = None,
     failed: Failures | None = None,
 ) -> RebuildJob:
@@ -181,8 +200,8 @@ def plan_rebuilds(
     if not plans:
         raise JobError(f"no store can be rebuilt: {reasons(failed or {}, named)}")
     owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
-    out = check_out(out, named, owned, storage, overwrite=overwrite)
-    return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing, unused)
+    out = check_out(out, named, owned, storage, overwrite=overwrite, resume=resume)
+    return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing, unused, resume)
 
 
 def _usable(files: Sequence[StoreFile]) -> tuple[list[StoreFile], tuple[str, ...]]:
@@ -200,9 +219,9 @@ def run_rebuild(
     spark: SparkSession, job: RebuildJob, *, failed: Failures | None = None, progress: Progress = silent
 ) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    with open_out(job.out, job.storage, overwrite=job.overwrite) as output:
+    with open_out(job.out, job.storage, overwrite=job.overwrite, resume=job.resume) as output:
         collected = failed if len(job.stores) > 1 else None
-        running = _Running(spark, job, output.folder, collected, progress)
+        running = _Running(spark, job, output, collected, progress)
         running.dispatch()
         running.indexes()
         running.queues()
@@ -225,13 +244,14 @@ class _Running:
         self,
         spark: SparkSession,
         job: RebuildJob,
-        attempts: Folder,
+        output: Output | FarOutput,
         failed: Failures | None,
         progress: Progress,
     ) -> None:
         self.spark = spark
         self.job = job
-        self.attempts = attempts
+        self.output = output
+        self.finished = output.finished()
         self.failed = failed
         self.progress = progress
         self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
@@ -253,16 +273,25 @@ class _Running:
         what: str,
         common: Mapping[str, Any] | None = None,
     ) -> Iterator[tuple[Any, Any]]:
-        """Tasks with what they returned, those of stores that failed skipped."""
-        attempts = self.attempts
-        outcomes = run_tasks(
-            self.spark,
-            lambda task, *shared: work(task, attempts, *shared),
+        """Tasks with what they returned, in this run or in one that was killed; those of stores that failed skipped."""
+        attempts = self.output.folder
+
+        def in_task(task: Any, *shared: Any) -> Any:
+            return work(task, attempts, *shared)
+
+        run = journalled_in(attempts, in_task) if self.job.resume else in_task
+        outcomes = merge_finished(
             tasks,
-            what=what,
-            progress=self.progress,
-            common=common,
-            failed=self.failed,
+            {task: outcome for task, outcome in self.finished.items() if self.output.holds(outcome[0])},
+            lambda rest, _: run_tasks(
+                self.spark,
+                run,
+                rest,
+                what=what,
+                progress=self.progress,
+                common=common,
+                failed=self.failed,
+            ),
         )
         pairs = zip(tasks, outcomes, strict=True)
         return (pair for pair in pairs if pair[0].store not in self.bad)
@@ -270,13 +299,13 @@ class _Running:
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
         tasks = [
-            _LogTask(name, file, file is plan.logs[-1], plan.buckets, plan.light)
+            _LogTask(name, file, _state(file), file is plan.logs[-1], plan.buckets, plan.light)
             for name, plan in self._plans()
             for file in plan.logs
         ]
         for task, (folder, done) in self._outcomes(dispatch_task, tasks, "commit logs"):
             self.logs[task.store].append(folder)
-            self.dispatched[task.store].append(done)
+            self.dispatched[task.store].append(Dispatched.from_plain(done))
 
     def indexes(self) -> None:
         """The second phase, index file by index file."""
@@ -288,7 +317,13 @@ class _Running:
             plans[name] = plan_indexes(self.dispatched[name], plan.geometry)
             begins[name] = index_begins(plan.files) if self.job.only_missing else {}
             tasks += (
-                _IndexTask(name, index, tuple(keys_of(index, folders, self.dispatched[name])), plan.geometry)
+                _IndexTask(
+                    name,
+                    index,
+                    tuple(keys_of(index, folders, self.dispatched[name])),
+                    plan.geometry,
+                    self.job.only_missing,
+                )
                 for index in plans[name]
             )
         made: dict[str, list[Any]] = {}
@@ -298,7 +333,7 @@ class _Running:
             plan = self.job.plans[name]
             causes = [cause for _, cause, _ in mine]
             names = name_indexes(plan.files, self.dispatched[name], plans[name], causes)
-            settled = settled_names(names, [twin for _, _, twin in mine])
+            settled = settled_names(names, [None if twin is None else Twin(*twin) for _, _, twin in mine])
             for (path, _, _), file in zip(mine, settled, strict=True):
                 if file is not None:
                     self.parts[name][_place(name, f"index/{file}")] = path
@@ -320,11 +355,16 @@ class _Running:
                 self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"
 
 
-def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, Dispatched]:
-    """In a task: one log file."""
+def _state(file: StoreFile) -> tuple[int, int]:
+    """Length and time of the last change of a log file; a resumed job reads it again if either differs."""
+    return file.size(), 0 if file.source is not None else file.path.stat().st_mtime_ns
+
+
+def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
+    """In a task: one log file. The outcome of each task can be kept as JSON, and begins with a name in `attempts`."""
     with attempt(attempts, "log") as folder:
         done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
-    return folder.name, done
+    return folder.name, done.as_plain()
 
 
 def index_task(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,3 +84,59 @@ def test_what_is_wrong_is_said_before_spark_starts(golden: dict[str, Path], tmp_
         plan_rebuilds([golden["mixed"], golden["mixed"] / "commitlog"], tmp_path / "out")
     with pytest.raises(UsageError, match="named twice"):
         plan_rebuilds([golden["mixed"], golden["mixed"]], tmp_path / "out")
+
+
+def test_a_failed_job_is_resumed(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queues fail at first: logs and index files are not read again, but for a log file that changed."""
+    from rocket_spark import rebuild as module
+    from rocket_spark import rebuild_stores
+
+    store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
+
+    def broken(task: object, attempts: object, files: object) -> None:
+        del task, attempts, files
+        raise UsageError("no queues today")
+
+    def run() -> dict[str, int]:
+        totals: dict[str, int] = {}
+        rebuild_stores(
+            spark,
+            store,
+            tmp_path / "out",
+            resume=True,
+            progress=lambda what, _, total: totals.setdefault(what, total),
+        )
+        return totals
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "queue_task", broken)
+        with pytest.raises(UsageError, match="no queues today"):
+            run()
+        last = max((store / "commitlog").iterdir())
+        os.utime(last, ns=(0, 0))
+        with pytest.raises(UsageError, match="no queues today"):
+            run()
+    assert run() == {"commit logs": 0, "index files": 0, "consume queues": 1}
+    rebuild(store, tmp_path / "whole")
+    same(tmp_path / "out", tmp_path / "whole")
+    assert not (tmp_path / "out" / "_temporary").exists()
+
+
+def test_what_a_log_gave_survives_json(golden: dict[str, Path], tmp_path: Path) -> None:
+    """Of golden logs, and of one with a gap."""
+    import json
+
+    from rocket_columnar.rebuild import Dispatched, dispatch_log
+    from rocket_columnar.store import find_files
+
+    store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
+    first = min((store / "commitlog").iterdir())
+    data = first.read_bytes()
+    first.write_bytes(data[:4] + bytes(4) + data[8:])
+    for path in (store, golden["lmq"]):
+        for file in find_files(path, "log"):
+            done = dispatch_log(file, tmp_path / f"{path.name}-{file.path.name}", last=False, buckets=2)
+            assert Dispatched.from_plain(json.loads(json.dumps(done.as_plain()))) == done
+            assert bool(done.gaps) == (file.path == first)

@@ -7,7 +7,7 @@ each batch.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from zlib import crc32
 
@@ -18,7 +18,7 @@ from rocket_columnar.log import Requests, TopicNames, batch_copies, read_request
 from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -129,6 +129,22 @@ class Dispatched:
     batches: tuple[Batch, ...]
     gaps: tuple[Finding, ...]
     unsafe: tuple[UnsafeQueue, ...]
+
+    def as_plain(self) -> dict[str, Any]:
+        """The same as dicts and lists, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Dispatched:
+        """What `as_plain` gave, also by way of JSON."""
+        return cls(
+            tuple(
+                Batch(records, keys, first, tail, tuple(units))
+                for records, keys, first, tail, units in plain["batches"]
+            ),
+            tuple(Finding(**one) for one in plain["gaps"]),
+            tuple(UnsafeQueue(**one) for one in plain["unsafe"]),
+        )
 
     @property
     def records(self) -> int:

@@ -24,6 +24,7 @@ from rocketspec.verbs.spark.job_options import (
     Master,
     Overwrite,
     Remote,
+    Resume,
     Storage,
     Stores,
     note_failed,
@@ -60,6 +61,7 @@ def rebuild(
     queue_file_size: QueueFileSize = None,
     only_missing: OnlyMissing = False,
     overwrite: Overwrite = False,
+    resume: Resume = False,
     fail_fast: FailFast = False,
     as_json: JsonLines = False,
 ) -> None:
@@ -83,6 +85,7 @@ def rebuild(
             queue_file_size=queue_file_size,
             only_missing=only_missing,
             overwrite=overwrite,
+            resume=resume,
             storage=storage_options(storage, commitlog, stores),
             failed=None if fail_fast else failed,
         )
