@@ -37,6 +37,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "docs/spark-clusters": "Spark clusters",
         "docs/spark-sources": "Spark data sources and streams",
         "docs/reliability": "Reliability and limits",
+        "docs/broken-stores": "Broken stores and their cures",
+        "docs/workload-clauses": "Clauses that a workload exercises",
         "docs/kaitai-gallery": "Kaitai gallery",
         "docs/engine": "The engine",
         "docs/petabyte": "A petabyte",
@@ -54,6 +56,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
     "The project": {
         "docs/architecture": "Architecture",
         "docs/dependencies": "Dependencies",
+        "docs/licences": "Licences",
         "benchmarks/RESULTS": "Benchmarks",
         "benchmarks/ADAPTER": "Benchmark: adapters",
         "benchmarks/AUDIT": "Benchmark: audit",

@@ -23,8 +23,10 @@ STORES: dict[str, tuple[str, ...]] = {
 ELSEWHERE = {
     "docs/adapters.md": "tests/conformance/test_adapter_verb.py",
     "docs/audit.md": "tests/cli/test_audit_page.py",
+    "docs/broken-stores.md": "tests/cli/test_broken_stores.py",
     "docs/ci.md": "tests/conformance/test_ci_example.py",
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
+    "docs/licences.md": "tests/project/test_licences.py",
     "docs/query.md": "tests/cli/test_query_page.py",
     "docs/recovery.md": "tests/cli/test_recovery.py",
     "docs/spark-clusters.md": "tests/spark/test_clusters_page.py",
