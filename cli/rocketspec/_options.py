@@ -26,16 +26,19 @@ __all__ = [
     "CommitLogPaths",
     "DeepLevel",
     "Force",
+    "GentleReading",
     "GeometryText",
     "JsonLines",
     "KindText",
     "OnlyMissing",
     "QueueFileSize",
     "QuickLevel",
+    "RateLimit",
     "RebuildGeometry",
     "StorePath",
     "TableNames",
     "Timestamps",
+    "be_gentle",
     "counted",
     "exit_codes",
     "in_utc",
@@ -157,12 +160,43 @@ Timestamps = Annotated[
         autocompletion=lambda: list(_TIME_FORMS),
     ),
 ]
+GentleReading = Annotated[
+    bool,
+    typer.Option(
+        "--gentle",
+        help="Spare a broker on this machine: one thread, idle priority, and nothing left in the page cache.",
+    ),
+]
+RateLimit = Annotated[
+    float | None,
+    typer.Option("--rate", metavar="MB", help="Read at most MB megabytes per second; implies --gentle."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace output that already exists.")]
 
 
 def exit_codes(findings: str) -> str:
     """The last lines of a store verb's help; `findings` is when it exits with 1."""
     return f"Exit codes: 0 success; 1 {findings}; 2 usage; 3 unreadable input."
+
+
+def be_gentle(*, gentle: bool, rate: float | None) -> int | None:
+    """Has this process spare others as `--gentle` and `--rate` ask for.
+
+    Returns:
+        The number of threads to use: 1 if asked to be gentle, else None for the default.
+
+    Raises:
+        UsageError: a rate that is not positive.
+    """
+    if rate is not None and not rate > 0:
+        raise UsageError(f"--rate {rate:g}: expected a positive number of megabytes per second")
+    if not gentle and rate is None:
+        return None
+    from rocket_columnar.store import GentleReads, lower_priority, read_gently
+
+    lower_priority()
+    read_gently(GentleReads(None if rate is None else rate * 1e6))
+    return 1
 
 
 def read_geometry(text: str | None) -> Geometry | None:

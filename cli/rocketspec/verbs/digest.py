@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from rocketspec._options import BrokerConfFile, CommitLogPaths, GeometryText, JsonLines, write_json
+from rocketspec._options import (
+    BrokerConfFile,
+    CommitLogPaths,
+    GentleReading,
+    GeometryText,
+    JsonLines,
+    RateLimit,
+    be_gentle,
+    write_json,
+)
 
 __all__ = ["register"]
 
@@ -30,6 +39,8 @@ def digest(
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     broker_conf: BrokerConfFile = None,
+    gentle: GentleReading = False,
+    rate: RateLimit = None,
     as_json: JsonLines = False,
 ) -> None:
     """Print the SHA-256 of each file's content and one of the store's; replicas with equal content have equal digests.
@@ -45,6 +56,7 @@ def digest(
     from rocketspec._settings import read_settings, warn
     from rocketspec._terminal import one_line, progress, skipped
 
+    be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     warn(settings)
     with progress("reading", unit="bytes") as step:

@@ -13,10 +13,13 @@ from rocketspec._options import (
     BrokerConfFile,
     CommitLogPaths,
     Force,
+    GentleReading,
     OnlyMissing,
     QueueFileSize,
+    RateLimit,
     RebuildGeometry,
     StorePath,
+    be_gentle,
     exit_codes,
     write_json,
 )
@@ -50,6 +53,8 @@ def rebuild(
     geometry: RebuildGeometry = None,
     queue_file_size: QueueFileSize = None,
     broker_conf: BrokerConfFile = None,
+    gentle: GentleReading = False,
+    rate: RateLimit = None,
     only_missing: OnlyMissing = False,
     force: Force = False,
     as_json: AsJson = False,
@@ -75,6 +80,7 @@ def rebuild(
     from rocketspec._store import has_files
     from rocketspec._terminal import note, progress, skipped
 
+    threads = be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
     has_index, has_queues = has_files(path, "index"), has_files(path, "queue")
@@ -89,6 +95,7 @@ def rebuild(
             queue_file_size=queue_file_size,
             only_missing=only_missing,
             light_queues=None if conf is None or has_queues else conf.light_queues,
+            threads=threads,
             commitlog=settings.commitlog,
             on_progress=step,
         )

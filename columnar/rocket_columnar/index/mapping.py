@@ -10,7 +10,7 @@ import numpy as np
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.formats import parse_long
-from rocket_columnar.store import open_reader
+from rocket_columnar.store import current_gentle_reads, open_reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +71,8 @@ class FileImage:
         """Opens the file to read at most `size` bytes; OSError if it cannot be opened."""
         self._path = path
         self._file = path.open("rb", buffering=0)
+        if (gentle := current_gentle_reads()) is not None:
+            gentle.opened(self._file.fileno())
         self._length = min(os.fstat(self._file.fileno()).st_size, size)
         self.memory: Mapping = _memory(size) if size > 0 else bytearray()
         self._pages = -(-max(size, 0) // _PAGE)
@@ -105,8 +107,13 @@ class FileImage:
     def _read(self, begin: int, end: int) -> None:
         with memoryview(self.memory) as view:
             while begin < end:
-                self._file.seek(begin)
-                count = self._file.readinto(view[begin : min(begin + _CHUNK, end)])
+                part = view[begin : min(begin + _CHUNK, end)]
+                gentle = current_gentle_reads()
+                if gentle is not None:
+                    count = gentle.read(self._file.fileno(), part, begin)
+                else:
+                    self._file.seek(begin)
+                    count = self._file.readinto(part)
                 if not count:
                     raise MalformedError(
                         file=str(self._path),

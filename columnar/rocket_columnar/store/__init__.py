@@ -1,9 +1,17 @@
 """The files of a store: finding them, detecting their kind, reading parts of them."""
 
 from rocket_columnar.store.detection import entry_position
+from rocket_columnar.store.gentle_reads import GentleReads, lower_priority
 from rocket_columnar.store.listing import NO_NUMBER, find_files
 from rocket_columnar.store.places import placed_file, protected_directories
-from rocket_columnar.store.reader import PAUSES, Reader, Source, open_reader
+from rocket_columnar.store.reader import (
+    PAUSES,
+    Reader,
+    Source,
+    current_gentle_reads,
+    open_reader,
+    read_gently,
+)
 from rocket_columnar.store.safe_names import is_safe
 from rocket_columnar.store.sizes import is_large, size_of, usual_size
 from rocket_columnar.store.store_file import (
@@ -22,20 +30,24 @@ __all__ = [
     "KINDS",
     "NO_NUMBER",
     "PAUSES",
+    "GentleReads",
     "Kind",
     "Reader",
     "Source",
     "StoreFile",
     "WorkDone",
+    "current_gentle_reads",
     "entry_position",
     "find_files",
     "is_gone",
     "is_large",
     "is_safe",
+    "lower_priority",
     "open_reader",
     "placed_file",
     "protected_directories",
     "read_at",
+    "read_gently",
     "shown_name",
     "size_of",
     "usual_size",

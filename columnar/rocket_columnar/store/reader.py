@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PAUSES", "Reader", "Source", "open_reader", "require_regular", "settled"]
+    from rocket_columnar.store.gentle_reads import GentleReads
+
+__all__ = [
+    "PAUSES",
+    "Reader",
+    "Source",
+    "current_gentle_reads",
+    "open_reader",
+    "read_gently",
+    "require_regular",
+    "settled",
+]
 
 _CHUNK: Final = 1 << 20
 _PAGE: Final = 1 << 12
@@ -37,6 +48,20 @@ HOLE_FLOOR: Final = 8 << 20
 HOLE_FACTOR: Final = 64
 """Bytes that are decoded for each byte on disk beyond that: a file system that compresses stays below."""
 _PREADV: Final = getattr(os, "preadv", None)  # not on Windows
+
+
+_gentle: GentleReads | None = None
+
+
+def read_gently(reads: GentleReads | None) -> None:
+    """Has all files that are opened from now on read gently; None ends that."""
+    global _gentle  # noqa: PLW0603 - one process, one page cache and one limit
+    _gentle = reads if _PREADV is not None else None
+
+
+def current_gentle_reads() -> GentleReads | None:
+    """How files are read gently; None by default."""
+    return _gentle
 
 
 def require_regular(path: os.PathLike[str] | str, mode: int) -> None:
@@ -210,6 +235,8 @@ class _FileReader(Reader):
         )
         self._file = os.fdopen(descriptor, "rb", buffering=0)
         self.descriptor = descriptor
+        if _gentle is not None:
+            _gentle.opened(descriptor)
         self._lock = Lock()
 
     def close(self) -> None:
@@ -218,6 +245,8 @@ class _FileReader(Reader):
 
     def _read_some(self, offset: int, view: memoryview) -> int:
         """One read; threads may read at once."""
+        if _gentle is not None:
+            return _gentle.read(self._file.fileno(), view, offset)
         if _PREADV is not None:
             count: int = _PREADV(self._file.fileno(), [view], offset)
             return count

@@ -15,10 +15,13 @@ from rocketspec._options import (
     CommitLogPaths,
     DeepLevel,
     Force,
+    GentleReading,
     GeometryText,
     JsonLines,
     QuickLevel,
+    RateLimit,
     StorePath,
+    be_gentle,
     exit_codes,
 )
 
@@ -48,6 +51,8 @@ def audit(
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     broker_conf: BrokerConfFile = None,
+    gentle: GentleReading = False,
+    rate: RateLimit = None,
     max_findings: Annotated[
         int, typer.Option("--max-findings", metavar="N", min=1, help="Print at most N findings.")
     ] = 50,
@@ -79,6 +84,7 @@ def audit(
     from rocketspec._terminal import progress
     from rocketspec.verbs.audit.findings_view import Places, print_causes, summary
 
+    threads = be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path = settings.store
     if restart:
@@ -93,7 +99,12 @@ def audit(
         findings = while_listed(
             lambda: list(
                 engine(
-                    path, level, geometry=settings.geometry, commitlog=settings.commitlog, on_progress=step
+                    path,
+                    level,
+                    geometry=settings.geometry,
+                    threads=threads,
+                    commitlog=settings.commitlog,
+                    on_progress=step,
                 )
             )
         )

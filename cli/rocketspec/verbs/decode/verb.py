@@ -16,10 +16,13 @@ from rocketspec._options import (
     BrokerConfFile,
     CommitLogPaths,
     Force,
+    GentleReading,
     GeometryText,
     KindText,
+    RateLimit,
     TableNames,
     Timestamps,
+    be_gentle,
     counted,
     exit_codes,
     in_utc,
@@ -177,6 +180,8 @@ def decode(
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     broker_conf: BrokerConfFile = None,
+    gentle: GentleReading = False,
+    rate: RateLimit = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeatable.")
     ] = None,
@@ -220,6 +225,7 @@ def decode(
     from rocketspec._settings import read_settings, warn
 
     where = _where(begin, end, offsets, topic, key)
+    threads = be_gentle(gentle=gentle, rate=rate) or threads
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, folders = settings.store, settings.commitlog
     warn(settings)

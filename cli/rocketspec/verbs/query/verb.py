@@ -11,8 +11,11 @@ from rocketspec._options import (
     AsJson,
     BrokerConfFile,
     CommitLogPaths,
+    GentleReading,
     GeometryText,
+    RateLimit,
     StorePath,
+    be_gentle,
     exit_codes,
     read_time,
     write_json,
@@ -84,6 +87,8 @@ def query(
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     broker_conf: BrokerConfFile = None,
+    gentle: GentleReading = False,
+    rate: RateLimit = None,
 ) -> None:
     """Find messages by key or ID through the index files, as a broker would.
 
@@ -110,6 +115,7 @@ def query(
     from rocketspec._store import has_files, topics_of
     from rocketspec._terminal import note, progress, skipped
 
+    be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     warn(settings)
     with OpenStore(settings.store, settings.geometry, commitlog=settings.commitlog) as opened:

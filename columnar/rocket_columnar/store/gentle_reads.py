@@ -1,0 +1,93 @@
+"""Reads that leave a broker on the same machine its page cache, its disk and its processors.
+
+What a read brings into the page cache is dropped again, except pages that were there before: the broker reads these, or
+has just written them. No more bytes are read per second than a limit allows, and the process only gets the processor
+and the disk while no other process wants them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+import time
+from threading import Lock
+from typing import Final
+
+__all__ = ["GentleReads", "lower_priority"]
+
+_PIECE: Final = 1 << 16  # bytes; one is dropped from its first page on that was not in the page cache
+_PAGE: Final = 1 << 12
+_NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
+_IOPRIO_SET: Final = {"x86_64": 251, "aarch64": 30}
+_PROCESS, _IDLE_CLASS = 1, 3 << 13
+
+
+class GentleReads:
+    """Positioned reads of files, as of all threads of a process.
+
+    Args:
+        rate: bytes per second at most; None for no limit.
+    """
+
+    def __init__(self, rate: float | None = None) -> None:
+        self._rate = rate
+        self._lock = Lock()
+        self._due = 0.0
+
+    def opened(self, descriptor: int) -> None:
+        """Turns read-ahead off for a file: pages read ahead would seem to have been in the page cache before."""
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+
+    def read(self, descriptor: int, view: memoryview, offset: int) -> int:
+        """One read of at most a piece; the number of bytes, 0 at the end of the file."""
+        part = view[: _PIECE - offset % _PIECE]
+        self._wait(len(part))
+        cached = _cached(descriptor, part, offset)
+        if cached is None or cached == len(part):
+            return os.preadv(descriptor, [part], offset) if cached is None else cached
+        count = os.preadv(descriptor, [part[cached:]], offset + cached)
+        begin = (offset + cached) // _PAGE * _PAGE
+        end = -(-(offset + cached + count) // _PAGE) * _PAGE
+        if count:
+            os.posix_fadvise(descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
+        return cached + count
+
+    def _wait(self, count: int) -> None:
+        """Waits until the limit allows so many more bytes."""
+        if self._rate is None:
+            return
+        with self._lock:
+            now = time.monotonic()
+            self._due = max(self._due, now)
+            wait = self._due - now
+            self._due += count / self._rate
+        if wait > 0:
+            time.sleep(wait)
+
+
+def _cached(descriptor: int, part: memoryview, offset: int) -> int | None:
+    """Reads what the page cache has, up to its first gap; the number of bytes, or None if the system does not tell."""
+    if not _NOWAIT:
+        return None
+    try:
+        return os.preadv(descriptor, [part], offset, _NOWAIT)
+    except BlockingIOError:
+        return 0
+    except OSError:  # a file system without such reads
+        return None
+
+
+def lower_priority() -> None:
+    """Gives this process, and threads that it starts later, the processor and the disk that no other process wants."""
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    elif hasattr(os, "nice"):
+        os.nice(19)
+    number = _IOPRIO_SET.get(platform.machine())
+    if sys.platform == "linux" and number is not None:
+        ctypes.CDLL(None).syscall(
+            number, _PROCESS, 0, _IDLE_CLASS
+        )  # refused in some sandboxes, which does no harm
