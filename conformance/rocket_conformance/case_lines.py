@@ -74,6 +74,7 @@ class Concluder:
         self._execution = execution
         self._options = execution.options
         self._seconds = execution.options.shrink_seconds
+        self._small: set[str | None] = set()
         self.causes: list[dict[str, Any]] = []
 
     def stop_shrinking(self) -> None:
@@ -96,7 +97,12 @@ class Concluder:
             states: what failed.
             passed: what passed, the evidence against a cause.
         """
-        failures = [failure for state in states if (failure := self._failure(state)) is not None]
+        # what was drawn from a seed comes last: it stays as it is where a smaller case fails at the same place
+        ordered = sorted(
+            states, key=lambda state: not (state.planned.is_directed or state.planned.is_property)
+        )
+        smallest = {state.planned.id: self._failure(state) for state in ordered}
+        failures = [failure for state in states if (failure := smallest[state.planned.id]) is not None]
         own: dict[str, dict[str, Planned]] = {}
         for state in passed:
             if state.verdict == "pass" and state.planned.is_directed:
@@ -183,8 +189,9 @@ class Concluder:
         until = start + self._seconds / 4
         if verdict in _DIED:
             failing = self._with_operation(failing, until, keep=planned.is_directed)
-        elif planned.is_property:
+        elif planned.is_property or not (planned.is_directed or self._place(*failing[::2]) in self._small):
             failing = shrink(failing, self._execution.try_case, self._place, seconds=until - start)
+        self._small.add(self._place(*failing[::2]))
         self._seconds = max(0.0, self._seconds - (time.monotonic() - start))
         return failing
 

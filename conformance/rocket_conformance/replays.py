@@ -21,7 +21,9 @@ __all__ = ["read_replay", "replay_name", "replay_of", "write_replay"]
 
 _LARGEST: Final = 64 << 20
 _EXPECTED: Final = "a case file"
-_LONGEST_RESULT: Final = 1 << 16
+_LONGEST_RESULT: Final = 1 << 14
+_LARGEST_WRITTEN: Final = 1 << 16
+"""Bytes of a result that is kept, and of a replay file."""
 
 
 def replay_name(case: str) -> str:
@@ -40,6 +42,19 @@ def replay_of(
         else observation_to_json(_shortened(judgement.actual))
     )
     document["divergence"] = list(divergence)
+    return _bounded(document, judgement.actual)
+
+
+def _bounded(document: dict[str, Any], actual: Observation | None) -> dict[str, Any]:
+    """The document, without the bytes of the files that were found where it would be longer than 64 KB with them.
+
+    What is expected is made from the operations when the case runs again; the bytes that were found are seen then.
+    """
+    files: dict[str, Any] = document["actual"].get("files", {})
+    for path in sorted(files, key=lambda path: len(files[path].get("zstd_base64", "")), reverse=True):
+        if actual is None or len(json.dumps(document, indent=1)) < _LARGEST_WRITTEN:
+            break
+        files[path] = {"size": actual.files[path].size}
     return document
 
 
