@@ -108,6 +108,7 @@ def test_stores_in_dledger_mode_break_nothing(name: str, tmp_path: Path) -> None
     held = set(judged.with_outcome("held"))
     assert held >= {"DLG-2", "DLG-3", "DLG-4", "DLG-5", "DLG-7", "CQ-UNIT-1", "IDX-PUT-6", "LOG-REC-4"}
     assert ("DLG-6" in held) == ("DLG-11" in held) == (not name.endswith("-killed"))
+    assert ("DLG-16" in held) == (not name.endswith("-killed"))
     assert ("DLG-13" in held) == name.endswith("-rejoined")
     assert judged.records == sum(line["type"] == "log_record" for line in truth(name))
 
@@ -158,6 +159,15 @@ def test_a_dledger_checkpoint_with_another_end(tmp_path: Path) -> None:
     store = open_store("dledger", tmp_path)
     (store / "dledger-n0" / "checkpoint").write_text("endIndex=999\ncommittedIndex=216\n")
     assert judge_store(store).with_outcome("broken") == ["DLG-11"]
+
+
+def test_a_checkpoint_with_another_time_of_the_log_in_dledger_mode(tmp_path: Path) -> None:
+    """DLG-16; in a plain store the log's time is that of its last flush, which may be any."""
+    for name in ("dledger", "mixed"):
+        store = open_store(name, tmp_path)
+        with (store / "checkpoint").open("r+b") as file:
+            file.write(bytes(7) + b"\1")
+        assert judge_store(store).with_outcome("broken") == (["DLG-16"] if name == "dledger" else [])
 
 
 def test_dledger_entries_that_are_not_committed(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def judge_checkpoint(
 ) -> None:
     """Judges the file `checkpoint`.
 
-    The log's time is a flush's, which may be any; the queues' time is that of the last unit once the broker stopped;
+    The log's time is a flush's, which may be any, except in DLedger mode; the queues' time is that of the last unit once the broker stopped;
     the index time is the end of an index file that was full, or of one that is gone.
     """
     path = store / "checkpoint"
@@ -47,6 +47,9 @@ def judge_checkpoint(
             place = Place("checkpoint", 8, "logics_msg_timestamp", found, expected, str(last))
             if seen.compare("CQ-PUT-9", place):
                 seen.hold("CKP-4", "STORE-2")
+            if last.position >= log.dledger_begin:
+                time, both = times.physic_msg_timestamp, "that of the queues in DLedger mode"
+                seen.compare("DLG-16", Place("checkpoint", 0, "physic_msg_timestamp", time, found, both))
     _judge_index_time(times.index_msg_timestamp, indexes, seen, stopped=stopped)
 
 

@@ -57,6 +57,8 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
     _check_files(log, seen)
     paths = [path for _, path in plain]
     read = _read_plain(log, paths, seen, followed=bool(entries))
+    if entries:
+        log.dledger_begin = entries[0][0]
     if member is not None and read:
         read_entries(log, [path for _, path in entries], member, seen, stopped=not (store / "abort").exists())
     _check_queue_offsets(log, seen)

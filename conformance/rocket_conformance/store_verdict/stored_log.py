@@ -79,6 +79,7 @@ class StoredLog:
         end: where the log ends, bytes; 0 without a file.
         whole: whether every file could be read to its end; else what follows the damage is unknown.
         dledger: whether the log, or its last part, is kept by DLedger.
+        dledger_begin: where that part begins, bytes; beyond every offset in a plain log.
         store: its directory.
         after_blanks: where files begin that follow one with a blank at its end.
     """
@@ -88,6 +89,7 @@ class StoredLog:
     end: int = 0
     whole: bool = True
     dledger: bool = False
+    dledger_begin: int = 1 << 63
     store: Path = Path()
     after_blanks: set[int] = field(default_factory=set[int])
 
