@@ -8,9 +8,9 @@ from rocket_columnar.audit.plan import LEVELS, Level, Plan, Range, make_plan, pl
 from rocket_columnar.audit.range_check import Scanned, entries_of, read_frames, scan_range
 from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.range_result import Blocks, RangeResult
+from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import ON_THE_WAY, quick_findings
 from rocket_columnar.audit.store_audit import audit
-from rocket_columnar.audit.unit_check import ReadAhead
 from rocket_columnar.findings import CODES, Finding, Severity
 
 __all__ = [

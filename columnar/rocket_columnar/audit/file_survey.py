@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
-    from rocket_columnar.audit.unit_check import ReadAhead
+    from rocket_columnar.audit.read_ahead import ReadAhead
     from rocket_columnar.findings import Finding
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import Reader, StoreFile

@@ -29,8 +29,8 @@ from rocket_columnar.audit.plan import LEVELS, Level, Plan, Range, make_plan, pl
 from rocket_columnar.audit.range_check import Scanned, scan_range
 from rocket_columnar.audit.range_check import check_range as _check_range
 from rocket_columnar.audit.range_result import Blocks, RangeResult
+from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import combined, quick_findings
-from rocket_columnar.audit.unit_check import ReadAhead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

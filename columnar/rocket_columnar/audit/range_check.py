@@ -33,7 +33,7 @@ from rocket_columnar.audit.missing import check_missing
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies, read_copies
 from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.range_result import Blocks, RangeResult
-from rocket_columnar.audit.unit_check import Judge, Pieces, ReadAhead
+from rocket_columnar.audit.unit_check import Judge, Pieces
 from rocket_columnar.formats import ENTRY_DTYPE, LONG_MIN, UNIT_DTYPE
 from rocket_columnar.log import LogStretch, Requests, TopicNames
 from rocket_columnar.store import is_safe
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocket_columnar.audit.plan import Plan, Range
+    from rocket_columnar.audit.read_ahead import ReadAhead
 
 __all__ = ["Frames", "Scanned", "check_range", "entries_of", "read_frames", "scan_range"]
 
