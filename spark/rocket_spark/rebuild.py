@@ -5,23 +5,16 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rocket_columnar.index import resolve_each
 from rocket_columnar.rebuild import (
-    KEYS,
     PARTS,
-    RECORDS,
-    UNIT,
     Dispatched,
     IndexPlan,
-    LogKeys,
     RebuildPlan,
     Rebuilt,
     Twin,
-    dispatch_log,
-    drop_unchanged,
     index_begins,
     keys_of,
     name_indexes,
@@ -29,21 +22,23 @@ from rocket_columnar.rebuild import (
     plan_rebuild,
     rebuilt,
     settled_names,
-    twin_of,
-    write_index,
-    write_queues,
 )
 from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.output import (
-    WHOLE,
-    Folder,
-    attempt,
     check_out,
-    fetched,
     journalled_in,
     merge_finished,
     open_out,
+)
+from rocket_spark.rebuild_tasks import (
+    IndexTask,
+    LogTask,
+    QueueTask,
+    dispatch_task,
+    index_task,
+    queue_task,
+    state_of,
 )
 from rocket_spark.stores import StorePath, name_stores, reasons, store_files
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
@@ -58,9 +53,6 @@ if TYPE_CHECKING:
     from rocket_spark.output import FarOutput, Output
 
 __all__ = ["RebuildJob", "plan_rebuilds", "rebuild_stores", "run_rebuild"]
-
-_NUMBER: Final = "0"
-"""What an index file is called until all names are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +78,6 @@ class RebuildJob:
     only_missing: bool
     unused: dict[str, tuple[str, ...]] = field(default_factory=dict)
     resume: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _LogTask:
-    store: str
-    file: StoreFile
-    state: tuple[int, int]
-    last: bool
-    buckets: int
-    light: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _IndexTask:
-    store: str
-    plan: IndexPlan
-    keys: tuple[LogKeys, ...]
-    geometry: Geometry
-    only_missing: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _QueueTask:
-    store: str
-    parts: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
-    queue_file_size: int
-    only_missing: bool
 
 
 def rebuild_stores(
@@ -299,7 +264,7 @@ class _Running:
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
         tasks = [
-            _LogTask(name, file, _state(file), file is plan.logs[-1], plan.buckets, plan.light)
+            LogTask(name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.light)
             for name, plan in self._plans()
             for file in plan.logs
         ]
@@ -309,7 +274,7 @@ class _Running:
 
     def indexes(self) -> None:
         """The second phase, index file by index file."""
-        tasks: list[_IndexTask] = []
+        tasks: list[IndexTask] = []
         plans: dict[str, list[IndexPlan]] = {}
         begins: dict[str, Any] = {}
         for name, plan in self._plans():
@@ -317,7 +282,7 @@ class _Running:
             plans[name] = plan_indexes(self.dispatched[name], plan.geometry)
             begins[name] = index_begins(plan.files) if self.job.only_missing else {}
             tasks += (
-                _IndexTask(
+                IndexTask(
                     name,
                     index,
                     tuple(keys_of(index, folders, self.dispatched[name])),
@@ -340,7 +305,7 @@ class _Running:
 
     def queues(self) -> None:
         """The third phase, bucket of queues by bucket."""
-        tasks: list[_QueueTask] = []
+        tasks: list[QueueTask] = []
         own: dict[str, list[StoreFile]] = {}
         kinds = ("ext", "queue") if self.job.only_missing else ("ext",)
         for name, plan in self._plans():
@@ -349,71 +314,10 @@ class _Running:
                 spans = (tuple(part.unit_spans(bucket)) for part in self.dispatched[name])
                 units = tuple((log, span) for log, span in zip(self.logs[name], spans, strict=True) if span)
                 if units:
-                    tasks.append(_QueueTask(name, units, plan.queue_file_size, self.job.only_missing))
+                    tasks.append(QueueTask(name, units, plan.queue_file_size, self.job.only_missing))
         for task, (folder, places) in self._outcomes(queue_task, tasks, "consume queues", own):
             for place in places:
                 self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"
-
-
-def _state(file: StoreFile) -> tuple[int, int]:
-    """Length and time of the last change of a log file; a resumed job reads it again if either differs."""
-    return file.size(), 0 if file.source is not None else file.path.stat().st_mtime_ns
-
-
-def dispatch_task(task: _LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
-    """In a task: one log file. The outcome of each task can be kept as JSON, and begins with a name in `attempts`."""
-    with attempt(attempts, "log") as folder:
-        done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
-    return folder.name, done.as_plain()
-
-
-def index_task(
-    task: _IndexTask, attempts: Folder, begins: dict[tuple[int, int], StoreFile]
-) -> tuple[str, int | None, Twin | None]:
-    """In a task: one index file, and its twin among the store's own that `begins` holds.
-
-    Its name is of this attempt, and a number, as 4.9.3 asks for.
-    """
-    with attempt(attempts, "index") as folder:
-        folder.mkdir()
-        made = folder / _NUMBER
-        with fetched(attempts, dict(_key_ranges(task))) as near:
-            keys = [part._replace(directory=near / part.directory) for part in task.keys]
-            cause = write_index(task.plan, made, keys, task.geometry)
-        twin = twin_of(made, begins)
-    return f"{folder.name}/{_NUMBER}", cause, twin
-
-
-def _key_ranges(task: _IndexTask) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Bytes of the columns that an index file is built from."""
-    for log in task.keys:
-        first, last = log.spans[0], log.spans[-1]
-        rows = first.record, last.record + last.records
-        keys = first.key + first.begin, last.key + last.end
-        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *rows)) for name, dtype in RECORDS.items())
-        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *keys)) for name, dtype in KEYS.items())
-
-
-def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
-    size = np.dtype(dtype).itemsize
-    return first * size, end * size
-
-
-def queue_task(task: _QueueTask, attempts: Folder, files: list[StoreFile]) -> tuple[str, list[str]]:
-    """In a task: the queues of one bucket; `files` are the store's own of that kind."""
-    ranges: dict[str, tuple[int, int]] = {}
-    for log, spans in task.parts:
-        end = sum(spans[-1])
-        ranges |= {f"{log}/units": _bytes_of(UNIT, spans[0][0], end), f"{log}/topics.json": WHOLE}
-    with attempt(attempts, "queues") as folder:
-        with fetched(attempts, ranges) as near:
-            parts = [(near / log, spans) for log, spans in task.parts]
-            folder.mkdir()
-            write_queues(folder, parts, files, task.queue_file_size)
-        if task.only_missing:
-            drop_unchanged(folder, files)
-        made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    return folder.name, made
 
 
 def _place(store: str, place: str) -> str:

@@ -1,0 +1,131 @@
+"""The tasks of a rebuild: one for each log file, each index file, and each group of queues.
+
+The outcome of a task can be kept as JSON, and begins with the name of what it wrote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_columnar.rebuild import (
+    KEYS,
+    RECORDS,
+    UNIT,
+    IndexPlan,
+    LogKeys,
+    Twin,
+    dispatch_log,
+    drop_unchanged,
+    twin_of,
+    write_index,
+    write_queues,
+)
+
+from rocket_spark.output import WHOLE, Folder, attempt, fetched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+__all__ = ["IndexTask", "LogTask", "QueueTask", "dispatch_task", "index_task", "queue_task", "state_of"]
+
+_NUMBER: Final = "0"
+"""What an index file is called until all names are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogTask:
+    """One log file to dispatch; `state` as of `state_of`."""
+
+    store: str
+    file: StoreFile
+    state: tuple[int, int]
+    last: bool
+    buckets: int
+    light: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTask:
+    """One index file to build."""
+
+    store: str
+    plan: IndexPlan
+    keys: tuple[LogKeys, ...]
+    geometry: Geometry
+    only_missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueueTask:
+    """The queues of one bucket."""
+
+    store: str
+    parts: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
+    queue_file_size: int
+    only_missing: bool
+
+
+def state_of(file: StoreFile) -> tuple[int, int]:
+    """Length and time of the last change of a log file; a resumed job reads it again if either differs."""
+    return file.size(), 0 if file.source is not None else file.path.stat().st_mtime_ns
+
+
+def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
+    """In a task: one log file. The outcome of each task can be kept as JSON, and begins with a name in `attempts`."""
+    with attempt(attempts, "log") as folder:
+        done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
+    return folder.name, done.as_plain()
+
+
+def index_task(
+    task: IndexTask, attempts: Folder, begins: dict[tuple[int, int], StoreFile]
+) -> tuple[str, int | None, Twin | None]:
+    """In a task: one index file, and its twin among the store's own that `begins` holds.
+
+    Its name is of this attempt, and a number, as 4.9.3 asks for.
+    """
+    with attempt(attempts, "index") as folder:
+        folder.mkdir()
+        made = folder / _NUMBER
+        with fetched(attempts, dict(_key_ranges(task))) as near:
+            keys = [part._replace(directory=near / part.directory) for part in task.keys]
+            cause = write_index(task.plan, made, keys, task.geometry)
+        twin = twin_of(made, begins)
+    return f"{folder.name}/{_NUMBER}", cause, twin
+
+
+def _key_ranges(task: IndexTask) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Bytes of the columns that an index file is built from."""
+    for log in task.keys:
+        first, last = log.spans[0], log.spans[-1]
+        rows = first.record, last.record + last.records
+        keys = first.key + first.begin, last.key + last.end
+        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *rows)) for name, dtype in RECORDS.items())
+        yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *keys)) for name, dtype in KEYS.items())
+
+
+def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
+    size = np.dtype(dtype).itemsize
+    return first * size, end * size
+
+
+def queue_task(task: QueueTask, attempts: Folder, files: list[StoreFile]) -> tuple[str, list[str]]:
+    """In a task: the queues of one bucket; `files` are the store's own of that kind."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for log, spans in task.parts:
+        end = sum(spans[-1])
+        ranges |= {f"{log}/units": _bytes_of(UNIT, spans[0][0], end), f"{log}/topics.json": WHOLE}
+    with attempt(attempts, "queues") as folder:
+        with fetched(attempts, ranges) as near:
+            parts = [(near / log, spans) for log, spans in task.parts]
+            folder.mkdir()
+            write_queues(folder, parts, files, task.queue_file_size)
+        if task.only_missing:
+            drop_unchanged(folder, files)
+        made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    return folder.name, made
