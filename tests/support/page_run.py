@@ -25,6 +25,7 @@ _BLOCK: Final = re.compile(
     r"(?:^<!-- (?P<kind>file|edit): (?P<name>\S+) -->\n)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
 )
+_COMMANDS: Final = Path(sys.executable).parent
 _EXIT: Final = re.compile(r"  # exit code (\d+)$")
 
 
@@ -81,11 +82,11 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
 
 
-def run_command(line: str, folder: Path) -> tuple[int, str]:
-    """Runs a command line in a directory; its exit code, and what it wrote to stdout and stderr."""
+def run_command(line: str, folder: Path, commands: Path = _COMMANDS) -> tuple[int, str]:
+    """Runs a command line in a directory, with `commands` first on PATH; its exit code, stdout and stderr."""
     environment = {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
     }
     done = subprocess.run(
@@ -104,9 +105,15 @@ def apply_edit(text: str, diff: str) -> str:
     return text.replace(old, new)
 
 
-def run_page(page: str, folder: Path) -> None:
-    """Does every step of a page in a directory; AssertionError at the first command that does something else."""
-    commands = 0
+def run_page(page: str, folder: Path, *, commands: Path = _COMMANDS) -> None:
+    """Does every step of a page in a directory; AssertionError at the first command that does something else.
+
+    Args:
+        page: the page's text.
+        folder: the directory.
+        commands: the directory of `rocketspec` and `python3`.
+    """
+    ran = 0
     for step in steps(page):
         match step:
             case File(name, text):
@@ -115,11 +122,11 @@ def run_page(page: str, folder: Path) -> None:
                 path = folder / name
                 path.write_text(apply_edit(path.read_text("utf-8"), diff), "utf-8")
             case Command(line, expected, output):
-                code, printed = run_command(line, folder)
+                code, printed = run_command(line, folder, commands)
                 assert code == expected, f"{line}\nexit code {code}, expected {expected}\n{printed}"
                 assert matches(output, printed), f"{line}\nprinted\n{printed}\nthe page shows\n{output}"
-                commands += 1
-    assert commands
+                ran += 1
+    assert ran
 
 
 def main() -> None:
