@@ -13,12 +13,14 @@ import json
 import random
 import sys
 import time
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
+import fuzz_figures
 from guarded_memory import GuardedNumpy, guarded
 from input_fuzz import TARGETS, mutated
 from rocket_columnar import store
@@ -152,12 +154,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trace", type=Path, help="the input that runs is written here")
+    parser.add_argument("--record", action="store_true", help="add the numbers to docs/fuzz-figures.json")
     given = parser.parse_args()
     rng = random.Random(given.seed)  # noqa: S311 - reproducible inputs
     for name, (samples, _) in KINDS.items():
         assert check(name, samples[0]) is None, name  # compiles
     store.PAUSES = ()  # type: ignore[assignment, misc] # no broker is writing
-    until, count, found = time.monotonic() + given.seconds, 0, 0
+    until, found = time.monotonic() + given.seconds, 0
+    counts: Counter[str] = Counter()
     while time.monotonic() < until:
         name = rng.choice(sorted(KINDS))
         samples = KINDS[name][0]
@@ -166,13 +170,15 @@ def main() -> None:
             text = json.dumps({"compiled": name, "data": base64.b64encode(data).decode()})
             given.trace.write_text(text + "\n", "utf-8")
         wrong = check(name, data)
-        count += 1
+        counts[f"compiled: {name}"] += 1
         if wrong is not None:
             found += 1
             sys.stdout.write(f"{name} {base64.b64encode(data).decode()}\n{wrong}\n")
     sys.stdout.write(
-        f"{count:>12,}  inputs of {len(KINDS)} compiled paths, seed {given.seed}: {found} failures\n"
+        f"{counts.total():>12,}  inputs of {len(KINDS)} compiled paths, seed {given.seed}: {found} failures\n"
     )
+    if given.record:
+        fuzz_figures.add(counts, found, given.seed)
     sys.exit(min(found, 1))
 
 

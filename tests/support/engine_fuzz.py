@@ -13,15 +13,14 @@ import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
 import traceback
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import fuzz_figures
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import diff, digest, look_at, summarise
@@ -33,16 +32,17 @@ from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import open_store
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, RECORD
+from time_limit import limited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 __all__ = ["CORPUS", "TARGETS", "Damage", "Input", "apply", "failures", "load", "make_input"]
 
 CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
 STORES: Final = ("small-roll", "mixed")
 SECONDS: Final = 20
-"""For one function on one input."""
+"""Processor time for one function on one input."""
 
 _EXTREMES: Final = (0, 1, -1, 0x7F, 0x7FFF, 0x7FFFFFFF, -(1 << 31), (1 << 63) - 1, -(1 << 63))
 _MAGICS: Final = (bytes.fromhex("daa320a7"), bytes.fromhex("cbd43194"), b"\xff" * 4, bytes(4))
@@ -59,7 +59,7 @@ class Damage(NamedTuple):
     """One change to one file.
 
     Attributes:
-        action: "write" bytes, "truncate" to a length (longer ones end in a hole), "delete", or "copy" over it the file
+        action: "write" bytes at a place, also far after the end, so that a hole is before them; "truncate" to a length (longer ones end in a hole), "delete", or "copy" over it the file
             that `data` names.
         file: relative to the store.
         at: byte, or the new length.
@@ -145,24 +145,6 @@ TARGETS: Final[dict[str, Callable[[Path, Path], Any]]] = {
 }
 
 
-class _TooLongError(Exception):
-    """A function took longer than it may."""
-
-
-@contextmanager
-def _limited(seconds: int) -> Iterator[None]:
-    def stop(*_: object) -> None:
-        raise _TooLongError(f"more than {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def failures(given: Input, *, seconds: int = SECONDS) -> dict[str, str]:
     """By function what it ended in, if that is no answer and no documented error."""
     found: dict[str, str] = {}
@@ -172,7 +154,7 @@ def failures(given: Input, *, seconds: int = SECONDS) -> dict[str, str]:
             scratch = Path(directory) / name
             scratch.mkdir()
             try:
-                with _limited(seconds):
+                with limited(seconds):
                     run(root, scratch)
             except (FormatError, UsageError, OSError):
                 continue
@@ -223,6 +205,9 @@ def make_input(rng: random.Random, directory: Path) -> Input:
             damages.append(Damage("write", name, at, rng.choice(_MAGICS).hex() * rng.choice((1, 2, 500))))
         elif kind == 6:
             damages.append(Damage("write", name, at, rng.randbytes(rng.choice((1, 8, 300))).hex()))
+        elif kind == 7 and rng.random() < 0.3:
+            far = rng.choice((1 << 23, 1 << 30, 1 << 40)) // 20 * 20 + rng.choice((0, 0, 1))
+            damages.append(Damage("write", name, far, rng.choice(_MAGICS).hex() + rng.randbytes(40).hex()))
         elif kind == 7:
             damages.append(
                 Damage("truncate", name, rng.choice((0, 1, at, size - 1, size + 1, 1 << 30, 1 << 40)))
@@ -246,6 +231,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", action="store_true", help="add the numbers to docs/fuzz-figures.json")
     given = parser.parse_args()
     rng, until = random.Random(given.seed), time.monotonic() + given.seconds  # noqa: S311 - reproducible inputs
     count, found = 0, 0
@@ -265,6 +251,8 @@ def main() -> None:
                 path.write_text(text + "\n", "utf-8")
                 sys.stdout.write("\n".join([str(path), *wrong.values(), ""]))
     sys.stdout.write(f"{count:,} inputs of {len(TARGETS)} functions, seed {given.seed}: {found} failures\n")
+    if given.record:
+        fuzz_figures.add({f"store: {name}": count for name in TARGETS}, found, given.seed)
     sys.exit(min(found, 1))
 
 

@@ -16,7 +16,6 @@ import json
 import random
 import re
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest.mock import patch
 
+import fuzz_figures
 from rocket_columnar import adapter as engine_adapter
 from rocket_columnar import store
 from rocket_columnar.decode import decode
@@ -43,6 +43,7 @@ from rocket_conformance.workload import read_manifest
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
+from time_limit import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -53,7 +54,7 @@ __all__ = ["INPUTS", "TARGETS", "Target", "failure", "load", "mutated"]
 
 INPUTS: Final = Path(__file__).parents[1] / "fuzz" / "inputs"
 SECONDS: Final = 20
-"""For one function on one input."""
+"""Processor time for one function on one input."""
 
 _NUMBERS: Final = (0, 1, -1, 0x7F, 0x80, 0x7FFF, 0x7FFFFFFF, -(1 << 31), 1 << 31, (1 << 63) - 1, -(1 << 63))
 _PIECES: Final = (
@@ -304,29 +305,16 @@ def _folder() -> Path:
     return folder
 
 
-class _TooLongError(Exception):
-    """A function took longer than it may."""
-
-
 def failure(name: str, data: bytes, *, seconds: int = SECONDS) -> str | None:
     """What a target ended in, if that is neither an answer nor a documented error."""
-
-    def stop(*_: object) -> None:
-        raise _TooLongError(f"more than {seconds} s")
-
     target = TARGETS[name]
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
     try:
-        with patch.object(store, "PAUSES", ()):  # no broker is writing
+        with limited(seconds), patch.object(store, "PAUSES", ()):  # no broker is writing
             target.run(data, _folder())
     except target.errors:
         return None
     except Exception:  # noqa: BLE001 - each is a find
         return traceback.format_exc(limit=-4)
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
     return None
 
 
@@ -371,7 +359,9 @@ def _guided(names: Sequence[str], seconds: float, seed: int) -> None:
     try:
         import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
-        sys.exit("atheris is not installed; `pip install atheris` adds it, on Python 3.11 to 3.13")
+        sys.exit(
+            "atheris is not installed; `pip install -r requirements/fuzz.txt` adds it, on Linux and Python 3.11 to 3.13"
+        )
     folder = Path(tempfile.mkdtemp(prefix="rocketspec-fuzz-"))
     for number, name in enumerate(names):
         for place, sample in enumerate(TARGETS[name].samples):
@@ -412,11 +402,14 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", action="append", choices=sorted(TARGETS))
     parser.add_argument("--guided", action="store_true")
+    parser.add_argument("--record", action="store_true", help="add the numbers to docs/fuzz-figures.json")
     given = parser.parse_args(None if arguments is None else list(arguments))
     names = given.target or sorted(TARGETS)
     if given.guided:
         _guided(names, given.seconds, given.seed)
     counts, found = _blind(names, given.seconds, given.seed)
+    if given.record:
+        fuzz_figures.add(counts, found, given.seed)
     for name in names:
         sys.stdout.write(f"{counts[name]:>12,}  {name}\n")
     sys.stdout.write(
