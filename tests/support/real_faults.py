@@ -18,11 +18,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kill_cycle import TOPIC, Load, kill, make_topics, start_load
+from kill_cycle import LATER, TOPIC, Load, kill, make_topics, start_load
 from real_broker import RealBroker
 from rocket_columnar.audit import audit
+from rocket_columnar.decode import decode
 from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
+from rocket_columnar.store import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -215,6 +217,24 @@ def _unfound(broker: FaultyBroker, done: Kill) -> set[int]:
     return {one.offset for one in asked} - found
 
 
+def _delivered(broker: FaultyBroker, done: Kill) -> int:
+    """Number of messages after the log's predicted end, all of which the start itself delivered.
+
+    A delivery time further away than its delay level is taken for now (`correctDeliverTimestamp`).
+    """
+    span = done.predicted.log_end, done.log_end
+    if span[0] >= span[1]:
+        return 0
+    logs = find_files(broker.store, kinds=("log",))
+    topics = [
+        topic
+        for _, batch in decode(logs, columns=["topic"], log_range=span, on_gap=lambda _: None)
+        for topic in batch.column("topic").to_pylist()
+    ]
+    assert set(topics) == {LATER}
+    return len(topics)
+
+
 def struck(broker: FaultyBroker, fault: Fault, load: Load) -> tuple[Kill, dict[str, Any]]:
     """Applies a fault; the broker runs afterwards, on a healthy machine.
 
@@ -231,6 +251,9 @@ def struck(broker: FaultyBroker, fault: Fault, load: Load) -> tuple[Kill, dict[s
     kept = [one for one in done.acknowledged if one.offset < done.predicted.log_end]
     cut = {one.offset for one in done.acknowledged} - {one.offset for one in kept}
     survived = replace(done, acknowledged=kept, lost=done.lost - cut)
+    delivered = _delivered(broker, done) if fault.moves_the_clock else 0
+    if delivered:
+        survived.log_end = done.predicted.log_end
     return survived, {
         "fault": fault.name,
         "seed": load.seed,
@@ -244,6 +267,7 @@ def struck(broker: FaultyBroker, fault: Fault, load: Load) -> tuple[Kill, dict[s
         "dispatched_again_bytes": done.log_end - done.dispatch_from,
         "keys_deleted_by_the_start": len(done.predicted_lost),
         "acknowledged_and_lost": len(cut),
+        "delayed_messages_delivered_at_once": delivered,
         "keys_not_found": len(survived.lost),
         "engine_finds_the_same": unfound == done.lost,
         "answers_wrong": len(done.wrong),
