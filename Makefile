@@ -47,6 +47,10 @@ fuzz: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+## bench-check: a short form of the races, against committed ratios; exits with 1 if one got worse by a fifth
+bench-check: $(VENV)/dev.stamp
+	@$(BIN)/python -m benchmarks.check $(ARGS)
+
 ## golden: makes the golden stores and vectors again with the real 4.9.3 jars
 golden: $(VENV)/dev.stamp
 	@$(BIN)/python golden/generator/make.py $(ARGS)

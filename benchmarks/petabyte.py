@@ -1,7 +1,12 @@
-"""The page `docs/petabyte.md`: what a petabyte on a thousand cores would take, by the figures of `benchmarks.spark`."""
+"""The page `docs/petabyte.md`: what a petabyte on a thousand cores would take, by the figures of `benchmarks.spark`.
+
+`python -m benchmarks.petabyte` writes it from `SPARK.json` and `GROWTH.json`, without measuring anything.
+"""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Final
 
 __all__ = ["page"]
@@ -78,6 +83,35 @@ Times are for local disks. An HTTP listing of 1,000 names takes about 100 ms, a 
 {verdict}
 """
 
+_SMALL_LOG: Final = 10**9
+_SMALL_QUEUES: Final = 200
+
+_SMALL: Final = """
+## Many small stores
+
+The same petabyte, as the brokers of many small clusters hold it: stores of {small_log:,} bytes of log with {queues} consume
+queues each, most of them short. The cost of a file is that of a short queue and its share of the index at {count:,} queues,
+in `benchmarks/GROWTH.md`.
+
+| | files |
+|---|---:|
+| stores | {stores:,} |
+| commit-log files | {stores:,} |
+| consume queues | {queue_files:,} |
+| index files | {index_files:,} |
+| all | {files:,} |
+
+| job | bytes, from above | files | both, {cores:,} cores |
+|---|---:|---:|---:|
+{rows}
+
+| the driver | measured | in all |
+|---|---:|---:|
+| listing and planning, per file | {plan_us:.0f} us | `{files:,} * {plan_us:.0f} us` = {plan_h:.2f} h |
+
+{verdict}
+"""
+
 _VERDICTS: Final = {
     "cores": "The cores saturate first: more of them shorten the jobs until the next limit in the table is reached.",
     "links": "The links saturate first: cores wait for bytes. Nodes with fewer cores, or tasks that run where the disks are, help; "
@@ -87,8 +121,46 @@ _VERDICTS: Final = {
 }
 
 
-def page(figures: dict[str, Any]) -> str:
-    """The page, from what `SPARK.json` holds."""
+def _small_stores(figures: dict[str, Any], growth: list[dict[str, Any]], hours: dict[str, float]) -> str:
+    """The section on small stores, from `GROWTH.json` and the hours that the bytes alone take."""
+    of_files = [run for run in growth if run["series"] == "files"]
+    count = max(run["size"] for run in of_files)
+    costs = {run["verb"]: run["cpu"] / run["size"] for run in of_files if run["size"] == count}
+    stores = _LOG // _SMALL_LOG
+    queue_files, index_files = stores * _SMALL_QUEUES, stores
+    files = stores + queue_files + index_files
+    rows, most = [], 0.0
+    for name, whole in hours.items():
+        spent = files * costs[name] / _CORES / 3600
+        most = max(most, whole + spent)
+        rows.append(
+            f"| {name} | {whole:.2f} h | `{files:,} * {costs[name] * 1e6:.0f} us / {_CORES:,}` = {spent:.2f} h | {whole + spent:.2f} h |"
+        )
+    plan_us = figures["driver"]["plan_file"] * 1e6
+    plan_h = files * plan_us / 1e6 / 3600
+    verdict = (
+        "The driver takes longest: it lists one file after the other. Several jobs, each for some of the stores, divide that."
+        if plan_h > most
+        else "The cores take longest, not the driver that lists the files."
+    )
+    return _SMALL.format(
+        small_log=_SMALL_LOG,
+        queues=_SMALL_QUEUES,
+        count=count,
+        stores=stores,
+        queue_files=queue_files,
+        index_files=index_files,
+        files=files,
+        cores=_CORES,
+        rows="\n".join(rows),
+        plan_us=plan_us,
+        plan_h=plan_h,
+        verdict=verdict,
+    )
+
+
+def page(figures: dict[str, Any], growth: list[dict[str, Any]] | None = None) -> str:
+    """The page, from what `SPARK.json` and `GROWTH.json` hold; without the latter nothing about small stores."""
     sizes, one, driver = figures["sizes"], figures["local[1]"], figures["driver"]
     stored = sizes["log"] + sizes["queue"] + sizes["index"]
     queue_ratio, index_ratio = sizes["queue"] / sizes["log"], sizes["index"] / sizes["log"]
@@ -126,7 +198,8 @@ def page(figures: dict[str, Any]) -> str:
     order = sorted(limits, key=lambda name: -limits[name][1])
     lines = ["| decode, if limited only by | hours |", "|---|---:|"]
     lines += [f"| {limits[name][0]} | {limits[name][1]:.2f} |" for name in order]
-    return _PAGE.format(
+    small = "" if growth is None else _small_stores(figures, growth, hours)
+    text = _PAGE.format(
         cores=_CORES,
         node=_NODE_CORES,
         log=float(_LOG),
@@ -161,3 +234,17 @@ def page(figures: dict[str, Any]) -> str:
         **{f"{name}_out": read[name] * written[name] / 1e6 for name in rates},
         **{f"{name}_link": value for name, value in links.items()},
     )
+    return text + small
+
+
+def main() -> None:
+    """Writes the page from the figures that are there."""
+    folder = Path(__file__).parent
+    kept = folder / "GROWTH.json"
+    figures: dict[str, Any] = json.loads((folder / "SPARK.json").read_text("utf-8"))
+    growth = json.loads(kept.read_text("utf-8")) if kept.exists() else None
+    (folder.parent / "docs" / "petabyte.md").write_text(page(figures, growth), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -326,7 +326,9 @@ def main(arguments: Sequence[str]) -> None:
     folders = (given.output, given.output) if given.output else (ROOT / "benchmarks", ROOT / "docs")
     (folders[0] / "SPARK.json").write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
     (folders[0] / "SPARK.md").write_text(text, "utf-8")
-    (folders[1] / "petabyte.md").write_text(petabyte.page(figures), "utf-8")
+    kept = Path(__file__).with_name("GROWTH.json")
+    growth = json.loads(kept.read_text("utf-8")) if kept.exists() else None
+    (folders[1] / "petabyte.md").write_text(petabyte.page(figures, growth), "utf-8")
     print(_bars(figures))
 
 

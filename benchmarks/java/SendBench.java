@@ -16,8 +16,15 @@ public final class SendBench {
         producer.setNamesrvAddr(args[0]);
         producer.setSendMsgTimeout(30_000);
         producer.start();
-        for (int i = 0; i < 500; i++) {
-            producer.send(new Message(topic, body));
+        for (int i = 0, failed = 0; i < 500; i++) {
+            try {
+                producer.send(new Message(topic, body));
+            } catch (Exception e) { // no route yet
+                if (++failed > 100) {
+                    throw e;
+                }
+                Thread.sleep(200);
+            }
         }
         long[] taken = new long[count];
         long next = System.nanoTime();
