@@ -68,7 +68,7 @@ TABLES: Final = (
 StorePath = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[STORE]",
+        metavar="STORE",
         help="The directory of a store. \\[default: that of --broker-conf]",
         show_default=False,
     ),

@@ -30,7 +30,7 @@ def digest(
     store: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[STORE]",
+            metavar="STORE",
             help="A store, one of its directories, or a file. \\[default: that of --broker-conf]",
             show_default=False,
         ),

@@ -156,7 +156,7 @@ def decode(
     path: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[PATH]",
+            metavar="PATH",
             help="A file, a directory of one kind, or a whole store. \\[default: the store of --broker-conf]",
             show_default=False,
         ),

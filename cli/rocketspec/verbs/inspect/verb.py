@@ -49,7 +49,7 @@ def inspect(
     path: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[PATH]",
+            metavar="PATH",
             help="A store, one of its directories, or a file. \\[default: the store of --broker-conf]",
             show_default=False,
         ),
