@@ -29,6 +29,7 @@ EXCEPTIONS: Final = {
     "cli/rocketspec/verbs/conform/store.py:conform_store": _VERB,
     "cli/rocketspec/verbs/conform/verb.py:conform": _VERB,
     "cli/rocketspec/verbs/decode/verb.py:decode": _VERB,
+    "cli/rocketspec/verbs/digest.py:digest": _VERB,
     "cli/rocketspec/verbs/inspect/verb.py:inspect": _VERB,
     "cli/rocketspec/verbs/mutants.py:mutants": _VERB,
     "cli/rocketspec/verbs/query/verb.py:query": _VERB,

@@ -162,7 +162,7 @@ class _Walks(NamedTuple):
 
 
 @inlined
-def _mark(walks: _Walks, lane: int, entry: int) -> None:
+def _mark(walks: _Walks, lane: int, entry: Any) -> None:
     """Marks an entry of a chain."""
     walks.marks[lane, 0] = entry
     walks.marks[lane, 1] = 0

@@ -10,7 +10,7 @@ import re
 import struct
 import time
 from mmap import mmap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from rocket_spec.layout import (
@@ -86,9 +86,6 @@ class _Patience:
         return self._left >= 0
 
 
-_patience = _Patience()
-
-
 class Walk:
     """A window that moves over one file, and the frames in it.
 
@@ -98,6 +95,8 @@ class Walk:
         bodies: whether bodies are wanted; if not, those of large records are not read.
         window: bytes to read at once; the first reads are smaller.
     """
+
+    patience: ClassVar = _Patience()
 
     def __init__(
         self, reader: Reader, base_offset: int, *, bodies: bool = True, window: int = _WINDOW
@@ -226,7 +225,7 @@ class Walk:
 
         If it is the `last` frame, a broker may be writing it: the check is repeated after some pauses.
         """
-        for pause in (0.0, *store.PAUSES) if last and _patience.is_left() else (0.0,):
+        for pause in (0.0, *store.PAUSES) if last and self.patience.is_left() else (0.0,):
             time.sleep(pause)
             walk = Walk(self.reader, self.base_offset, bodies=False, window=_PAGE)
             if walk.begins(position):

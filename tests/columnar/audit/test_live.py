@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
 from rocket_columnar.audit.checkpoint_check import check_checkpoint
-from rocket_columnar.log import LogStretch, TopicNames, frame_walk
+from rocket_columnar.log import LogStretch, TopicNames, Walk
 from rocket_columnar.store import Source, StoreFile, open_reader
 from store_bytes import BEGIN as T
 from store_bytes import blank, ext_unit, put, record, unit
@@ -34,7 +34,7 @@ FULL = FIRST + blank(SIZE - len(FIRST))
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are allowed, whatever other tests read in the same minute."""
-    monkeypatch.setattr("rocket_columnar.log.frame_walk._patience", frame_walk._Patience())
+    monkeypatch.setattr(Walk, "patience", type(Walk.patience)())
 
 
 def scanned(*states: bytes) -> tuple[list[int], list[Gap]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.decode import decode
-from rocket_columnar.log import frame_walk
+from rocket_columnar.log import Walk
 from rocket_columnar.store import Source, StoreFile
 from store_bytes import blank, record
 
@@ -27,7 +27,7 @@ NAME = f"{0:020}"
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are allowed, whatever other tests decoded in the same minute."""
-    monkeypatch.setattr("rocket_columnar.log.frame_walk._patience", frame_walk._Patience())
+    monkeypatch.setattr(Walk, "patience", type(Walk.patience)())
 
 
 def decoded(*states: bytes) -> tuple[list[int], list[Gap]]:
