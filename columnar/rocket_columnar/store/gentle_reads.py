@@ -56,7 +56,7 @@ class GentleReads:
         return cached + count
 
     def _wait(self, count: int) -> None:
-        """Waits until the limit allows so many more bytes."""
+        """Waits until the limit allows `count` more bytes."""
         if self._rate is None:
             return
         with self._lock:
