@@ -27,9 +27,7 @@ def load(path: Path) -> dict[str, Any]:
 
 def test_the_version_is_the_same_everywhere() -> None:
     assert load(ROOT / "CITATION.cff")["version"] == VERSION
-    assert re.search(
-        rf"^## \[(Unreleased|{VERSION})\]", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
-    )
+    assert f"\n## [{VERSION}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 @pytest.mark.skipif(ON_AN_INDEX, reason="released")
