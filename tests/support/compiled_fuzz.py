@@ -17,6 +17,7 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
@@ -24,19 +25,8 @@ import fuzz_figures
 from guarded_memory import GuardedNumpy, guarded
 from input_fuzz import TARGETS, mutated
 from rocket_columnar import store
-from rocket_columnar.audit.file_survey import survey_index, survey_queue
-from rocket_columnar.decode import (
-    decode,
-    index_rows,
-    large_index,
-    large_log,
-    large_log_batch,
-    large_log_late_columns,
-    large_log_window,
-    log_rows,
-)
-from rocket_columnar.kernels import distinct_strings
-from rocket_columnar.log import LogStretch, TopicNames, compiled_walk
+from rocket_columnar.decode import decode
+from rocket_columnar.log import LogStretch, TopicNames
 from rocket_columnar.store import Source, StoreFile, open_reader, placed_file
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
@@ -47,9 +37,15 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "check", "guards"]
 
 _GEOMETRY: Final = Geometry(7, 20)
+_DECODE: Final = "rocket_columnar.decode"
 _GUARDED: Final = (
-    large_index, large_log, large_log_batch, large_log_late_columns, large_log_window, compiled_walk, distinct_strings,
+    *(f"{_DECODE}.large_{name}" for name in ("index", "log", "log_batch", "log_late_columns", "log_window")),
+    "rocket_columnar.log.compiled_walk", "rocket_columnar.kernels.distinct_strings",
 )  # fmt: skip
+"""Modules whose arrays go to compiled loops."""
+_SURVEYS: Final = {
+    name: resolve_name(f"rocket_columnar.audit.file_survey:survey_{name}") for name in ("queue", "index")
+}
 _PIECE: Final = 512
 
 
@@ -60,13 +56,13 @@ def guards() -> Iterator[None]:
 
     with ExitStack() as stack:
         for module in _GUARDED:
-            stack.enter_context(patch.object(module, "np", memory))
-        stack.enter_context(patch.object(log_rows, "COMPILED_FROM", 0))
-        stack.enter_context(patch.object(index_rows, "COMPILED_FROM", 0))
+            stack.enter_context(patch(f"{module}.np", memory))
+        stack.enter_context(patch(f"{_DECODE}.log_rows.COMPILED_FROM", 0))
+        stack.enter_context(patch(f"{_DECODE}.index_rows.COMPILED_FROM", 0))
         for name in ("_PIECE", "_LARGE_PIECE"):
-            stack.enter_context(patch.object(large_log, name, _PIECE))
+            stack.enter_context(patch(f"{_DECODE}.large_log.{name}", _PIECE))
         stack.enter_context(
-            patch.object(large_log_batch, "_memory", lambda count, kind: guarded(count, kind, 0xA5))
+            patch(f"{_DECODE}.large_log_batch._memory", lambda count, kind: guarded(count, kind, 0xA5))
         )
         yield
 
@@ -75,8 +71,8 @@ def guards() -> Iterator[None]:
 def _unguarded() -> Iterator[None]:
     """No compiled loop, whatever the size."""
     with (
-        patch.object(log_rows, "COMPILED_FROM", 1 << 60),
-        patch.object(index_rows, "COMPILED_FROM", 1 << 60),
+        patch(f"{_DECODE}.log_rows.COMPILED_FROM", 1 << 60),
+        patch(f"{_DECODE}.index_rows.COMPILED_FROM", 1 << 60),
     ):
         yield
 
@@ -119,9 +115,9 @@ def _survey(name: str, data: bytes, *, compiled: bool) -> Any:
     file = _placed(name, data)
     try:
         if file.kind == "queue":
-            found: Any = survey_queue(file, compiled=compiled)
+            found: Any = _SURVEYS["queue"](file, compiled=compiled)
         else:
-            found = survey_index(file, _GEOMETRY, live=False, last=True, compiled=compiled)
+            found = _SURVEYS["index"](file, _GEOMETRY, live=False, last=True, compiled=compiled)
     except FormatError as error:
         return str(error)
     return [getattr(found, one).tolist() if one in ("low", "high", "blocks") else getattr(found, one)
