@@ -60,18 +60,6 @@ KNOWN_CYCLES: list[list[str]] = []
 KNOWN_INSIDES = {
     "golden/generator/make.py": {"rocket_golden._read"},
     "tests/support/audit_page.py": {"rocketspec.verbs.audit"},
-    "tests/support/compiled_fuzz.py": {
-        "rocket_columnar.audit.file_survey",
-        "rocket_columnar.decode.index_rows",
-        "rocket_columnar.decode.large_index",
-        "rocket_columnar.decode.large_log",
-        "rocket_columnar.decode.large_log_batch",
-        "rocket_columnar.decode.large_log_late_columns",
-        "rocket_columnar.decode.large_log_window",
-        "rocket_columnar.decode.log_rows",
-        "rocket_columnar.kernels.distinct_strings",
-        "rocket_columnar.log.compiled_walk",
-    },
 }
 """Imports of another package's inside, by importing file: generators of pages and data, and the fuzzer of compiled loops,
 which puts guarded memory into the modules that call them."""
