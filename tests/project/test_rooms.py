@@ -61,8 +61,7 @@ KNOWN_INSIDES = {
     "golden/generator/make.py": {"rocket_golden._read"},
     "tests/support/audit_page.py": {"rocketspec.verbs.audit"},
 }
-"""Imports of another package's inside, by importing file: generators of pages and data, and the fuzzer of compiled loops,
-which puts guarded memory into the modules that call them."""
+"""Imports of another package's inside, by importing file: generators of pages and data."""
 
 LAZY = {
     "numba",
