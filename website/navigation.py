@@ -39,6 +39,7 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "docs/reliability": "Reliability and limits",
         "docs/broken-stores": "Broken stores and their cures",
         "docs/workload-clauses": "Clauses that a workload exercises",
+        "docs/recipes": "Recipes for other tools",
         "docs/kaitai-gallery": "Kaitai gallery",
         "docs/engine": "The engine",
         "docs/petabyte": "A petabyte",

@@ -28,6 +28,7 @@ ELSEWHERE = {
     "docs/judge-a-store.md": "tests/acceptance/test_workload.py",
     "docs/licences.md": "tests/project/test_licences.py",
     "docs/query.md": "tests/cli/test_query_page.py",
+    "docs/recipes.md": "tests/acceptance/test_recipes.py",
     "docs/recovery.md": "tests/cli/test_recovery.py",
     "docs/spark-clusters.md": "tests/spark/test_clusters_page.py",
     "docs/spark-sources.md": "tests/spark/test_sources_page.py",
