@@ -163,7 +163,7 @@ def main() -> None:
     found: dict[str, list[Sends]] = {mode: [] for mode in _MODES}
     with tempfile.TemporaryDirectory(prefix="rocketspec-neighbour-") as directory:
         scratch = Path(directory)
-        with RealBroker(scratch / "broker", java, config) as broker:
+        with RealBroker(scratch / "broker", java, config, niceness=0) as broker:
             broker.start()
             broker.ask("topic", topic=_TOPIC, queues=4)
             bench = _Bench(broker, java, scratch)

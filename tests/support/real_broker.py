@@ -106,6 +106,7 @@ class RealBroker:
         config: settings of every start of the broker.
         overlay: makes a folder of classes that goes before the broker's jars, from the class path of these.
         jars: a folder of another release's jars, for the broker alone.
+        niceness: of all processes; tests leave the machine to others.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class RealBroker:
         *,
         overlay: Callable[[str], Path] | None = None,
         jars: Path | None = None,
+        niceness: int = 10,
     ) -> None:
         self.folder = folder
         self.store = folder / "store"
@@ -123,7 +125,7 @@ class RealBroker:
         self.config = dict(config)
         class_path, flags = generator_jars()
         folder.mkdir(parents=True, exist_ok=True)
-        nice = ["nice", "-n", "10"] if shutil.which("nice") else []
+        nice = ["nice", "-n", str(niceness)] if shutil.which("nice") else []
         self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
         self._class_path = ["-cp", os.pathsep.join(class_path)]
         over = [] if overlay is None else [str(overlay(os.pathsep.join(class_path)))]
