@@ -85,7 +85,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     below = store_of(file)
                     stores.setdefault("/".join([*names, *([below] if below else [])]), []).append(file)
         if not stores:
-            raise UsageError(f"{paths[0]}: contains nothing yet that a stream could follow")
+            raise UsageError(f"{self.asked.paths[0]}: contains nothing yet that a stream could follow")
         if stores.keys() != {""}:
             return StoresTail(stores, self.table)
         files = stores[""]
