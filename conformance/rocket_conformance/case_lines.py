@@ -187,11 +187,13 @@ class Concluder:
             return failing
         start = time.monotonic()
         until = start + self._seconds / 4
+        case, _, judgement = failing
         if verdict in _DIED:
             failing = self._with_operation(failing, until, keep=planned.is_directed)
-        elif planned.is_property or not (planned.is_directed or self._place(*failing[::2]) in self._small):
+        elif planned.is_property or not (planned.is_directed or self._place(case, judgement) in self._small):
             failing = shrink(failing, self._execution.try_case, self._place, seconds=until - start)
-        self._small.add(self._place(*failing[::2]))
+        case, _, judgement = failing
+        self._small.add(self._place(case, judgement))
         self._seconds = max(0.0, self._seconds - (time.monotonic() - start))
         return failing
 

@@ -22,6 +22,7 @@ import time
 import traceback
 from collections import Counter
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest.mock import patch
@@ -357,7 +358,7 @@ def _blind(names: Sequence[str], seconds: float, seed: int) -> tuple[Counter[str
 def _guided(names: Sequence[str], seconds: float, seed: int) -> None:
     """Mutations led by coverage; ends the process."""
     try:
-        import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        atheris: Any = import_module("atheris")
     except ImportError:
         sys.exit(
             "atheris is not installed; `pip install -r requirements/fuzz.txt` adds it, on Linux and Python 3.11 to 3.13"

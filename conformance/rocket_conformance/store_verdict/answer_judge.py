@@ -16,7 +16,7 @@ from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import numbered_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
     from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
@@ -31,7 +31,7 @@ _CLOCKS_APART: Final = 3_000
 @contextmanager
 def open_answers(
     store: Path, log: StoredLog, indexes: Sequence[StoredIndex], seen: Observations
-) -> Iterator[AnswerJudge]:
+) -> Generator[AnswerJudge]:
     """A judge of answers, with the reference's index service over a copy of the store's index files."""
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
         service: IndexService | None = None
