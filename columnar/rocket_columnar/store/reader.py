@@ -234,8 +234,9 @@ class _FileReader(Reader):
             name, status.st_size, min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))
         )
         self._file = os.fdopen(descriptor, "rb", buffering=0)
-        self.descriptor = descriptor
-        if _gentle is not None:
+        if _gentle is None:
+            self.descriptor = descriptor
+        else:  # compiled loops that read by themselves would not read gently
             _gentle.opened(descriptor)
         self._lock = Lock()
 
