@@ -36,9 +36,9 @@ _TOPIC: Final = "Neighbour"
 _LOG_FILE: Final = 16 << 20
 _NEW: Final = 2  # log files at the end that the broker writes
 _LOOP: Final = """\
-import subprocess, sys
-code = 0
-while code in (0, 1):  # a late unit is a finding, perhaps
+import os, subprocess, sys
+code, parent = 0, os.getppid()
+while code in (0, 1) and os.getppid() == parent:  # a late unit is a finding, perhaps
     code = subprocess.run([sys.executable, "-m", "rocketspec", "audit", *sys.argv[1:]], stdout=subprocess.DEVNULL).returncode
 """
 _MODES: Final[dict[str, tuple[str, ...] | None]] = {
