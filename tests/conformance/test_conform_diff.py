@@ -162,3 +162,17 @@ def test_what_is_no_report_is_one_line_and_exit_3(conform_diff: Run, tmp_path: P
         run = conform_diff(*arguments)
         assert run.code == 3
         assert len(run.err.splitlines()) == 1
+
+
+def test_a_report_of_another_tool_has_the_fields_of_the_contract_alone(
+    conform_diff: Run, tmp_path: Path
+) -> None:
+    case = {
+        "type": "case", "id": "IDX-PUT-1/a", "clauses": ["IDX-PUT-1"], "level": "MUST", "verdict": "pass",
+        "baselined": False, "examples": 1, "millis": 3, "divergence": [],
+    }  # fmt: skip
+    lines = [HEADER, case, {"type": "footer", "counts": {"pass": 1}, "coverage": {}, "exit_code": 0}]
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    run = conform_diff(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+    assert (run.code, run.err) == (0, "")

@@ -27,6 +27,17 @@ __all__ = ["CaseLine", "Report", "ReportWriter", "coverage_of", "header_line", "
 
 _LARGEST: Final = 1 << 30
 _LONGEST: Final = 400
+_IMPLEMENTATION: Final[Mapping[str, Any]] = {
+    "name": "", "version": "", "language": "", "ops": [], "geometry": "any", "features": [],
+}  # fmt: skip
+_USUAL: Final[Mapping[str, dict[str, Any]]] = {
+    "header": {
+        "suite": "", "protocol": 1, "implementation": {}, "command": [], "seed": 0, "examples": 0, "started": "",
+    },
+    "footer": {
+        "counts": {}, "coverage": {}, "stale": [], "missing": [], "cut_short": None, "ops": [], "families": [], "exit_code": 0,
+    },
+}  # fmt: skip
 
 
 def suite_version() -> str:
@@ -194,7 +205,8 @@ def read_report(path: Path) -> Report:
             kind = value["type"]
             if kind == "case":
                 cases.append(_case_line(cast("dict[str, Any]", value)))
-            elif kind in ("header", "footer"):
+            elif kind in _USUAL:
+                value = _complete(value)
                 _check(value)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             if number == len(lines):  # cut off in the middle of a line
@@ -213,6 +225,14 @@ def read_report(path: Path) -> Report:
     return Report(header, tuple(cases), footer)
 
 
+def _complete(value: dict[str, Any]) -> dict[str, Any]:
+    """A header or footer with the usual values of fields that reports of other versions and tools lack."""
+    found = _USUAL[value["type"]] | value
+    if isinstance(implementation := found.get("implementation"), dict):
+        found["implementation"] = _IMPLEMENTATION | implementation
+    return found
+
+
 def _check(value: object) -> None:
     """ValueError with the first thing that the schema of a report's line finds."""
     found = problems("report_line", value)
@@ -225,8 +245,13 @@ _TEXTS: Final = ("id", "level", "verdict", "detail")
 
 def _case_line(value: Mapping[str, Any]) -> CaseLine:
     """A case's line; the schema is asked only if a quick look finds something: a report has thousands of them."""
-    fields = {name: value[name] for name in CaseLine.__slots__ if name != "cause"}
-    fields["cause"] = value.get("cause")  # reports of earlier versions have none
+    value = {
+        "detail": "",
+        "replay": None,
+        "cause": None,
+        **value,
+    }  # reports of other versions and tools lack some
+    fields = {name: value[name] for name in CaseLine.__slots__}
     plain = all(isinstance(value[name], str) for name in _TEXTS) and value["verdict"] in VERDICTS
     if not plain or value["divergence"] or not value["clauses"] or not isinstance(value["clauses"], list):
         _check(value)
