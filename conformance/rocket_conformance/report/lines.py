@@ -227,9 +227,9 @@ def read_report(path: Path) -> Report:
 
 def _complete(value: dict[str, Any]) -> dict[str, Any]:
     """A header or footer with the usual values of fields that reports of other versions and tools lack."""
-    found = _USUAL[value["type"]] | value
+    found: dict[str, Any] = {**_USUAL[value["type"]], **value}
     if isinstance(implementation := found.get("implementation"), dict):
-        found["implementation"] = _IMPLEMENTATION | implementation
+        found["implementation"] = {**_IMPLEMENTATION, **implementation}
     return found
 
 
