@@ -81,6 +81,7 @@ OUT_OF_REACH: Final = {
     "LOG-DSP-15": "ends the dispatch thread of the broker: not sent",
     "LOG-DSP-16": "needs a damaged record",
     "LOG-DSP-17": "needs consumers with SQL92 subscriptions, whose filters are not in the store",
+    "LOG-DSP-18": "stops all dispatch of the broker: not sent",
     "QRY-4": "needs a damaged record",
     "STORE-1": "the order of loading leaves nothing in a healthy store",
     "STORE-3": "needs a file of another length, with which a broker does not start",
