@@ -71,8 +71,14 @@ class QueueTask:
 
 
 def state_of(file: StoreFile) -> tuple[int, int]:
-    """Length and time of the last change of a log file; a resumed job reads it again if either differs."""
-    return file.size(), 0 if file.source is not None else file.path.stat().st_mtime_ns
+    """Length and time of the last change of a log file; a resumed job reads it again if either differs.
+
+    Of a file that is gone (-1, 0): its task fails, with its store alone.
+    """
+    try:
+        return file.size(), 0 if file.source is not None else file.path.stat().st_mtime_ns
+    except OSError:
+        return -1, 0
 
 
 def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
