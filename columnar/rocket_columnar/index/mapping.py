@@ -107,13 +107,8 @@ class FileImage:
     def _read(self, begin: int, end: int) -> None:
         with memoryview(self.memory) as view:
             while begin < end:
-                part = view[begin : min(begin + _CHUNK, end)]
-                gentle = current_gentle_reads()
-                if gentle is not None:
-                    count = gentle.read(self._file.fileno(), part, begin)
-                else:
-                    self._file.seek(begin)
-                    count = self._file.readinto(part)
+                with view[begin : min(begin + _CHUNK, end)] as part:
+                    count = self._read_part(part, begin)
                 if not count:
                     raise MalformedError(
                         file=str(self._path),
@@ -122,6 +117,14 @@ class FileImage:
                         expected=f"{end - begin:,} more bytes, which it had when it was opened",
                     )
                 begin += count
+
+    def _read_part(self, part: memoryview, position: int) -> int:
+        """One read; the number of bytes, 0 at the end of the file."""
+        gentle = current_gentle_reads()
+        if gentle is not None:
+            return gentle.read(self._file.fileno(), part, position)
+        self._file.seek(position)
+        return self._file.readinto(part)
 
     def forget(self) -> None:
         """Reads everything again when it is asked for: a broker may have put into the file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,8 +78,8 @@ def test_reads_wait_for_the_rate(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    monkeypatch.setattr("time.sleep", sleep)
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
+    monkeypatch.setattr("rocket_columnar.store.gentle_reads.time", clock)
     read_gently(GentleReads(rate=PIECE))
     with open_reader(file) as reader:
         assert reader.read(0, len(DATA)).tobytes() == DATA
