@@ -46,7 +46,7 @@ def test_an_audit(store: Path, threads: int, monkeypatch: pytest.MonkeyPatch) ->
     done = [part for part, _ in reported]
     assert done == sorted(done)
     total = size(store, "consumequeue", "index")
-    assert reported[37][0] == total
+    assert total in done  # threads take queue files in groups, so the number of reports differs
     assert total + 3 * 32_768 < reported[-1][0] <= total + 4 * 32_768
     assert reported[-1][0] == reported[-1][1]
 
