@@ -53,7 +53,13 @@ def answers(broker: RealBroker, topic: str, keys: list[str]) -> list[list[int]]:
             time.sleep(0.5)
 
 
-@pytest.mark.parametrize("name", ["dledger", "dledger-group-rejoined", "dledger-upgraded"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dledger-group-rejoined",
+        *(pytest.param(name, marks=pytest.mark.soak) for name in ("dledger", "dledger-upgraded")),
+    ],
+)
 def test_it_serves_every_message_by_key(maven: str, java: str, tmp_path: Path, name: str) -> None:
     del maven  # asked for so that its absence skips
     known: dict[str, Any] = dict(manifest().stores[name].config)

@@ -139,6 +139,7 @@ def test_a_source_that_takes_filters_from_spark_is_found(spark: SparkSession, ta
     assert digest(side, whole) != digest(parquet, whole)
 
 
+@pytest.mark.soak
 def test_queries_over_spark_connect(java: str, tables: Path, tmp_path: Path) -> None:
     script = Path(connect_plans.__file__)
     with connect_server(tmp_path) as url:
