@@ -114,7 +114,7 @@ class _Bench:
         ]
 
     def send(self, count: int, rate: int) -> tuple[int, int, int]:
-        """Sends so many messages at a rate per second: median, 99th percentile and greatest latency in us."""
+        """Sends `count` messages at a rate per second: median, 99th percentile and greatest latency in us."""
         arguments = [self._broker.namesrv, _TOPIC, str(count), str(rate), "1024"]
         done = subprocess.run([*self._command, *arguments], check=True, capture_output=True, text=True)
         (line,) = [line for line in done.stdout.splitlines() if line.startswith("= ")]

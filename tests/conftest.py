@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import signal
 import subprocess
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+from browser import Browser
+from one_at_a_time import one_at_a_time
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from _pytest.terminal import TerminalReporter
+
+NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,6 +67,22 @@ def chromium() -> str:
     if path is None:
         _missing("Chromium")
     return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Chromium with a profile of its own."""
+    with Browser(chromium, tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def axe(node: str) -> str:
+    """The source of axe-core."""
+    assert node
+    with one_at_a_time():
+        modules: Path = runpy.run_path(str(NODE_TOOLS))["node_modules"]()
+    return (modules / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import Browser
-from one_at_a_time import one_at_a_time
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.pages import render_comparison, render_diff, render_report
 from rocket_conformance.report import Report
@@ -17,7 +13,6 @@ from rocket_conformance.report_comparison import compare_implementations
 from rocket_conformance.report_diff import compare_reports
 from rocket_conformance.runner import Options, run
 
-TOOLS = Path(__file__).parents[1] / "project" / "run_pyright.py"
 VIEWS: dict[str, dict[str, Any]] = {
     "desktop": {"width": 1280},
     "phone": {"width": 390},
@@ -46,21 +41,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: (folder / f"{name}.html").as_uri() for name in texts}
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(chromium, tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def axe(node: str) -> str:
-    """The source of axe-core."""
-    assert node
-    with one_at_a_time():
-        modules: Path = runpy.run_path(str(TOOLS))["node_modules"]()
-    return (modules / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 @pytest.mark.node

@@ -109,16 +109,15 @@ def keyed(log: StoredLog) -> tuple[StoredRecord, str, list[StoredRecord]]:
     return stored, key, same
 
 
+def query_of(stored: StoredRecord, key: str, *, end: int) -> dict[str, Any]:
+    """A question for the messages of a key, in all times up to `end`."""
+    topic = stored.request.topic
+    return {"do": "query", "topic": topic, "key": key, "max": 32, "begin": 0, "end": end}
+
+
 def test_a_query_by_key(store: Path, log: StoredLog) -> None:
     stored, key, same = keyed(log)
-    question = {
-        "do": "query",
-        "topic": stored.request.topic,
-        "key": key,
-        "max": 32,
-        "begin": 0,
-        "end": after(log),
-    }
+    question = query_of(stored, key, end=after(log))
     rows = [row(other) for other in same]
     last = [other for other in log.records if other.indexed][-1].request.store_timestamp
     seen = judged(store, log, {**question, "answer": {"messages": rows, "last_update": last}})
@@ -133,28 +132,14 @@ def test_a_query_by_key(store: Path, log: StoredLog) -> None:
 def test_a_query_that_ends_before_the_first_message_finds_none(store: Path, log: StoredLog) -> None:
     stored, key, same = keyed(log)
     first = min(other.request.store_timestamp for other in log.records)
-    question = {
-        "do": "query",
-        "topic": stored.request.topic,
-        "key": key,
-        "max": 32,
-        "begin": 0,
-        "end": first - 1,
-    }
+    question = query_of(stored, key, end=first - 1)
     assert not judged(store, log, {**question, "answer": {"messages": []}}).broken
     assert "QRY-1" in judged(store, log, {**question, "answer": {"messages": [row(same[0])]}}).broken
 
 
 def test_an_answer_that_a_late_message_may_change_is_left_out(store: Path, log: StoredLog) -> None:
     stored, key, same = keyed(log)
-    question = {
-        "do": "query",
-        "topic": stored.request.topic,
-        "key": key,
-        "max": 32,
-        "begin": 0,
-        "end": after(log),
-    }
+    question = query_of(stored, key, end=after(log))
     near = {**question, "asked": same[0].request.store_timestamp + 1, "answer": {"messages": []}}
     assert not judged(store, log, near).broken
 

@@ -105,6 +105,13 @@ def apply_edit(text: str, diff: str) -> str:
     return text.replace(old, new)
 
 
+def write(step: File | Edit, folder: Path) -> None:
+    """Writes the file of a page's step, or what the step makes of it, into a directory."""
+    path = folder / step.name
+    text = step.text if isinstance(step, File) else apply_edit(path.read_text("utf-8"), step.diff)
+    path.write_text(text, "utf-8")
+
+
 def run_page(page: str, folder: Path, *, commands: Path = _COMMANDS) -> None:
     """Does every step of a page in a directory; AssertionError at the first command that does something else.
 
@@ -116,11 +123,8 @@ def run_page(page: str, folder: Path, *, commands: Path = _COMMANDS) -> None:
     ran = 0
     for step in steps(page):
         match step:
-            case File(name, text):
-                (folder / name).write_text(text, "utf-8")
-            case Edit(name, diff):
-                path = folder / name
-                path.write_text(apply_edit(path.read_text("utf-8"), diff), "utf-8")
+            case File() | Edit():
+                write(step, folder)
             case Command(line, expected, output):
                 code, printed = run_command(line, folder, commands)
                 assert code == expected, f"{line}\nexit code {code}, expected {expected}\n{printed}"
@@ -136,11 +140,8 @@ def main() -> None:
         folder = Path(scratch)
         for step in steps(page):
             match step:
-                case File(name, text):
-                    (folder / name).write_text(text, "utf-8")
-                case Edit(name, diff):
-                    path = folder / name
-                    path.write_text(apply_edit(path.read_text("utf-8"), diff), "utf-8")
+                case File() | Edit():
+                    write(step, folder)
                 case Command(line, _, output):
                     code, printed = run_command(line, folder)
                     same = "as shown" if matches(output, printed) else "DIFFERS"

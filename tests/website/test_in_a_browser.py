@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from browser import Browser
-from one_at_a_time import one_at_a_time
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-TOOLS = Path(__file__).parents[1] / "project" / "run_pyright.py"
 PHONE_DARK: dict[str, Any] = {"width": 390, "dark": True}
 DESKTOP: dict[str, Any] = {"width": 1280}
 AXE = "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
@@ -28,21 +22,6 @@ new Promise((resolve, reject) => {
   look(1200);
 })
 """
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(chromium, tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def axe(node: str) -> str:
-    """The source of axe-core."""
-    assert node
-    with one_at_a_time():
-        modules: Path = runpy.run_path(str(TOOLS))["node_modules"]()
-    return (modules / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 def serious(browser: Browser, axe: str, page: Path, view: dict[str, Any]) -> list[str]:

@@ -66,7 +66,7 @@ def _walk(file: StoredIndex, hashed: int, window: tuple[int, int], most: int, ru
         if entry.key_hash == hashed:
             rules.add("IDX-SEL-4")
         elif inside:
-            rules.add("IDX-SEL-2")  # the walk goes on behind an entry of another key
+            rules.add("IDX-SEL-2")  # the walk goes on after an entry of another key
         hits += entry.key_hash == hashed and inside
         if not 0 < entry.prev_entry <= len(file.entries) or entry.prev_entry == number:
             rules.add("IDX-SEL-6")
