@@ -247,7 +247,7 @@ class _Running:
         run = journalled_in(attempts, in_task) if self.job.resume else in_task
         outcomes = merge_finished(
             tasks,
-            {task: outcome for task, outcome in self.finished.items() if self.output.holds(outcome[0])},
+            {task: outcome for task, outcome in self.finished.items() if self._holds(outcome)},
             lambda rest, _: run_tasks(
                 self.spark,
                 run,
@@ -260,6 +260,12 @@ class _Running:
         )
         pairs = zip(tasks, outcomes, strict=True)
         return (pair for pair in pairs if pair[0].store not in self.bad)
+
+    def _holds(self, outcome: Any) -> bool:
+        """Whether all that a task wrote is still there: a commit that was killed has moved some of it."""
+        made, rest = outcome[:2]
+        names = [f"{made}/{place}" for place in rest] if isinstance(rest, list) else [made]
+        return all(map(self.output.holds, names))
 
     def dispatch(self) -> None:
         """The first phase, log file by log file."""

@@ -6,10 +6,6 @@ import json
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -17,7 +13,7 @@ import pytest
 from live_writer import LiveWriter, steps
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
-from rocket_spark import DecodeOptions, decode_stores, plan_decode
+from rocket_spark import DecodeOptions, decode_stores
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import put, record, unit
 
@@ -172,84 +168,6 @@ def test_files_of_an_append_that_was_killed_are_removed(
     append(spark, store, out)
     assert not stray.exists()
     assert written(out) == expected(store)
-
-
-_KILLED = """
-import sys
-from rocket_spark import DecodeOptions, decode_stores, open_session
-from rocket_spark.decode import part_tasks
-
-part_tasks._TASK_BYTES = 4096
-part_tasks._TASK_ENTRIES = 20
-spark = open_session("local[2]", only_jobs=True)
-print("started", flush=True)
-decode_stores(spark, sys.argv[1], sys.argv[2], options=DecodeOptions(resume=True))
-print("done", flush=True)
-"""
-
-
-def kill(store: Path, out: Path, seed: int) -> None:
-    """A job whose driver or JVM is killed at a moment that the number of finished tasks decides."""
-    wanted = random.Random(seed).randint(1, 12)  # noqa: S311
-    with subprocess.Popen(
-        [sys.executable, "-c", _KILLED, str(store), str(out)], stdout=subprocess.PIPE, start_new_session=True
-    ) as job:
-        assert job.stdout is not None
-        job.stdout.readline()
-        while job.poll() is None:
-            if len(list(out.glob("_temporary/attempts/done-*"))) >= wanted:
-                os.killpg(job.pid, signal.SIGKILL)
-                break
-            time.sleep(0.002)
-        job.wait()
-    if not (out / "_SUCCESS").exists():
-        assert list(out.glob("_temporary/attempts/done-*"))
-
-
-def kills(
-    spark: SparkSession, store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, seeds: range
-) -> int:
-    """Kills jobs and resumes them; how many were killed before their end."""
-    from rocket_spark.decode import part_tasks
-
-    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 4096)
-    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 20)
-    decode_stores(spark, store, folder / "undisturbed")
-    whole = {
-        path.relative_to(folder / "undisturbed"): path.read_bytes()
-        for path in (folder / "undisturbed").glob("*/part-*")
-    }
-    killed = 0
-    for seed in seeds:
-        out = folder / f"out-{seed}"
-        kill(store, out, seed)
-        if (out / "_SUCCESS").exists():
-            continue
-        killed += 1
-        totals: list[int] = []
-        decode_stores(
-            spark,
-            store,
-            out,
-            options=DecodeOptions(resume=True),
-            progress=lambda _what, _done, total, totals=totals: totals.append(total),
-        )
-        assert totals[0] < len(plan_decode(store, folder / "never").tasks)
-        assert {path.relative_to(out): path.read_bytes() for path in out.glob("*/part-*")} == whole
-    return killed
-
-
-def test_a_killed_job_is_resumed(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert kills(spark, golden["mixed"], tmp_path, monkeypatch, range(1)) == 1
-
-
-@pytest.mark.soak
-def test_jobs_killed_at_twenty_moments_are_resumed(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert kills(spark, golden["mixed"], tmp_path, monkeypatch, range(1, 21)) > 10
 
 
 def test_a_failed_job_is_resumed(

@@ -114,6 +114,90 @@ def test_a_quick_audit_and_a_rebuild_on_hdfs(
 
 
 @pytest.mark.parametrize("where", ["s3", "hdfs"])
+def test_a_rebuild_to_far_away_is_resumed(
+    spark: SparkSession,
+    golden: dict[str, Path],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+) -> None:
+    """It fails at its queues, and is killed when all files are in place and the manifest is not."""
+    from rocket_spark import rebuild as module
+    from rocket_spark import rebuild_stores
+    from rocket_spark.output import FarOutput
+
+    far: Far = request.getfixturevalue(where)
+    store, out, shape = golden["small-roll"], f"{far.root}/resumed", Geometry(11, 100)
+
+    def run() -> dict[str, int]:
+        totals: dict[str, int] = {}
+        rebuild_stores(
+            spark,
+            store,
+            out,
+            geometry=shape,
+            resume=True,
+            storage=far.options,
+            progress=lambda what, _, total: totals.setdefault(what, total),
+        )
+        return totals
+
+    def broken(*_arguments: object) -> None:
+        raise UsageError("a fault that a test put here")
+
+    whole = rebuild(store, tmp_path / "whole", geometry=shape)
+    indexes = sum(name.startswith("index/") for name in whole.files)
+    for target, name in ((module, "queue_task"), (FarOutput, "_write")):
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, broken)
+            if target is FarOutput:
+                patch.setattr(FarOutput, "__exit__", lambda *_: None)
+            with pytest.raises(UsageError, match="a fault"):
+                run()
+    with pytest.raises(UsageError, match="a job is writing there, or was killed"):
+        rebuild_stores(spark, store, out, storage=far.options)
+    assert run() == {"commit logs": 0, "index files": indexes, "consume queues": 1}
+    same(fetched(out, far, tmp_path / "out"), tmp_path / "whole")
+    with pytest.raises(UsageError, match="exists and is not an empty directory"):
+        run()
+
+
+@pytest.mark.parametrize("where", ["s3", "hdfs"])
+def test_a_decode_to_far_away_is_resumed(
+    spark: SparkSession,
+    hand_made: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    where: str,
+) -> None:
+    """A file grows once the job is planned: the others are not decoded again."""
+    from rocket_spark import DecodeOptions, decode_stores, plan_decode, run_decode
+
+    far: Far = request.getfixturevalue(where)
+    store = Path(shutil.copytree(hand_made, tmp_path / "store"))
+    out, resume = f"{far.root}/decode/resumed", DecodeOptions(resume=True)
+    plan = plan_decode(store, out, storage=far.options, options=resume)
+    whole = (store / "checkpoint").read_bytes()
+    (store / "checkpoint").write_bytes(whole + bytes(4))
+    with pytest.raises(MalformedError, match="as when the job began"):
+        run_decode(spark, plan)
+    (store / "checkpoint").write_bytes(whole)
+    totals: list[int] = []
+    decode_stores(
+        spark,
+        store,
+        out,
+        storage=far.options,
+        options=resume,
+        progress=lambda _what, _done, total: totals.append(total),
+    )
+    assert set(totals) == {1}
+    decode_stores(spark, store, tmp_path / "undisturbed")
+    same(fetched(out, far, tmp_path / "out"), tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize("where", ["s3", "hdfs"])
 def test_a_decode_to_far_away(
     spark: SparkSession, hand_made: Path, tmp_path: Path, request: pytest.FixtureRequest, where: str
 ) -> None:

@@ -139,15 +139,14 @@ class FarOutput:
         self._temporary = f"{self.out}/{TEMPORARY}"
         self.folder = FarFolder(self._storage, f"{self._temporary}/{'attempts' if resume else uuid4().hex}")
         self._placed: list[str] = []
+        self._there: dict[str, FileInfo] = {}
 
     def __enter__(self) -> Self:
         """Removes unfinished output of an earlier job; JobError if something appeared since the folder was checked."""
         there = _listed(self._storage, self.out)
         if self._append:
             there = [info for info in there if info.name == TEMPORARY]
-        elif (
-            there and not (self._overwrite or (self._resume and {info.name for info in there} == {TEMPORARY}))
-        ) or any(info.name == SUCCESS for info in there):
+        elif there and not self._replaces({info.name for info in there}):
             raise JobError(f"{there[0].uri}: appeared meanwhile; nothing is replaced")
         for info in there:
             if not (self._resume and info.name == TEMPORARY):
@@ -162,21 +161,24 @@ class FarOutput:
             with suppress(OSError):
                 self._storage.remove(uri)
 
+    def _replaces(self, names: set[str]) -> bool:
+        """Whether these are unfinished output that may go."""
+        return SUCCESS not in names and (self._overwrite or (self._resume and TEMPORARY in names))
+
     def finished(self) -> dict[str, Any]:
         """As `rocket_spark.output.Output.finished`."""
-        found = _listed(self._storage, self.folder.uri) if self._resume else []
-        entries = [info for info in found if info.name.startswith(ENTRY)]
+        if not self._resume:
+            return {}
+        with suppress(FileNotFoundError):
+            self._there = {info.uri: info for info in self._storage.walk(self.folder.uri)}
+        entries = [info for info in self._there.values() if info.name.startswith(ENTRY)]
         with ThreadPoolExecutor(_MOVES) as pool:
             texts = list(pool.map(lambda info: _text(self._storage, info), entries))
         return read_entries(dict(zip((info.name for info in entries), texts, strict=True)))
 
     def holds(self, name: str) -> bool:
-        """As `rocket_spark.output.Output.holds`."""
-        try:
-            self._storage.stat(f"{self.folder.uri}/{name}")
-        except FileNotFoundError:
-            return False
-        return True
+        """As `rocket_spark.output.Output.holds`, of what was there when `finished` was called: one listing for all."""
+        return f"{self.folder.uri}/{name}" in self._there
 
     def size(self, name: str) -> int:
         """Bytes of an attempt; JobError if it is missing."""

@@ -93,7 +93,9 @@ def check_out(
         )
     if inside:
         raise UsageError(f"{out}: is inside a store that is read; choose another directory")
-    if not names or (resume and names == {TEMPORARY}):
+    foreign = sorted(names - _OWN - set(owned))
+    unfinished = TEMPORARY in names and SUCCESS not in names
+    if not names or (resume and unfinished and not foreign):
         return place
     if not (overwrite or append):
         killed = " (a job is writing there, or was killed)" if TEMPORARY in names else ""
@@ -102,7 +104,6 @@ def check_out(
         raise UsageError(
             f"{out}: contains a finished job's output, which is not replaced on S3 and HDFS; remove it first"
         )
-    foreign = sorted(names - _OWN - set(owned))
     if foreign:
         raise UsageError(
             f"{out}: contains {foreign[0]!r}, which was not written by rocketspec; refusing to overwrite"

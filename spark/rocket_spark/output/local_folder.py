@@ -61,10 +61,10 @@ class Output:
     def __enter__(self) -> Self:
         """Makes the folder. Finished output stays until the commit; unfinished output only stays with `resume`."""
         self._made = [path for path in (self.out, *self.out.parents) if not path.exists()]
-        for path in (
-            (self._temporary / "ready", self._temporary / "old") if self._resume else (self._temporary,)
-        ):
-            _remove(path)
+        if self._resume:
+            self._undo_replace()
+        else:
+            _remove(self._temporary)
         self.attempts.mkdir(parents=True, exist_ok=True)
         return self
 
@@ -170,6 +170,19 @@ class Output:
             place = path.relative_to(self.out).as_posix()
             if not place.startswith("_") and place not in wanted and path.is_file():
                 path.unlink()
+
+    def _undo_replace(self) -> None:
+        """Takes back what a kill left of `_replace`: first all earlier content leaves the folder, then the manifest comes."""
+        ready, old = self._temporary / "ready", self._temporary / "old"
+        if old.is_dir():
+            if not (ready / MANIFEST).exists():
+                for path in self.out.iterdir():
+                    if path != self._temporary:
+                        _remove(path)
+            for path in old.iterdir():
+                path.rename(self.out / path.name)
+            old.rmdir()
+        _remove(ready)
 
     def _replace(self, ready: Path) -> None:
         """Replaces the folder's content by what is ready; after a kill in here, `_SUCCESS` is missing."""

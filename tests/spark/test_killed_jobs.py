@@ -1,0 +1,154 @@
+"""Jobs whose driver and workers are killed are resumed: the output is that of an undisturbed run, and less is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from killed_jobs import Moment, kill_job
+from rocket_columnar.rebuild import rebuild
+from rocket_spark import DecodeOptions, decode_stores, rebuild_stores
+from rocket_spark.output import Output, check_out
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+from store_bytes import put
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+_DECODE: Final = """
+from rocket_spark import DecodeOptions, decode_stores
+from rocket_spark.decode import part_tasks
+
+part_tasks._TASK_BYTES = 4096
+part_tasks._TASK_ENTRIES = 20
+decode_stores(spark, {store!r}, {out!r}, options=DecodeOptions(resume=True))
+"""
+
+_REBUILD: Final = """
+from rocket_spark import rebuild_stores
+from rocket_spec.layout import Geometry
+
+rebuild_stores(spark, {store!r}, {out!r}, geometry=Geometry(11, 40), resume=True)
+"""
+
+_DECODE_MOMENTS: Final[Sequence[Moment]] = (
+    *(("tasks", number) for number in range(1, 14)),
+    *(("renames", number) for number in (1, 2, 60, 105, 106, 107, 111)),
+)
+_REBUILD_MOMENTS: Final[Sequence[Moment]] = (
+    *(("tasks", number) for number in (1, 2, 3, 4, 5, 6, 9, 13, 18, 23, 28, 31, 32)),
+    *(("renames", number) for number in (1, 2, 30, 60, 61, 62, 63)),
+)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith("_")
+    }
+
+
+class _Count:
+    """Tasks that a job has to run, by its progress."""
+
+    def __init__(self) -> None:
+        self.tasks = 0
+
+    def __call__(self, _what: str, done: int, total: int) -> None:
+        self.tasks += total * (done == 0)
+
+
+def decode_kills(
+    spark: SparkSession,
+    store: Path,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    moments: Sequence[Moment],
+) -> None:
+    from rocket_spark.decode import part_tasks
+
+    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 4096)
+    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 20)
+    every = _Count()
+    decode_stores(spark, store, folder / "undisturbed", progress=every)
+    whole = contents(folder / "undisturbed")
+    for moment in moments:
+        out = folder / "-".join(map(str, moment))
+        kill_job(_DECODE.format(store=str(store), out=str(out)), out, moment)
+        assert not (out / "_SUCCESS").exists()
+        rest = _Count()
+        decode_stores(spark, store, out, options=DecodeOptions(resume=True), progress=rest)
+        assert contents(out) == whole
+        assert {path.name for path in out.iterdir() if path.name.startswith("_")} == {
+            "_SUCCESS",
+            "_manifest.json",
+        }
+        if moment[0] == "tasks":
+            assert rest.tasks <= every.tasks - moment[1]
+
+
+def rebuild_kills(spark: SparkSession, store: Path, folder: Path, moments: Sequence[Moment]) -> None:
+    shape = Geometry(11, 40)
+    every = _Count()
+    done = rebuild_stores(spark, store, folder / "undisturbed", geometry=shape, progress=every)
+    assert done == {"": rebuild(store, folder / "engine", geometry=shape)}
+    whole = contents(folder / "undisturbed")
+    assert whole == contents(folder / "engine")
+    for moment in moments:
+        out = folder / "-".join(map(str, moment))
+        kill_job(_REBUILD.format(store=str(store), out=str(out)), out, moment)
+        assert not (out / "_SUCCESS").exists()
+        rest = _Count()
+        assert rebuild_stores(spark, store, out, geometry=shape, resume=True, progress=rest) == done
+        assert contents(out) == whole
+        assert {path.name for path in out.iterdir() if path.name.startswith("_")} == {
+            "_SUCCESS",
+            "_manifest.json",
+        }
+        if moment[0] == "tasks":
+            assert rest.tasks <= every.tasks - moment[1]
+
+
+def test_a_decode_killed_between_tasks(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode_kills(spark, golden["mixed"], tmp_path, monkeypatch, [("tasks", 5)])
+
+
+@pytest.mark.parametrize("manifest_moved", [False, True])
+def test_a_commit_killed_between_its_renames_is_taken_back(tmp_path: Path, *, manifest_moved: bool) -> None:
+    """`old` has what was there before; `ready` what comes, of which the manifest is moved first."""
+    out, temporary = tmp_path / "out", tmp_path / "out" / "_temporary"
+    for place in ("ready/index/one", "old/consumequeue/two", "attempts/done-1"):
+        put(temporary, place, place.encode())
+    put(out if manifest_moved else temporary / "ready", "_manifest.json", b"{}")
+    put(out, "index/new" if manifest_moved else "checkpoint/three", b"")
+    arguments: Any = (out, {}, ("index", "consumequeue", "checkpoint"), None)
+    assert check_out(*arguments, overwrite=False, resume=True) == out
+    with pytest.raises(UsageError, match="a job is writing there, or was killed"):
+        check_out(*arguments, overwrite=False)
+    Output(out, resume=True).__enter__()
+    kept = set() if manifest_moved else {"checkpoint"}
+    assert {path.name for path in out.iterdir()} == {"_temporary", "consumequeue"} | kept
+    assert {path.name for path in temporary.iterdir()} == {"attempts"}
+
+
+@pytest.mark.soak
+def test_decodes_killed_at_twenty_moments(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode_kills(spark, golden["mixed"], tmp_path, monkeypatch, _DECODE_MOMENTS)
+
+
+@pytest.mark.soak
+def test_rebuilds_killed_at_twenty_moments(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    rebuild_kills(spark, golden["mixed"], tmp_path, _REBUILD_MOMENTS)
