@@ -1,10 +1,4 @@
-import java.io.BufferedOutputStream;
-import java.io.BufferedReader;
-import java.io.File;
-import java.io.FileOutputStream;
-import java.io.PrintStream;
 import java.io.RandomAccessFile;
-import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
@@ -12,7 +6,6 @@ import java.nio.MappedByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -23,7 +16,6 @@ import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.store.AllocateMappedFileService;
 import org.apache.rocketmq.store.CommitLog;
 import org.apache.rocketmq.store.ConsumeQueue;
-import org.apache.rocketmq.store.ConsumeQueueExt;
 import org.apache.rocketmq.store.DefaultMessageStore;
 import org.apache.rocketmq.store.MappedFile;
 import org.apache.rocketmq.store.MappedFileQueue;
@@ -32,7 +24,6 @@ import org.apache.rocketmq.store.StoreCheckpoint;
 import org.apache.rocketmq.store.config.BrokerRole;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 import org.apache.rocketmq.store.index.IndexFile;
-import org.apache.rocketmq.store.index.IndexHeader;
 import org.apache.rocketmq.store.index.IndexService;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
 
@@ -42,60 +33,23 @@ import org.apache.rocketmq.store.stats.BrokerStatsManager;
  * load() is the store's own. Of start() and shutdown() only what the files depend on is done, method by method and without
  * the threads, so that a thousand of them take seconds.
  */
-public final class StartCompare {
+public final class StartCompare extends StoreDriver {
     private final BrokerStatsManager stats = new BrokerStatsManager("c", false);
-    private final Path scratch;
-    private Path root;
     private DefaultMessageStore store;
     private Object reput;
     private boolean loaded;
 
     private StartCompare(Path scratch) {
-        this.scratch = scratch;
+        super(scratch);
     }
 
     public static void main(String[] arguments) throws Exception {
-        Thread.currentThread().setUncaughtExceptionHandler((thread, error) -> {
-            error.printStackTrace();
-            Runtime.getRuntime().halt(1);  // the store's threads would go on
-        });
-        StartCompare driver = new StartCompare(Path.of(arguments[2]));
-        try (BufferedReader in = Files.newBufferedReader(Path.of(arguments[0]));
-             PrintStream out = new PrintStream(new BufferedOutputStream(new FileOutputStream(arguments[1])), false, "US-ASCII")) {
-            for (String line = in.readLine(); line != null; line = in.readLine()) {
-                String answer;
-                try {
-                    answer = driver.run(line.split(" ", -1));
-                } catch (InvocationTargetException exception) {
-                    answer = "!" + exception.getCause().getClass().getSimpleName();
-                } catch (Exception exception) {
-                    answer = "!" + exception.getClass().getSimpleName();
-                }
-                out.println(answer + " " + driver.state() + " " + driver.files());
-            }
-        }
-        System.exit(0);  // the stores' threads are still there
+        run(new StartCompare(Path.of(arguments[2])), arguments[0], arguments[1]);
     }
 
-    private String run(String[] word) throws Exception {
+    @Override
+    String operate(String[] word) throws Exception {
         switch (word[0]) {
-            case "root" -> {
-                drop();
-                root = scratch.resolve(word[1]);
-            }
-            case "write" -> {
-                try (RandomAccessFile file = new RandomAccessFile(make(word[1]), "rw")) {
-                    file.seek(Long.parseLong(word[2]));
-                    file.write(HexFormat.of().parseHex(word[3]));
-                }
-            }
-            case "length" -> {
-                try (RandomAccessFile file = new RandomAccessFile(make(word[1]), "rw")) {
-                    file.setLength(Long.parseLong(word[2]));
-                }
-            }
-            case "remove" -> Files.delete(root.resolve(word[1]));
-            case "drop" -> drop();
             case "new" -> open(word);
             case "load" -> {
                 loaded = store.load();
@@ -198,7 +152,8 @@ public final class StartCompare {
 
     // --- state --------------------------------------------------------------------------------------------------
 
-    private String state() throws Exception {
+    @Override
+    String state() throws Exception {
         if (store == null || !loaded) {
             return "-";
         }
@@ -212,18 +167,10 @@ public final class StartCompare {
             }
             state.append(hex(queue.getTopic())).append('-').append(queue.getQueueId()).append('=')
                 .append(queue.getMinLogicOffset()).append(',').append(queue.getMaxOffsetInQueue()).append(',')
-                .append(queue.getMaxPhysicOffset()).append(',').append(positions(field(queue, "mappedFileQueue")));
-            Object ext = field(queue, "consumeQueueExt");
-            if (ext != null) {
-                state.append(',').append(positions(field(ext, "mappedFileQueue")));
-            }
-            state.append(';');
+                .append(queue.getMaxPhysicOffset()).append(',').append(positionsOf(queue)).append(';');
         }
-        for (IndexFile file : indexFiles()) {
-            IndexHeader header = (IndexHeader) field(file, "indexHeader");
-            state.append(header.getBeginTimestamp()).append(',').append(header.getEndTimestamp()).append(',')
-                .append(header.getBeginPhyOffset()).append(',').append(header.getEndPhyOffset()).append(',')
-                .append(header.getHashSlotCount()).append(',').append(header.getIndexCount()).append(';');
+        for (IndexFile file : indexFiles(service())) {
+            state.append(header(file)).append(';');
         }
         StoreCheckpoint checkpoint = store.getStoreCheckpoint();
         return state.append(checkpoint.getPhysicMsgTimestamp()).append(',').append(checkpoint.getLogicsMsgTimestamp())
@@ -241,16 +188,9 @@ public final class StartCompare {
         return queues;
     }
 
-    private static String positions(Object queue) {
-        StringBuilder text = new StringBuilder();
-        for (MappedFile file : ((MappedFileQueue) queue).getMappedFiles()) {
-            text.append(file.getFileFromOffset()).append(':').append(file.getWrotePosition()).append('/');
-        }
-        return text.append('.').toString();
-    }
-
     /** Checksum and length of every file below the root, by name; an index file's name is the wall clock's. */
-    private String files() throws Exception {
+    @Override
+    String files() throws Exception {
         StringBuilder text = new StringBuilder();
         List<Path> paths;
         if (!Files.isDirectory(root)) {
@@ -261,42 +201,24 @@ public final class StartCompare {
         }
         Map<String, String> lines = new TreeMap<>();
         for (Path path : paths) {
-            CRC32 checksum = new CRC32();
-            byte[] data = Files.readAllBytes(path);
-            checksum.update(data);
-            lines.put(root.relativize(path).toString(), "=" + data.length + ":" + Long.toHexString(checksum.getValue()) + ";");
+            lines.put(root.relativize(path).toString(), summary(path));
         }
         lines.forEach((name, line) -> text.append(name.startsWith("index") ? "" : hex(name)).append(line));
         return text.isEmpty() ? "-" : text.toString();
     }
 
-    private File make(String name) throws Exception {
-        Path path = root.resolve(name);
-        Files.createDirectories(path.getParent());
-        return path.toFile();
-    }
-
-    /** Ends the store as the end of a process does: unmapped, nothing flushed. */
-    private void drop() throws Exception {
+    @Override
+    void drop() throws Exception {
         if (store == null) {
             return;
         }
         List<MappedFile> open = new ArrayList<>(
             ((MappedFileQueue) field(CommitLog.class, "mappedFileQueue").get(store.getCommitLog())).getMappedFiles());
         for (ConsumeQueue queue : queues().values()) {
-            open.addAll(((MappedFileQueue) field(queue, "mappedFileQueue")).getMappedFiles());
-            ConsumeQueueExt ext = (ConsumeQueueExt) field(queue, "consumeQueueExt");
-            if (ext != null) {
-                open.addAll(((MappedFileQueue) field(ext, "mappedFileQueue")).getMappedFiles());
-            }
+            collect(queue, open);
         }
-        for (IndexFile file : indexFiles()) {
-            open.add((MappedFile) field(file, "mappedFile"));
-        }
-        for (MappedFile file : open) {
-            MappedFile.clean(file.getMappedByteBuffer());
-            file.getFileChannel().close();
-        }
+        collect(service(), open);
+        close(open);
         StoreCheckpoint checkpoint = store.getStoreCheckpoint();
         if (checkpoint != null) {
             MappedFile.clean((MappedByteBuffer) field(checkpoint, "mappedByteBuffer"));
@@ -308,17 +230,8 @@ public final class StartCompare {
         loaded = false;
     }
 
-    @SuppressWarnings("unchecked")
-    private List<IndexFile> indexFiles() throws Exception {
-        return (List<IndexFile>) field((IndexService) field(store, "indexService"), "indexFileList");
-    }
-
-    private static String text(String hex) {
-        StringBuilder text = new StringBuilder();
-        for (int i = 1; i < hex.length(); i += 4) {
-            text.append((char) Integer.parseInt(hex.substring(i, i + 4), 16));
-        }
-        return text.toString();
+    private IndexService service() throws Exception {
+        return (IndexService) field(store, "indexService");
     }
 
     private static String hex(String text) {
@@ -327,25 +240,5 @@ public final class StartCompare {
             hex.append(String.format("%04x", (int) character));
         }
         return hex.toString();
-    }
-
-    private static Object field(Object object, String name) throws Exception {
-        return field(object.getClass(), name).get(object);
-    }
-
-    private static Field field(Class<?> type, String name) throws Exception {
-        Field field = type.getDeclaredField(name);
-        field.setAccessible(true);
-        return field;
-    }
-
-    private static Method method(Class<?> type, String name) {
-        for (Method method : type.getDeclaredMethods()) {
-            if (method.getName().equals(name)) {
-                method.setAccessible(true);
-                return method;
-            }
-        }
-        throw new AssertionError(name);
     }
 }

@@ -1,21 +1,12 @@
-import java.io.BufferedOutputStream;
-import java.io.BufferedReader;
 import java.io.File;
-import java.io.FileOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
-import java.io.RandomAccessFile;
-import java.lang.reflect.Field;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.zip.CRC32;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.store.ConsumeQueue;
 import org.apache.rocketmq.store.ConsumeQueueExt;
@@ -27,7 +18,6 @@ import org.apache.rocketmq.store.SelectMappedBufferResult;
 import org.apache.rocketmq.store.StoreCheckpoint;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
 import org.apache.rocketmq.store.index.IndexFile;
-import org.apache.rocketmq.store.index.IndexHeader;
 import org.apache.rocketmq.store.index.IndexService;
 import org.apache.rocketmq.store.index.QueryOffsetResult;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
@@ -37,17 +27,15 @@ import org.apache.rocketmq.store.stats.BrokerStatsManager;
  *
  * One operation a line; a line in answer: what it returned or threw, the state in memory, and a checksum of each file.
  */
-public final class StoreCompare {
+public final class StoreCompare extends StoreDriver {
     private final MessageStoreConfig config = new MessageStoreConfig();
-    private final Path scratch;
     private final DefaultMessageStore store;
-    private Path root;
     private ConsumeQueue queue;
     private ConsumeQueueExt ext;
     private IndexService service;
 
     private StoreCompare(Path scratch) throws Exception {
-        this.scratch = scratch;
+        super(scratch);
         config.setStorePathRootDir(scratch.resolve("store").toString());
         config.setStorePathCommitLog(scratch.resolve("store/commitlog").toString());
         store = new DefaultMessageStore(config, new BrokerStatsManager("c", false), null, new BrokerConfig());
@@ -55,68 +43,18 @@ public final class StoreCompare {
     }
 
     public static void main(String[] arguments) throws Exception {
-        Thread.currentThread().setUncaughtExceptionHandler((thread, error) -> {
-            error.printStackTrace();
-            Runtime.getRuntime().halt(1);  // the store's threads would go on
-        });
-        StoreCompare driver = new StoreCompare(Path.of(arguments[2]));
-        try (BufferedReader in = Files.newBufferedReader(Path.of(arguments[0]));
-             PrintStream out = new PrintStream(new BufferedOutputStream(new FileOutputStream(arguments[1])), false, "US-ASCII")) {
-            for (String line = in.readLine(); line != null; line = in.readLine()) {
-                String[] word = line.split(" ", -1);
-                String answer;
-                try {
-                    answer = driver.run(word);
-                } catch (InvocationTargetException exception) {
-                    answer = "!" + exception.getCause().getClass().getSimpleName();
-                } catch (Exception exception) {
-                    answer = "!" + exception.getClass().getSimpleName();
-                }
-                out.println(answer + " " + driver.state() + " " + driver.files());
-            }
-        }
-        System.exit(0);  // the store's threads are still there
+        run(new StoreCompare(Path.of(arguments[2])), arguments[0], arguments[1]);
     }
 
-    private String run(String[] word) throws Exception {
-        switch (word[0]) {
-            case "root" -> {
-                drop();
-                root = scratch.resolve(word[1]);
-                config.setStorePathRootDir(root.toString());
-                return "-";
-            }
-            case "write" -> {
-                try (RandomAccessFile file = new RandomAccessFile(make(word[1]), "rw")) {
-                    file.seek(Long.parseLong(word[2]));
-                    file.write(HexFormat.of().parseHex(word[3]));
-                }
-                return "-";
-            }
-            case "length" -> {
-                try (RandomAccessFile file = new RandomAccessFile(make(word[1]), "rw")) {
-                    file.setLength(Long.parseLong(word[2]));
-                }
-                return "-";
-            }
-            case "directory" -> {
-                Files.createDirectories(root.resolve(word[1]));
-                return "-";
-            }
-            case "drop" -> {
-                drop();
-                return "-";
-            }
-            default -> {
-                String family = word[0].substring(0, word[0].indexOf('.'));
-                return switch (family) {
-                    case "queue" -> queue(word);
-                    case "ext" -> ext(word);
-                    case "service" -> service(word);
-                    default -> throw new AssertionError(word[0]);
-                };
-            }
-        }
+    @Override
+    String operate(String[] word) throws Exception {
+        config.setStorePathRootDir(root.toString());
+        return switch (word[0].substring(0, word[0].indexOf('.'))) {
+            case "queue" -> queue(word);
+            case "ext" -> ext(word);
+            case "service" -> service(word);
+            default -> throw new AssertionError(word[0]);
+        };
     }
 
     // --- queue --------------------------------------------------------------------------------------------------
@@ -273,53 +211,36 @@ public final class StoreCompare {
 
     // --- state --------------------------------------------------------------------------------------------------
 
-    private String state() throws Exception {
+    @Override
+    String state() throws Exception {
         StringBuilder state = new StringBuilder();
         if (queue != null) {
             state.append(queue.getMinLogicOffset()).append(',').append(queue.getMinOffsetInQueue()).append(',')
                 .append(queue.getMaxOffsetInQueue()).append(',').append(queue.getMaxPhysicOffset()).append(',')
-                .append(positions((MappedFileQueue) field(queue, "mappedFileQueue")));
-            ConsumeQueueExt of = (ConsumeQueueExt) field(queue, "consumeQueueExt");
-            if (of != null) {
-                state.append(',').append(positions((MappedFileQueue) field(of, "mappedFileQueue")));
-            }
+                .append(positionsOf(queue));
         }
         if (ext != null) {
-            state.append(positions((MappedFileQueue) field(ext, "mappedFileQueue")));
+            state.append(positions(field(ext, "mappedFileQueue")));
         }
         if (service != null) {
             state.append(store.getStoreCheckpoint().getIndexMsgTimestamp());
-            for (IndexFile file : indexFiles()) {
-                IndexHeader header = (IndexHeader) field(file, "indexHeader");
-                state.append(';').append(header.getBeginTimestamp()).append(',').append(header.getEndTimestamp()).append(',')
-                    .append(header.getBeginPhyOffset()).append(',').append(header.getEndPhyOffset()).append(',')
-                    .append(header.getHashSlotCount()).append(',').append(header.getIndexCount());
+            for (IndexFile file : indexFiles(service)) {
+                state.append(';').append(header(file));
             }
         }
         return state.isEmpty() ? "-" : state.toString();
     }
 
-    private static String positions(MappedFileQueue files) {
-        StringBuilder text = new StringBuilder();
-        for (MappedFile file : files.getMappedFiles()) {
-            text.append(file.getFileFromOffset()).append(':').append(file.getWrotePosition()).append('/');
-        }
-        return text.append('.').toString();
-    }
-
     /** Checksum and length of every file below the root, by name; an index file's name is the wall clock's. */
-    private String files() throws IOException {
+    @Override
+    String files() throws IOException {
         StringBuilder text = new StringBuilder();
         for (String part : new String[] {"consumequeue/T/0", "consumequeue_ext/T/0", "index"}) {
             for (File file : files(part)) {
                 if (file.isDirectory()) {
                     continue;
                 }
-                CRC32 checksum = new CRC32();
-                byte[] data = Files.readAllBytes(file.toPath());
-                checksum.update(data);
-                text.append(part.equals("index") ? "" : file.getName()).append('=').append(data.length).append(':')
-                    .append(Long.toHexString(checksum.getValue())).append(';');
+                text.append(part.equals("index") ? "" : file.getName()).append(summary(file.toPath()));
             }
         }
         return text.isEmpty() ? "-" : text.toString();
@@ -334,77 +255,24 @@ public final class StoreCompare {
         return files;
     }
 
-    private File make(String name) throws IOException {
-        Path path = root.resolve(name);
-        Files.createDirectories(path.getParent());
-        return path.toFile();
-    }
-
-    /** Ends what is open as the end of a process does: unmapped, nothing flushed. */
-    private void drop() throws Exception {
+    @Override
+    void drop() throws Exception {
         List<MappedFile> open = new ArrayList<>();
         if (queue != null) {
-            open.addAll(((MappedFileQueue) field(queue, "mappedFileQueue")).getMappedFiles());
-            ConsumeQueueExt of = (ConsumeQueueExt) field(queue, "consumeQueueExt");
-            if (of != null) {
-                open.addAll(((MappedFileQueue) field(of, "mappedFileQueue")).getMappedFiles());
-            }
+            collect(queue, open);
         }
-        if (ext != null) {
-            open.addAll(((MappedFileQueue) field(ext, "mappedFileQueue")).getMappedFiles());
-        }
+        collect(ext, open);
         if (service != null) {
-            for (IndexFile file : indexFiles()) {
-                open.add((MappedFile) field(file, "mappedFile"));
-            }
+            collect(service, open);
             store.getStoreCheckpoint().shutdown();
         }
-        for (MappedFile file : open) {
-            MappedFile.clean(file.getMappedByteBuffer());
-            file.getFileChannel().close();
-        }
+        close(open);
         queue = null;
         ext = null;
         service = null;
     }
 
-    @SuppressWarnings("unchecked")
-    private List<IndexFile> indexFiles() throws Exception {
-        return (List<IndexFile>) field(service, "indexFileList");
-    }
-
     private static long number(String word) {
         return Long.parseLong(word);
-    }
-
-    private static String text(String hex) {
-        if (hex.equals("null")) {
-            return null;
-        }
-        StringBuilder text = new StringBuilder();
-        for (int i = 1; i < hex.length(); i += 4) {
-            text.append((char) Integer.parseInt(hex.substring(i, i + 4), 16));
-        }
-        return text.toString();
-    }
-
-    private static Object field(Object object, String name) throws Exception {
-        return field(object.getClass(), name).get(object);
-    }
-
-    private static Field field(Class<?> type, String name) throws Exception {
-        Field field = type.getDeclaredField(name);
-        field.setAccessible(true);
-        return field;
-    }
-
-    private static Method method(Class<?> type, String name) {
-        for (Method method : type.getDeclaredMethods()) {
-            if (method.getName().equals(name)) {
-                method.setAccessible(true);
-                return method;
-            }
-        }
-        throw new AssertionError(name);
     }
 }

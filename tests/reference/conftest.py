@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,30 +12,48 @@ import pytest
 from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-OPENED = ("java.nio", "sun.nio.ch", "jdk.internal.ref")
+PACKAGES = ("java.nio", "sun.nio.ch", "jdk.internal.ref")
+OPENED = [text for name in PACKAGES for text in ("--add-opens", f"java.base/{name}=ALL-UNNAMED")]
+EXPORTED = [text for name in PACKAGES for text in ("--add-exports", f"java.base/{name}=ALL-UNNAMED")]
+
+
+PROGRAMS = ("Compare.java", "StoreDriver.java", "StartCompare.java", "StoreCompare.java")
+
+RunProgram = Callable[..., None]
+RealClasses = Callable[[str, "Sequence[str]"], list[str]]
+
+
+@pytest.fixture(scope="session")
+def run_program(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> RunProgram:
+    """Runs a program of this folder, compiled once for all tests, with arguments."""
+    del maven  # asked for so that its absence skips
+    here, classes = Path(__file__).parent, tmp_path_factory.mktemp("classes")
+    jars = os.pathsep.join(str(path) for path in resolve(ORACLE_VERSION).jars)
+    compiler = Path(java).with_name("javac") if Path(java).is_absolute() else Path("javac")
+    subprocess.run(
+        [compiler, "-nowarn", *EXPORTED, "-cp", jars, "-d", classes, *(here / name for name in PROGRAMS)],
+        check=True,
+        capture_output=True,
+    )
+    flags = ["-Xmx512m", "-Dsun.jnu.encoding=UTF-8", *OPENED, *EXPORTED]
+
+    def run(program: str, *arguments: str | Path) -> None:
+        command = [java, *flags, "-cp", f"{classes}{os.pathsep}{jars}", program, *map(str, arguments)]
+        subprocess.run(command, check=True, capture_output=True)
+
+    return run
 
 
 @pytest.fixture
-def real_classes(maven: str, java: str, tmp_path: Path) -> Callable[[str, Sequence[str]], list[str]]:
+def real_classes(run_program: RunProgram, tmp_path: Path) -> RealClasses:
     """Gives operations to a program of this folder, and returns the lines that it prints."""
-    del maven  # asked for so that its absence skips
-    class_path = os.pathsep.join(str(path) for path in resolve(ORACLE_VERSION).jars)
-    flags = [
-        text
-        for package in OPENED
-        for option in ("--add-opens", "--add-exports")
-        for text in (option, f"java.base/{package}=ALL-UNNAMED")
-    ]
 
     def run(program: str, lines: Sequence[str]) -> list[str]:
         given, answer = tmp_path / "input", tmp_path / "output"
         given.write_text("\n".join(lines) + "\n", "ascii")
-        source = Path(__file__).with_name(program)
-        command = [java, "-Xmx512m", *flags, "-cp", class_path, str(source)]
-        arguments = [str(given), str(answer), str(tmp_path / "theirs")]
-        subprocess.run([*command, *arguments], check=True, capture_output=True)
+        run_program(program, given, answer, tmp_path / "theirs")
         return answer.read_text("ascii").splitlines()
 
     return run

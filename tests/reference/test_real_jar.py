@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import struct
-import subprocess
 from contextlib import ExitStack
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
 from rocket_reference import (
     DELAY_LEVELS,
     DispatchRequest,
@@ -33,6 +30,7 @@ from rocket_reference import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    RunProgram = Callable[..., None]
     Compare = Callable[[str, bytes], list[str]]
 
 pytestmark = pytest.mark.java
@@ -41,35 +39,13 @@ T0 = 1700000000000
 
 
 @pytest.fixture
-def compare(maven: str, java: str, tmp_path: Path) -> Compare:
+def compare(run_program: RunProgram, tmp_path: Path) -> Compare:
     """Gives an input to `Compare.java`, and returns the lines that it prints."""
-    del maven  # asked for so that its absence skips
-    class_path = os.pathsep.join(str(path) for path in resolve(ORACLE_VERSION).jars)
-    source = Path(__file__).with_name("Compare.java")
-    opened = [
-        *(
-            "--add-opens",
-            "java.base/java.nio=ALL-UNNAMED",
-            "--add-exports",
-            "java.base/sun.nio.ch=ALL-UNNAMED",
-        ),
-        *("--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"),
-    ]
 
     def run(mode: str, data: bytes) -> list[str]:
         given, answer, store = (tmp_path / name for name in ("input", "output", "real-store"))
         given.write_bytes(data)
-        command = [
-            java,
-            "-Xmx512m",
-            "-Dsun.jnu.encoding=UTF-8",
-            *opened,
-            "-cp",
-            class_path,
-            str(source),
-            mode,
-        ]
-        subprocess.run([*command, str(given), str(answer), str(store)], check=True, capture_output=True)
+        run_program("Compare", mode, given, answer, store)
         return answer.read_text("ascii").splitlines()
 
     return run

@@ -90,7 +90,7 @@ def test_queues_of_multi_dispatch(real_classes: RealClasses, tmp_path: Path) -> 
                 "load", "start", "drop",
             ]  # fmt: skip
             log.restart()
-    answers = real_classes("StartCompare.java", lines)
+    answers = real_classes("StartCompare", lines)
     assert len(answers) == len(lines)
     for number in range(STORES):
         store, out = tmp_path / "theirs" / str(number), tmp_path / "rebuilt" / str(number)

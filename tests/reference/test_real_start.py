@@ -346,4 +346,4 @@ def test_lives(seed: int, real_classes: RealClasses, tmp_path: Path) -> None:
     for number in range(100):
         history.one(number)
     history.drop()
-    assert not first_differences(history, real_classes("StartCompare.java", history.lines))
+    assert not first_differences(history, real_classes("StartCompare", history.lines))

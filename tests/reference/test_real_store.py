@@ -489,4 +489,4 @@ def test_histories(
     for number in range(count):
         history.one(number)
     history.drop()
-    assert not first_differences(history, real_classes("StoreCompare.java", history.lines))
+    assert not first_differences(history, real_classes("StoreCompare", history.lines))

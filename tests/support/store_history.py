@@ -87,7 +87,7 @@ class History(ABC):
             self.run(f"directory {name}", lambda: (self.root / name).mkdir(parents=True, exist_ok=True))
 
     def files(self) -> str:
-        """As `StoreCompare.files`."""
+        """As `files` of `StoreCompare.java`."""
         parts = []
         for part in ("consumequeue/T/0", "consumequeue_ext/T/0", "index"):
             folder = self.root / part
