@@ -54,12 +54,12 @@ types:
         size: len_total - 8
         type: record
         if: is_record
-        doc: The record behind its first two fields.
+        doc: The record after its first two fields.
         doc-ref: SPEC.md#log-rec-1 LOG-REC-1
       - id: unused
         size: len_total - 8
         if: is_blank
-        doc: The bytes behind a blank, up to the end of the file; nothing writes them.
+        doc: The bytes after a blank, up to the end of the file; nothing writes them.
         doc-ref: SPEC.md#log-blank-1 LOG-BLANK-1
       - id: rest
         size-eos: true

@@ -69,5 +69,5 @@ types:
         size: len_total - 8
         type: commitlog::record
         if: is_record
-        doc: The record behind its first two fields.
+        doc: The record after its first two fields.
         doc-ref: SPEC.md#log-rec-1 LOG-REC-1

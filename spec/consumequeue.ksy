@@ -27,7 +27,7 @@ instances:
     doc-ref: SPEC.md#cq-file-1 CQ-FILE-1
 types:
   unit:
-    doc: Where one message lies in the commit log.
+    doc: Where one message is in the commit log.
     doc-ref: SPEC.md#cq-unit-1 CQ-UNIT-1
     seq:
       - id: phy_offset

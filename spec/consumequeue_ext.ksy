@@ -11,7 +11,7 @@ meta:
 doc: |
   One file of a consume queue's extension, `store/consumequeue_ext/TOPIC/QUEUE_ID/BYTE_OFFSET`, which a broker writes
   with `enableConsumeQueueExt`: units of varying length, and after them an end mark (in a full file) or zeros. What
-  lies behind those two bytes is left as it was.
+  follows those two bytes is left as it was.
 doc-ref: SPEC.md#cq-ext-1 CQ-EXT-1
 seq:
   - id: units

@@ -26,7 +26,7 @@ seq:
     doc-ref: SPEC.md#dlg-9 DLG-9
 types:
   entry:
-    doc: A header, and a record of the commit log behind it.
+    doc: A header, and a record of the commit log after it.
     doc-ref: SPEC.md#dlg-2 DLG-2
     seq:
       - id: magic
@@ -94,7 +94,7 @@ types:
       - id: unused
         size: len_entry - 8
         if: is_blank
-        doc: The bytes behind a blank, up to the end of the file; zeros.
+        doc: The bytes after a blank, up to the end of the file; zeros.
         doc-ref: SPEC.md#dlg-5 DLG-5
       - id: rest
         size-eos: true

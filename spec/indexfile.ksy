@@ -108,7 +108,7 @@ types:
       - id: end_timestamp
         -orig-id: endTimestamp
         type: s8
-        doc: Store timestamp of the last put in ms since 1970. It can lie before `begin_timestamp`.
+        doc: Store timestamp of the last put in ms since 1970. It can be before `begin_timestamp`.
         doc-ref: SPEC.md#idx-hdr-3 IDX-HDR-3
       - id: begin_phy_offset
         -orig-id: beginPhyOffset

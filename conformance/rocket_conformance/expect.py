@@ -29,7 +29,7 @@ _MOST_UNEXPECTED: Final = 64 << 20
 
 
 def fill_directory(directory: Path, files: Mapping[str, FileImage]) -> None:
-    """Makes the case's directory and the files that are in it beforehand.
+    """Makes the case's directory and the files that it has at the start.
 
     Raises:
         ValueError: when a path leads outside the directory.

@@ -1,4 +1,4 @@
-"""The texts behind two hashes that differ: what had to be hashed, and what an implementation seems to have hashed."""
+"""The texts of two different hashes: what had to be hashed, and what an implementation seems to have hashed."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def read_image(file: BinaryIO, *, most: int | None = None) -> FileImage:
 
 
 def _data_regions(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Ranges that may hold something else than zeros: the whole file where the system cannot say."""
+    """Ranges that may contain anything but zeros: the whole file if the system does not report them."""
     if not (hasattr(os, "SEEK_DATA") and hasattr(os, "SEEK_HOLE")):
         yield 0, size
         return

@@ -119,7 +119,7 @@ def _levels() -> dict[str, str]:
 
 
 def level_of(clause: str) -> str:
-    """MUST or OBSERVED, as SPEC.md says; MUST for a clause that is not in it."""
+    """MUST or OBSERVED, from SPEC.md; MUST for a clause that is not in it."""
     return _levels().get(clause, "MUST")
 
 

@@ -48,7 +48,7 @@ class First:
 
 @dataclass(frozen=True, slots=True)
 class Differs:
-    """How many cases show that a release does not do what a clause says, and the first of them."""
+    """The number of cases that show that a release differs from a clause, and the first of them."""
 
     cases: int
     first: First
@@ -97,7 +97,7 @@ def short_value(value: object) -> str:
 
 
 def read_survey() -> Survey:
-    """The survey that lies beside SPEC.md.
+    """The survey beside SPEC.md.
 
     Raises:
         FileNotFoundError: when there is none.

@@ -28,7 +28,7 @@ class Change:
         id: of the case.
         old: its verdict in the old report; None where it is not in it.
         new: its verdict in the new report; None where it is not in it.
-        line: the case's line that says most: the new one, else the old one.
+        line: the case's line: the new one, else the old one.
     """
 
     id: str

@@ -1,6 +1,6 @@
 """The real RocketMQ store as an adapter: its jars by Maven or from a folder, and the command that runs them.
 
-Jars and compiled classes lie in the user's cache (`rocketspec/rocketmq`), each folder written under a
+Jars and compiled classes are in the user's cache (`rocketspec/rocketmq`), each folder written under a
 temporary name and renamed when whole, so that parallel runs may race for it and an interrupted one leaves
 nothing half made.
 """
@@ -59,7 +59,7 @@ class Program:
 
 
 STORE_ADAPTER = Program("conformance/adapters/rocketmq", "rocketspec.adapter.Main", "adapter")
-"""The real store behind the protocol."""
+"""The real store as an adapter."""
 
 WORKLOAD = Program("conformance/adapters/client", "rocketspec.workload.Workload", "workload")
 """The real client that carries out a workload."""
@@ -80,7 +80,7 @@ _FLAGS = (
     "-XX:TieredStopAtLevel=1",
 )
 
-# A refused put is logged; without a back end behind the logging API nothing is.
+# A refused put is logged; without a back end for the logging API nothing is.
 _LOG_BACK_ENDS = ("logback-classic", "logback-core", "rocketmq-logback-classic")
 
 # Other artifacts of the adapter's pom, by the start of their file names.
@@ -92,7 +92,7 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z]+)+(-[0-9A-Za-z.]+)*")
 
 
 class JarUnavailableError(OSError):
-    """The real jar cannot be run here: no Java, no Maven, no such version. One line says which."""
+    """The real jar cannot be run here: no Java, no Maven, no such version. Its one line names the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def _java() -> str:
         raise JarUnavailableError(f"no java on the PATH; the real jar needs a Java {_NEEDED_JAVA}")
     match = re.search(r'version "(\d+)', _run([java, "-version"]).stderr)
     if match is None or int(match[1]) < _NEEDED_JAVA:
-        found = "one that does not tell its version" if match is None else f"Java {match[1]}"
+        found = "one that does not print its version" if match is None else f"Java {match[1]}"
         raise JarUnavailableError(f"{java}: found {found}, the real jar needs a Java {_NEEDED_JAVA}")
     return java
 

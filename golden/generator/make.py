@@ -111,7 +111,7 @@ def kind(name: str) -> str:
 
 
 def log_form(files: list[dict[str, Any]]) -> str:
-    """How the commit log of a store lies on disk: the value of `log` in the manifest."""
+    """The layout of a store's commit log on disk: the value of `log` in the manifest."""
     folders = {Path(file["file"]).parent for file in files if file["kind"] == "log"}
     framed = {folder for folder in folders if folder.name == "data"}
     if framed:
@@ -168,7 +168,7 @@ def refuse_traces(folder: Path) -> None:
 def make(name: str) -> dict[str, dict[str, Any]]:
     """Runs one scenario; returns the manifest's entries of the stores that it made.
 
-    A scenario's own store has its name; a further one that lies in a folder of its run has that name added.
+    A scenario's own store has its name; a further one, in a folder of its run, has that name added.
     """
     print(f"{name}: running", flush=True)
     folder = run(name)

@@ -78,7 +78,7 @@ def open_store(name: str, directory: str | os.PathLike[str]) -> Path:
     Raises:
         UnknownStoreError: there is no store of that name.
         DamagedError: the archive isn't the one that the manifest describes.
-        FileExistsError: `directory`/`name` is there already.
+        FileExistsError: `directory`/`name` already exists.
         OSError: reading or writing failed.
     """
     store = entry(name)

@@ -32,7 +32,7 @@ class Patch:
         action: "write" bytes at an offset, "cut" the file to a length, "delete" it, "rename" it, or "make" a file of
             zeros.
         offset: where to write, or the new length; 0 for the other actions.
-        before: what lies there before a write: shorter than `after`, or empty, at the file's end.
+        before: the bytes that a write replaces: shorter than `after`, or empty, at the file's end.
         after: what is written.
         to: the new name after a rename, else empty.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ROOT", "FileEntry", "Manifest", "Packed", "Producer", "StoreEntry", "entry", "manifest", "stores"]
 
 ROOT: Final = Path(__file__).parent
-"""The package's folder: `stores/` and `vectors/` lie in it, the names in the manifest are relative to it."""
+"""The package's folder: it contains `stores/` and `vectors/`; names in the manifest are relative to it."""
 
 _NAME: Final = "manifest.json"
 
@@ -81,7 +81,7 @@ class StoreEntry:
         consume_queue_file_size: length of a consume-queue file in bytes.
         consume_queue_ext_file_size: length of a consume-queue ext file in bytes; None without ext files.
         producer: key of its producer in the manifest.
-        config: what the broker was told, ports left out; paths are relative to where it ran.
+        config: the broker's settings without ports; paths are relative to where it ran.
         seed: of the scenario's random choices.
         time_zone: of the broker; index files are named by its wall clock.
         jdk: name and version of the Java virtual machine.

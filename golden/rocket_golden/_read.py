@@ -1,4 +1,4 @@
-"""Reads what Java said: the truth of a store line by line, and the vectors case by case."""
+"""Reads what Java found: the truth of a store line by line, and the vectors case by case."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["truth", "vector_files", "vectors"]
 
 
 def truth(name: str) -> Iterator[dict[str, Any]]:
-    """What Java said of a store, line by line; `golden/README.md` lists the types and their fields.
+    """What Java found in a store, line by line; `golden/README.md` lists the types and their fields.
 
     Raises:
         UnknownStoreError: there is no store of that name.

@@ -1,7 +1,7 @@
 """Commit-log records as rows: every field, decoded as far as 4.9.3 ever decodes it.
 
 Where `dispatch` answers as 4.9.3 does, with a size of -1 and no reason, here bytes that are wrong are an
-error that says where and why. The columns are those of the table `commit_log`.
+error with its position and reason. The columns are those of the table `commit_log`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Record:
     Attributes:
         phy_offset: the recorded physical offset, which need not be where the record is.
         size: total size of the record.
-        body: the stored bytes, compressed where sys_flag says so.
+        body: the stored bytes, compressed if sys_flag has the bit for it.
         body_crc: the stored checksum as an unsigned number, 0 .. 2^32-1.
         crc_ok: whether the body has that checksum; an empty body always does, as 4.9.3 does not look.
         born_host: '1.2.3.4:port' or '[::1]:port'; store_host likewise.

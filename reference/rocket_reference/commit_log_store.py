@@ -253,7 +253,7 @@ def _append_one(mapped_file: MappedFile, data: bytes) -> int:
 
 
 def _matched_recover(mapped_file: MappedFile, safe_timestamp: int) -> bool:
-    """Whether a file's first record is one that the checkpoint says was handled.
+    """Whether a file's first record was handled according to the checkpoint.
 
     Source: isMappedFileMatchedRecover 549-585. Clause STORE-11.
     """

@@ -116,7 +116,7 @@ def ext_units(data: ReadableBuffer, base: int = 0) -> Iterator[tuple[int, ExtUni
         base: byte offset of the file's first byte in the ext queue: the number that its name is.
 
     Raises:
-        MalformedError: when a unit is cut off by the end of the data, or says a size that leads past it.
+        MalformedError: when a unit is cut off by the end of the data, or has a size that leads past it.
 
     Source: ConsumeQueueExt.recover 282-304, which steps by the stored size alone (CQ-EXT-5).
     """

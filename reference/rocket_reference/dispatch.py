@@ -8,7 +8,7 @@ answers with a request in each case:
     | there is                                                | size       | success |
     |---------------------------------------------------------|------------|---------|
     | a record                                                | total_size | true    |
-    | a blank, whatever its own size says                     | 0          | true    |
+    | a blank, whatever its own size is                       | 0          | true    |
     | a record whose lengths do not add up                    | total_size | false   |
     | a wrong magic or checksum, or anything that throws      | -1         | false   |
 
@@ -123,7 +123,7 @@ def next_request(
 ) -> DispatchRequest:
     """`dispatch_request` at the position of a buffer, which moves to the end of what could be read.
 
-    That is the length of the record's parts, also where its total size says another.
+    That is the length of the record's parts, even if its total size differs.
     """
     try:
         total_size = cursor.get_int()

@@ -19,7 +19,7 @@ __all__ = ["MASTER", "SLAVE", "Met", "Move", "Reading", "Turn", "met"]
 
 
 class Met(Enum):
-    """What a request shows about the place that it was read at; the value is what the diagram says of it."""
+    """What a request shows about the place that it was read at; the value is its text in the diagram."""
 
     RECORD = "success, size above 0"
     BLANK = "success, size 0 (a blank)"
@@ -28,7 +28,7 @@ class Met(Enum):
 
 
 class Move(Enum):
-    """How far the position moves; the value is what the diagram says of it."""
+    """How far the position moves; the value is its text in the diagram."""
 
     SIZE = "position + size"
     NEXT_FILE = "position to the next file"

@@ -1,7 +1,7 @@
 """The bytes of an index file as values: header, slots, entries.
 
 Reading only, and of the bytes alone: nothing is corrected as `IndexHeader.load` corrects it. A count that
-says more than the file can hold is cut to what it can, and that is the only judgement made here.
+exceeds what the file can hold is cut to that, and this is the only judgement made here.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def index_entries(
     Args:
         data: the file.
         geometry: S and N, which the file does not record.
-        all_entries: instead, every entry from 1 to N-1 that is not all zeros, whatever the header says.
+        all_entries: instead, every entry from 1 to N-1 that is not all zeros, whatever the header's count is.
 
     Raises:
         MalformedError: when the data is shorter than the geometry asks for.

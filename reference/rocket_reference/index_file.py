@@ -4,7 +4,7 @@ Read beside `org.apache.rocketmq.store.index.IndexFile` of 4.9.3; line numbers b
 another class is named.
 
 Theory of operation. The file is a hash table on disk. A header of 40 bytes, S slots of 4 and N entries of
-20 follow each other; nothing in it says S or N. A slot holds the number of the newest entry whose key hash
+20 follow each other; it does not record S or N. A slot holds the number of the newest entry whose key hash
 falls to it, each entry the number of the one before: a chain from the newest to the oldest. Entries are
 numbered in the order of the puts, from 1; entry 0 is never written, so a 0 ends a chain.
 

@@ -195,7 +195,7 @@ class MappedFileQueue:
             self.mapped_files.pop()
 
     def delete_expired_by_offset(self, offset: int, unit_size: int) -> int:
-        """Deletes files from the first on, as long as the last unit of each says a smaller offset.
+        """Deletes files from the first on, while the last unit of each has a smaller offset.
 
         Never the last file, and none after one that is kept, or that is not full.
 
@@ -236,7 +236,7 @@ class MappedFileQueue:
         for mapped_file in self.mapped_files:
             mapped_file.destroy(3000)
         self.mapped_files.clear()
-        with suppress(OSError):  # File.delete() says false, and nobody asks
+        with suppress(OSError):  # File.delete() returns false, which is ignored
             self.directory.rmdir()
 
     def close(self) -> None:

@@ -66,7 +66,7 @@ def next_message(cursor: Cursor, *, uncompress: bool = False) -> Message | None:
 
     Args:
         cursor: afterwards at the end of the last part read.
-        uncompress: as a client does, where sys_flag says that the body is compressed.
+        uncompress: as a client does, if sys_flag marks the body as compressed.
     """
     try:
         total_size, magic = cursor.get_int(), cursor.get_int()

@@ -44,7 +44,7 @@ _ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """A message as it is sent: its offset in the index, and its bytes, as many as its first int says."""
+    """A message as it is sent: its offset in the index, and its bytes, of the length in its first int."""
 
     offset: int
     data: bytes
@@ -124,7 +124,7 @@ def _look(log: CommitLogFiles, offset: int) -> Message | None:
 
 
 def _sent(log: CommitLogFiles, offset: int) -> bytes | None:
-    """The bytes to send for an offset: from there as many as the first int says, up to the file's end.
+    """The bytes to send for an offset: from there the length in the first int, up to the file's end.
 
     Not up to what is written: a buffer's limit can be moved up to its capacity.
 

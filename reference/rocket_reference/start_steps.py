@@ -17,7 +17,7 @@ __all__ = ["START", "STOPS", "Outcome", "Step", "Turn"]
 
 
 class Step(Enum):
-    """What a start does next; the value is what the diagram says of it."""
+    """What a start does next; the value is its text in the diagram."""
 
     LOAD_LOG = "commit log: load"
     LOAD_QUEUES = "consume queues: load"
@@ -39,7 +39,7 @@ class Step(Enum):
 
 
 class Outcome(Enum):
-    """How a step ended; the value is what the diagram says of it."""
+    """How a step ended; the value is its text in the diagram."""
 
     DONE = ""
     WRONG_LENGTH = "a file of another length (STORE-3)"
@@ -102,4 +102,4 @@ STOPS: Final[Mapping[Step, str]] = {
     Step.REFUSED: "the broker does not start, or an exception in a load",
     Step.RUNNING: "shutdown, file abort removed if dispatch is complete (STORE-2)",
 }
-"""Where the walk ends, and what the diagram says of it."""
+"""Where the walk ends, and its text in the diagram."""

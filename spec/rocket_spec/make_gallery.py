@@ -49,7 +49,7 @@ def for_gallery(name: str, text: str, reference: str) -> str:
     Args:
         name: its id here.
         text: the file.
-        reference: URL of the specification; a clause's anchor is put behind it.
+        reference: URL of the specification; a clause's anchor is put after it.
     """
     text = re.sub(rf"^  id: {name}$", f"  id: {_PREFIX}{name}", text, count=1, flags=re.MULTILINE)
     for other in FORMATS:

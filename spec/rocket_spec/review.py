@@ -35,7 +35,7 @@ _ROW: Final = re.compile(
 
 
 class Review(NamedTuple):
-    """A row of REVIEW.md: which clause was compared, when, how, and the digest of what it said then."""
+    """A row of REVIEW.md: which clause was compared, when, how, and the digest of its text at that time."""
 
     clause: str
     day: date

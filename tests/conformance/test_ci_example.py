@@ -1,4 +1,4 @@
-"""The examples of docs/ci: the shell one is run, the workflow is held against it."""
+"""The examples of docs/ci: the shell one is run, the workflow is compared with it."""
 
 from __future__ import annotations
 

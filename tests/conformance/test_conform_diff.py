@@ -1,4 +1,4 @@
-"""Two reports held against each other, and the verb that does it."""
+"""The comparison of two reports, and its verb."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_operations_on_nothing_open_are_rejected(adapter: Adapter, tmp_path: Pat
 def test_get(adapter: Adapter, tmp_path: Path) -> None:
     results = adapter.results(tmp_path, open_queue(), put(7, 1, 9, -5), get(0), get(1), get(2), get(-1))
     assert results[2:] == [
-        {"unit": None},  # below the minimum, though a pre-blank unit lies there
+        {"unit": None},  # below the minimum, though there is a pre-blank unit
         {"unit": {"offset": "7", "size": 9, "tags_code": "-5"}},
         {"unit": None},
         {"unit": None},

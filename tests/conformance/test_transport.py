@@ -24,7 +24,7 @@ GOOD = "def handle(count, message):\n    send(answer(message))"
 
 
 def replies(command: Sequence[str], root: Path, count: int = 5, *, timeout: float = 10.0) -> list[Reply]:
-    """Sends so many cases, the key of each its number, and gives the replies in the order of the cases."""
+    """Sends `count` cases, the key of each its number, and returns the replies in the order of the cases."""
     jobs = [Job(f"job{n}", root / f"job{n}", ({"op": "key.hash", "key": str(n)},)) for n in range(count)]
     with open_command(command, case_timeout=timeout) as transport:
         found = {job.token: reply for job, reply in transport.run(jobs)}

@@ -370,7 +370,7 @@ def normal(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def files_left(directory: Path, laid: set[str]) -> dict[str, bytes]:
-    """What lies there, files that were named by the clock under `index/new-1` and so on."""
+    """The files of a directory; those that were named by the clock are under `index/new-1` and so on."""
     left: dict[str, bytes] = {}
     new = itertools.count(1)
     for path in sorted(directory.rglob("*")):

@@ -12,7 +12,13 @@ GENERATED = ("audit.md",)  # its wording is the engine's
 PAGES = [
     ROOT / "README.md",
     *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in GENERATED),
-    *(page for room in ("cli", "columnar", "spark") for page in sorted((ROOT / room).rglob("*.py"))),
+    *(
+        page
+        for room in ("cli", "columnar", "conformance", "golden", "reference", "spark", "spec")
+        for kind in ("*.py", "*.md", "*.ksy")
+        for page in sorted((ROOT / room).rglob(kind))
+        if not {"_generated", "node_modules", "target"} & set(page.parts)
+    ),
 ]
 REJECTED = re.compile(
     r"\b(sa(y|id) so|says so|so many|held against|made again|once more|say one of|is there already|tells? apart"

@@ -1,6 +1,6 @@
 """LOG-DSP: what checkMessageAndReturnSize makes of bytes.
 
-`test_real_jar` holds the same function against the real jar's over thousands of damaged records.
+`test_real_jar` compares the same function with the real jar's over thousands of damaged records.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Model:
 
 @pytest.mark.parametrize("hash_slot_num", [1, 2, 7, 1000])
 def test_random_lists(hash_slot_num: int) -> None:
-    choose = random.Random(hash_slot_num)  # noqa: S311 - a list that can be made again
+    choose = random.Random(hash_slot_num)  # noqa: S311 - a reproducible list
     for _ in range(40):
         index_num = choose.choice((0, 1, 2, 5, 40))
         index = IndexFile(bytearray(40 + 4 * hash_slot_num + 20 * index_num), hash_slot_num, index_num)

@@ -131,7 +131,7 @@ def test_idx_file_3_seed_outside_the_mapping(tmp_path: Path) -> None:
 
 
 def test_idx_file_3_load_and_flush_in_36_bytes(tmp_path: Path) -> None:
-    # The header's last field, at 36, lies outside. Real jar.
+    # The header's last field, at 36, is outside. Real jar.
     path = tmp_path / NAME
     assert rejected(path, -11, 2, load=True) == "IndexOutOfBoundsException"
     with (

@@ -81,7 +81,7 @@ def test_idx_sel_3_the_list_has_max_num(max_num: int, initial: list[int], found:
         (T0 + 5000, T0 + 5000, True),
         (T0 + 5001, T0 + 9999, False),
         (T0, T0 + 4999, False),
-        (T0 + 5500, T0 + 5999, False),  # the true time may lie there: seconds are all that is known
+        (T0 + 5500, T0 + 5999, False),  # the true time may be there: seconds are all that is known
         (T0 + 9999, T0, False),
     ],
 )

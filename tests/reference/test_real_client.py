@@ -27,7 +27,7 @@ class Answers:
     """Broker answers by a seed."""
 
     def __init__(self, seed: int) -> None:
-        self.choose = random.Random(seed)  # noqa: S311 - inputs that can be made again
+        self.choose = random.Random(seed)  # noqa: S311 - reproducible inputs
 
     def one(self) -> tuple[str, str, bool, list[bytes]]:
         choose = self.choose

@@ -103,7 +103,7 @@ class Records:
     LONGS = (0, 1, -1, java.I64_MAX, java.I64_MIN, T0)
 
     def __init__(self, seed: int) -> None:
-        self.choose = random.Random(seed)  # noqa: S311 - inputs that can be made again
+        self.choose = random.Random(seed)  # noqa: S311 - reproducible inputs
 
     def junk(self, length: int) -> bytes:
         return bytes(self.choose.choices(bytes.fromhex("41010275eda080e4b8adf09f988020ff42"), k=length))
@@ -219,7 +219,7 @@ class IndexLists:
     NAMES = ("20260101000000000", "20260101000000000", "-5", "+5", "abc", "9223372036854775808")
 
     def __init__(self, seed: int, ours: Path, theirs: Path) -> None:
-        self.choose = random.Random(seed)  # noqa: S311 - inputs that can be made again
+        self.choose = random.Random(seed)  # noqa: S311 - reproducible inputs
         self.ours, self.theirs = ours, theirs
         self.lines: list[str] = []
         self.answers: list[str] = []

@@ -316,7 +316,7 @@ def test_dispatchers(stores: dict[str, list[State]]) -> None:
 
 
 def test_dispatch_twice(stores: dict[str, list[State]]) -> None:
-    """LOG-DSP-13: queues skip what they have, the index takes the last message once more."""
+    """LOG-DSP-13: queues skip what they have, the index takes the last message again."""
     *_, state = stores["dispatch, twice"]
     assert [unit[0] for unit in units(state)] == ALL[:5]
     assert indexed(state) == doubled([*ALL[:5], 511])
@@ -440,7 +440,7 @@ def test_offset_by_time(stores: dict[str, list[State]]) -> None:
         3,
         4,
     ]  # 4999 and 5000 ms after T the first is as near, or nearer
-    assert found[10:12] == [4, 4]  # message 7 has the time asked for, but lies in the second file
+    assert found[10:12] == [4, 4]  # message 7 has the time asked for, but is in the second file
     assert found[12] == 7  # after the files were written
     _, *states = stores["by time, first files deleted"]
     assert [state["result"] for state in states] == [3, 3]

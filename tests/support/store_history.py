@@ -26,7 +26,7 @@ class History(ABC):
     """Operations by a seed, run on the reference while they are made, each as a line and its answer."""
 
     def __init__(self, seed: int, directory: Path) -> None:
-        self.choose = random.Random(seed)  # noqa: S311 - inputs that can be made again
+        self.choose = random.Random(seed)  # noqa: S311 - reproducible inputs
         self.directory = directory
         self.root = directory
         self.lines: list[str] = []

@@ -204,13 +204,13 @@ func (f *IndexFile) Select(offsets []int64, key []uint16, maxNum int32, begin, e
 	return offsets, nil
 }
 
-// TimeMatched tells whether the window covers the file, or begins or ends within it.
+// TimeMatched reports whether the window covers the file, or begins or ends within it.
 func (f *IndexFile) TimeMatched(begin, end int64) bool {
 	first, last := f.Header.BeginTimestamp, f.Header.EndTimestamp
 	return begin < first && end > last || first <= begin && begin <= last || first <= end && end <= last
 }
 
-// Full tells whether the next put would be refused.
+// Full reports whether the next put would be refused.
 func (f *IndexFile) Full() bool { return f.Header.IndexCount >= f.capacity }
 
 // Flush writes the header in memory to the file.

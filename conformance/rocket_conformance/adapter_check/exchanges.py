@@ -257,11 +257,11 @@ class _Check:
         if broken:
             return Exchange(case.id, text_of(sent), text_of(line), broken)
         judgement = judge(case, expected, job, Answered(parse_answer(decode_line(line), job.ops)))
-        told = [judgement.detail] if judgement.detail else []
+        lines = [judgement.detail] if judgement.detail else []
         if judgement.found:
             found = [item.to_json(case.clauses[0]) for item in judgement.found[:3]]
-            told += describe_divergence(found)
-        return Exchange(case.id, text_of(sent), text_of(line), (), judgement.verdict, tuple(told))
+            lines += describe_divergence(found)
+        return Exchange(case.id, text_of(sent), text_of(line), (), judgement.verdict, tuple(lines))
 
     def _instead(self, event: Event, seconds: float) -> tuple[str, tuple[Broken, ...]]:
         """What came instead of a line, and the rule that asks for one; the process is ended."""

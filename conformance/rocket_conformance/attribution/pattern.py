@@ -51,7 +51,7 @@ class Pattern:
     Attributes:
         place: operation or kind of file, and the field.
         rule: how the values differ, in words or as an equation.
-        cases: the number of cases in which that place differs as the rule says.
+        cases: the number of cases in which that place differs by the rule.
         only: the number of cases that differ nowhere else.
     """
 

@@ -46,7 +46,7 @@ class Case:
         id: `CLAUSE/slug`, never reused.
         clauses: the clauses that it is evidence of, the one it is named after first.
         ops: its operations.
-        files: files that are in its directory beforehand.
+        files: files that its directory has at the start.
         expected: what the real jar gave; None if only the reference decides.
         producer: where `expected` comes from.
         features: what an adapter must have declared.

@@ -1,4 +1,4 @@
-"""Misreadings that no implementation can be told by, and why: they are no mutants."""
+"""Misreadings that behave exactly like 4.9.3, with the proof of each: they are not mutants."""
 
 from __future__ import annotations
 

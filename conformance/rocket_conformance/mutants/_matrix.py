@@ -151,10 +151,10 @@ def read_digest(document: str) -> str | None:
 
 
 def read_score(document: str) -> tuple[int, int]:
-    """How many mutants a document says are noticed, and how many there are.
+    """The number of mutants that a document lists as noticed, and of all mutants.
 
     Raises:
-        ValueError: when it does not say.
+        ValueError: if it has no such line.
     """
     found = _SCORE.search(document)
     if found is None:

@@ -60,7 +60,7 @@ class Counterexample:
         id: of the case.
         detail: what happened, in words.
         differences: the first ones, one line each.
-        files: the files that exist beforehand.
+        files: the files that exist at the start.
         operations: the first ones, and each that differs.
         more: the number of operations that are left out.
         bytes: the first differing fields of files.

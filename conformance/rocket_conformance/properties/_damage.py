@@ -19,7 +19,7 @@ __all__ = ["damaged_chains", "damaged_header", "nearly_full", "other_length"]
 _I32_MIN: Final = -(1 << 31)
 _KEYS: Final = ("plain", "colliding", "cjk", "emoji")
 _MOST_LAID: Final = 64
-"""So many entries at most lie in a file beforehand."""
+"""The most entries that a file has before the first operation."""
 
 
 def _header(rng: Random, count: int) -> bytes:
@@ -45,7 +45,7 @@ class _File:
         self.count = count
         self.file = SparseFile(40 + 4 * self.slots + 20 * self.entries)
         self.file.write(0, _header(rng, count))
-        stale = rng.choice((0, 0, 1, 1, 3))  # entries behind the count, left by a header that was not flushed
+        stale = rng.choice((0, 0, 1, 1, 3))  # entries after the count, left by a header that was not flushed
         end = max(1, min(count + stale, self.entries))
         self.filled = range(max(1, end - _MOST_LAID), end)
         heads: dict[int, int] = {}
@@ -107,7 +107,7 @@ def damaged_chains(rng: Random, profile: Profile, geometry: tuple[int, int] | No
 
 
 def damaged_header(rng: Random, profile: Profile, geometry: tuple[int, int] | None) -> Drawn:
-    """A list over a file whose header says anything: a count of zero, below zero, beyond the file."""
+    """A list over a file with any header: a count of zero, below zero, beyond the file."""
     geometry = geometry or (rng.choice((1, 2, 5)), rng.choice((1, 2, 4, 12)))
     keys = draw_keys(rng, _KEYS)
     count = rng.choice((0, -1, _I32_MIN, 1, 2, geometry[1], geometry[1] + 1, geometry[1] * 2 + 5, I32_MAX))

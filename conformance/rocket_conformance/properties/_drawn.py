@@ -21,7 +21,7 @@ MOST_OPERATIONS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A drawn list, and the files that lie in its directory beforehand."""
+    """A drawn list, and the files that its directory has before the first operation."""
 
     ops: tuple[Op, ...]
     files: Mapping[str, FileImage] = field(default_factory=dict[str, "FileImage"])
@@ -35,7 +35,7 @@ class SparseFile:
         self._chunks: dict[int, bytearray] = {}
 
     def write(self, offset: int, data: bytes) -> None:
-        """Writes at a byte offset; what would lie outside the file is left out."""
+        """Writes at a byte offset; bytes beyond the end of the file are dropped."""
         for index, byte in enumerate(data, offset):
             if 0 <= index < self.size:
                 number, inside = divmod(index, CHUNK)
@@ -43,7 +43,7 @@ class SparseFile:
                 self._chunks.setdefault(number, bytearray(length))[inside] = byte
 
     def resized(self, size: int) -> SparseFile:
-        """A copy of another length: cut off, or with zeros behind."""
+        """A copy of another length: cut off, or followed by zeros."""
         other = SparseFile(size)
         for number, chunk in self._chunks.items():
             other.write(number * CHUNK, bytes(chunk))

@@ -62,7 +62,7 @@ class Profile:
 
 
 class _Builder:
-    """Grows one list, and remembers its puts so that windows can lie at their edges."""
+    """Grows one list, and remembers its puts so that windows can begin and end at their times."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ def draw_list(
         profile: the weights.
         geometry: use this one, instead of one of the profile's.
         keys: use these, instead of ones of the profile's kinds.
-        files: lie in the directory beforehand; the first open loads the file then, mostly.
+        files: what the directory has before the first operation; the first open then usually loads the file.
     """
     if geometry is None:
         geometry = (rng.choice(profile.slots), rng.choice(profile.entries))

@@ -113,7 +113,7 @@ def transaction_types(rng: Random) -> bytes:
 
 
 def lengths(rng: Random) -> bytes:
-    """A record with one length that says something else, and perhaps a total size to match."""
+    """A record with one wrong length, and perhaps a total size to match."""
     parts = sound(rng)
     kind = rng.randrange(5)
     if kind == 0:
@@ -235,7 +235,7 @@ def batches(rng: Random) -> bytes:
 
 
 def blanks(rng: Random) -> bytes:
-    """A blank that says any size, with zeros or stale bytes behind it."""
+    """A blank of any size, followed by zeros or stale bytes."""
     size = rng.choice((8, 9, 100, 0, -1, 7, I32_MAX, _I32_MIN))
     behind = rng.choice((b"", bytes(rng.randrange(40)), encode(sound(rng)), b"\xff" * 8))
     magic = rng.choice((BLANK, BLANK, BLANK, BLANK, BLANK + 1, BLANK ^ 1 << 31))

@@ -41,9 +41,9 @@ class QueueProfile:
     Attributes:
         weights: how often each move comes; `reopen` opens again, and mostly loads and recovers.
         sizes: configured lengths of files.
-        laid: share of lists over files that lie there.
+        laid: share of lists over files that exist at the start.
         damaged: share of laid units that are spoilt.
-        most_files: so many files may lie there.
+        most_files: the most files that exist at the start.
         first: logical offsets of the first put, beside 0.
         repeats: share of puts that end near the greatest end seen.
         astray: share of puts at another logical offset than the next.
@@ -88,7 +88,7 @@ class _Builder:
     def add(self, name: str, **fields: object) -> None:
         self.ops.append({"op": f"queue.{name}", **fields})
 
-    # --- files that lie there -----------------------------------------------------------------------------
+    # --- files that exist at the start --------------------------------------------------------------------
 
     def lay(self) -> None:
         rng = self.rng
@@ -100,7 +100,7 @@ class _Builder:
         if rng.random() < 0.15:
             blanks = rng.randrange(1, self.per_file + 1)
             units[:blanks] = [encode_queue_unit(PRE_BLANK)] * min(blanks, len(units))
-        stale = rng.choice((0, 0, 1, 3))  # behind a unit that ends the queue
+        stale = rng.choice((0, 0, 1, 3))  # after a unit that ends the queue
         units += [bytes(_UNIT), *(self._stale() for _ in range(stale))] if stale else []
         count = max(count, -(-len(units) // self.per_file))
         for number in range(count):

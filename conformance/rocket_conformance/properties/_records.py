@@ -1,4 +1,4 @@
-"""Bytes of commit-log records, sound or not: each field and each length can say something else."""
+"""Bytes of commit-log records, sound or not: each field and each length can be wrong."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ __all__ = ["LaidFile", "lay_file"]
 
 @dataclass(frozen=True, slots=True)
 class LaidFile:
-    """An index file, and what its header says.
+    """An index file, and the fields of its header.
 
     Attributes:
         image: its bytes.
@@ -58,7 +58,7 @@ def lay_file(
         begin: time of the first entry, ms.
         offset: physical offset of the first entry.
         count: index_count.
-        header: fields of the header that say something else.
+        header: fields of the header that have other values.
     """
     slots, entries = geometry
     file = SparseFile(file_size(slots, entries))

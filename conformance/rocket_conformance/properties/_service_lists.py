@@ -26,7 +26,7 @@ _TOPICS: Final = ("T", "AaTopic", "BBTopic", "%RETRY%g", "\u4e3b\u9898", "t\U000
 _WORDS: Final = ("Aa", "BB", "k", "a", "b", "\u8ba2\u5355", "\U0001f680", "TagA,TagB", "x\ty")
 _FLAGS: Final = (0, 0, 4, 8, 12, 12, 13, 28, 60, 1, 2, 3, 16, 48, -1, -13, -5, I32_MAX, _I32_MIN)
 _LIMITS: Final = (-1, 0, 1, 2, 3, 63, 64, 65, 1_000, 1_000_000, _I32_MIN)
-# Names that are numbers lie before those of the present, as text: a new file is to be the last one again.
+# As text, names that are numbers sort before those of the present: a new file has to be the last one again.
 _ODD_NAMES: Final = (
     "x", "-5", "07", "+20200101000000000", "20200101000000001.bak", "99999999999999999999", "+3", "-3", "100", "3e0",
     "1999010100000000000", "00051114221320123", "-20200101000000000", "19991231235959999",
@@ -44,8 +44,8 @@ class ServiceProfile:
         weights: how often each move comes; `reopen` opens the service again.
         slots: numbers of slots.
         entries: numbers of entries; a message has at most one key less.
-        laid: share of lists over files that lie there.
-        most_files: so many files may lie there.
+        laid: share of lists over files that exist at the start.
+        most_files: the most files that exist at the start.
         odd_files: share of laid files of another name, length or header.
         odd_numbers: share of laid files that are whole, and named by a number of another length or sign.
         unclean: share of opens after an unclean exit.
@@ -102,7 +102,7 @@ class _Builder:
     def add(self, name: str, **fields: object) -> None:
         self.ops.append({"op": f"service.{name}", **fields})
 
-    # --- files that lie there -----------------------------------------------------------------------------
+    # --- files that exist at the start --------------------------------------------------------------------
 
     def lay(self) -> None:
         rng = self.rng
@@ -188,7 +188,7 @@ class _Builder:
         return self.now
 
     def _keys(self, most: int) -> tuple[str | None, str | None]:
-        """The unique key and the keys of a message: at most so many, so that it makes at most one file."""
+        """The unique key and the keys of a message: few enough that it makes at most one file."""
         rng = self.rng
         uniq_key: str | None = None
         if most > 1 and rng.random() < 0.4:

@@ -1,6 +1,6 @@
 """The operations of the protocol as data: fields, result fields, and the family that each belongs to.
 
-The JSON Schemas in `rocket_conformance/schema` say the same; a test holds the two together.
+The JSON Schemas in `rocket_conformance/schema` state the same; a test compares the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reference behind the protocol: what every expectation comes from, and a model of an adapter."""
+"""The reference as an adapter: the source of every expectation, and a model for adapters."""
 
 from rocket_conformance.reference_adapter.adapter import ReferenceAdapter
 from rocket_conformance.reference_adapter.library import Library

@@ -27,7 +27,7 @@ class ReferenceAdapter:
         """The answer to a message of protocol 1; None for bye.
 
         Raises:
-            ValueError: when a case breaks the protocol: its files would lie outside its directory.
+            ValueError: if a case breaks the protocol: a file of it would be outside its directory.
         """
         if message["cmd"] == "hello":
             return self._hello()

@@ -1,5 +1,5 @@
 # ruff: noqa: D102 - each method is the operation of its name, which PROTOCOL.md describes
-"""The reference's queue, index service, commit log and checkpoint behind the protocol."""
+"""The reference's queue, index service, commit log and checkpoint as operations of the protocol."""
 
 from __future__ import annotations
 
@@ -133,7 +133,9 @@ class StoreSession:
             self.directory / "index",
             op["hash_slot_num"],
             op["index_num"],
-            new_name=lambda: f"99990101{next(self._names):09}",  # as 4.9.3's, and behind every laid one
+            new_name=lambda: (
+                f"99990101{next(self._names):09}"
+            ),  # as 4.9.3's, and after every file that exists
             checkpoint=times,
         )
         self._opened.append(service)

@@ -36,7 +36,7 @@ def render_junit(report: Report) -> bytes:
 
 
 def _counts(lines: Sequence[CaseLine]) -> dict[str, str]:
-    """What a suite, or all of them, says of its cases; known failures count as skipped."""
+    """The counts of a suite, or of all of them; known failures count as skipped."""
     failures = sum(_failed(line) for line in lines)
     errors = sum(line.verdict == "disputed" for line in lines)
     passed = sum(line.verdict == "pass" for line in lines)

@@ -174,7 +174,7 @@ class ReportWriter:
 
         Args:
             report: all of it.
-            rewrite: whether every line is written once more: an interrupt may have left one incomplete.
+            rewrite: whether every line is written again: an interrupt may have left one incomplete.
         """
         if rewrite and self._file is not None:
             self._file.seek(0)

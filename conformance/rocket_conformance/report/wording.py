@@ -56,9 +56,9 @@ def describe_divergence(divergence: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def describe_operations(document: Mapping[str, Any], *, most: int = _MOST_OPS) -> list[str]:
-    """One line for each operation of a replay file, and one for each file that exists beforehand."""
+    """One line for each operation of a replay file, and one for each file that exists at the start."""
     ops: list[Mapping[str, Any]] = document["ops"]
-    lines = [f"    file {value_text(path)} exists beforehand" for path in document["files"]]
+    lines = [f"    file {value_text(path)} exists at the start" for path in document["files"]]
     for place, op in enumerate(ops[:most]):
         fields = " ".join(f"{name}={json_text(value)}" for name, value in op.items() if name != "op")
         lines.append(f"{place:>3} {op['op']} {fields}".rstrip())
@@ -73,7 +73,7 @@ def json_text(value: object) -> str:
 
 
 def failure_text(line: CaseLine, document: Mapping[str, Any] | None) -> str:
-    """All that a test's failure says."""
+    """The whole text of a test's failure."""
     detail = printable(line.detail, limit=_LONGEST_DETAIL, lines=True)
     lines = [f"{line.verdict}: {line.id}" + (f": {detail}" if detail else "")]
     lines += [f"  {text}" for text in describe_divergence(line.divergence[:5])]

@@ -356,7 +356,7 @@ def _hold_keys(stored: StoredRecord, seen: Observations) -> None:
 
 
 def _wrong_key(run: list[_Put], stored: StoredRecord) -> tuple[str, Place]:
-    """The first entry that is wrong, and the clause that says what it should be."""
+    """The first entry that is wrong, and the clause that defines it."""
     for put, hashed, key in zip(run, stored.hashes, stored.keys, strict=False):
         found = put.entry.key_hash
         if found == hashed:

@@ -74,7 +74,7 @@ def judge_store(
         path: the store's directory, the one that holds `commitlog/` or `dledger-SELFID/`.
         geometry: of its index files; None infers it.
         manifest: of a workload that was sent to its broker; each acknowledged message and each answer is judged too.
-        seen: what was observed before, of starts after crashes say; it is added to.
+        seen: earlier observations, such as those of starts after crashes; it is added to.
         commitlog: directories of the commit log, in addition to `commitlog/`.
 
     Raises:

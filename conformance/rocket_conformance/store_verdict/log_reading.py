@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_LOG", "read_log"]
 
 LARGEST_LOG: Final = 1 << 30
-"""Bytes of commit log on disk that are judged at most: every record is held in memory, in about 1 KB."""
+"""Bytes of commit log on disk that are judged at most: every record is kept in memory, in about 1 KB."""
 
 
 def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = ()) -> StoredLog:

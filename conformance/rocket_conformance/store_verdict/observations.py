@@ -21,7 +21,7 @@ class Place:
         field: what was compared.
         found: what the store holds.
         expected: what 4.9.3 would have written.
-        record: the record behind it, and its key, in words; empty where there is none.
+        record: its record and key, in words; empty if there is none.
     """
 
     file: str
@@ -33,8 +33,8 @@ class Place:
 
     def __str__(self) -> str:
         where = self.file if self.offset is None else f"{self.file} at byte {self.offset:,}"
-        behind = f" ({self.record})" if self.record else ""
-        return f"{where}, {self.field}: found {self.found}, expected {self.expected}{behind}"
+        record = f" ({self.record})" if self.record else ""
+        return f"{where}, {self.field}: found {self.found}, expected {self.expected}{record}"
 
 
 @dataclass

@@ -38,7 +38,7 @@ _UNIT: Final = QUEUE_UNIT.size
 
 @dataclass
 class _Expected:
-    """What the log says of one queue: its records in their order, and the logical offset that each asks for."""
+    """One queue as the log has it: its records in their order, and the logical offset that each asks for."""
 
     records: list[StoredRecord] = field(default_factory=list[StoredRecord])
     offsets: list[int] = field(default_factory=list[int])

@@ -1,1 +1,1 @@
-"""The conformance suite as pytest tests; `rocket_conformance.pytest_plugin` says how to run it."""
+"""The conformance suite as pytest tests; `rocket_conformance.pytest_plugin` explains how to run it."""

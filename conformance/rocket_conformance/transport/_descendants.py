@@ -55,7 +55,7 @@ def kill(processes: set[int]) -> None:
 def no_orphans(ours: set[int]) -> Generator[None]:
     """Ends, when the block ends, what was started in it and left its parent.
 
-    On Linux the children of a process that ended become children of this one, and are found as such.
+    On Linux the children of a process that ended become children of this one, which finds them.
 
     Args:
         ours: ids of children of this process that somebody else takes care of, as they are when the block ends.

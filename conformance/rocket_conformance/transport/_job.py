@@ -32,7 +32,7 @@ class Job:
         token: its id in this run.
         directory: where its files are, made when it is sent.
         ops: its operations.
-        files: what is in the directory beforehand.
+        files: what is in the directory at the start.
         seconds: how long it may take; None for the transport's own limit.
     """
 

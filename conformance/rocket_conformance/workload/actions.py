@@ -1,6 +1,6 @@
 """What a workload sends, drawn from a seed: messages chosen to bring out the clauses.
 
-Each group of actions below says what it is for. Nothing here depends on a clock or on an answer, so one seed always
+Each group of actions below states its purpose. Nothing here depends on a clock or on an answer, so one seed always
 sends the same.
 """
 

@@ -81,5 +81,5 @@ class Client:
                 return answer
         self._process.wait()
         self._errors.seek(0)
-        told = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        raise ClientError(f"the client ended: {told[-1] if told else 'without a word'}")
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+        raise ClientError(f"the client ended: {lines[-1] if lines else 'without a message'}")

@@ -100,7 +100,7 @@ def run_crashes(
     on_crash: Callable[[int], None],
     on_restart: Callable[[int], None],
 ) -> None:
-    """Starts the broker, sends, kills it, starts it again and stops it, `kills` times; then once more without a kill.
+    """Starts the broker, sends, kills it, starts it again and stops it, `kills` times; then does the same without a kill.
 
     Args:
         broker: not running; left stopped.

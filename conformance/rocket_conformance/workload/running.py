@@ -104,7 +104,7 @@ def make_topics(client: Client) -> None:
 
 
 def acknowledged(action: Action, answer: dict[str, Any], number: int = 0) -> Iterator[Sent]:
-    """The messages of an action that the broker acknowledged; `number` tells batches apart."""
+    """The messages of an action that the broker acknowledged; `number` identifies a batch."""
     if action["do"] == "pause" or answer["status"] != "SEND_OK":
         return
     batched = action["do"] in {"batch", "raw_batch"}

@@ -44,12 +44,12 @@ class Store:
 
     @property
     def log_end(self) -> int:
-        """Offset behind the last record."""
+        """Offset after the last record."""
         last = self.lines["log_file"][-1]
         return int(last["base_offset"] + last["used"])
 
     def write(self, file: str, offset: int, after: bytes) -> dict[str, Any]:
-        """A patch that writes bytes, with what lies there."""
+        """A patch that writes bytes, with those that it replaces."""
         before = self.files[file][offset : offset + len(after)]
         return {
             "file": file,

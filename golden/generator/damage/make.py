@@ -2,7 +2,7 @@
 
     python golden/generator/damage/make.py
 
-What lies where is taken from the truth, so from Java, and from the layouts; the places are drawn with a seed.
+The content of each place is taken from the truth, so from Java, and from the layouts; the places are drawn with a seed.
 """
 
 from __future__ import annotations

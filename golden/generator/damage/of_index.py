@@ -27,7 +27,7 @@ def index_size_long(store: Store) -> Variant:
     """Damage that an audit calls `index.size`."""
     file = store.index_file()["file"]
     size = len(store.files[file])
-    return variant(file, size, "16 bytes behind the index file's end", store.write(file, size, b"\x5a" * 16))
+    return variant(file, size, "16 bytes beyond the index file's end", store.write(file, size, b"\x5a" * 16))
 
 
 def index_header_count_high(store: Store) -> Variant:

@@ -78,7 +78,7 @@ def queue_dangling(store: Store) -> Variant:
     return variant(
         unit["file"],
         at,
-        f"unit {unit['logical_offset']} points to {offset}, behind the log's end",
+        f"unit {unit['logical_offset']} points to {offset}, beyond the log's end",
         store.write(unit["file"], at, struct.pack(">q", offset)),
     )
 

@@ -60,14 +60,14 @@ NOW: Final = 1_700_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A case before the real jar has said what is expected of it.
+    """A case without the results that the real jar then gives.
 
     Attributes:
         id: `CLAUSE/slug`.
         clauses: ids, the one that the vector is named after first.
         description: which bug it catches, and what that bug costs.
         ops: the operations.
-        files: bytes of the files that lie in the directory beforehand, by name.
+        files: bytes of the files that the directory has at the start, by name.
         seed: of the generator, for a seeded one.
     """
 
@@ -105,7 +105,7 @@ class Clause:
             slug: the second half of its id.
             bug: what an implementation that fails does; "Catches ..." in the description.
             ops: its operations.
-            files: bytes of the files that lie there beforehand; a bare image goes under `FILE`.
+            files: bytes of the files that exist at the start; a bare image goes under `FILE`.
             also: further clauses that it is evidence of.
         """
         return Vector(

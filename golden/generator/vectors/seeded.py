@@ -89,7 +89,7 @@ class Dice:
         return choices[self.below(len(choices))]
 
     def chance(self, percent: int) -> bool:
-        """True in so many of a hundred cases."""
+        """True in `percent` of a hundred cases."""
         return self.below(100) < percent
 
 

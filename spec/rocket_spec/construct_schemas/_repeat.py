@@ -1,4 +1,4 @@
-"""A repetition that goes on while the next bytes say so, and hides no error as the library's GreedyRange does."""
+"""A repetition whose next bytes decide whether it goes on; unlike the library's GreedyRange it hides no error."""
 
 from __future__ import annotations
 

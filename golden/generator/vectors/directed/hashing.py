@@ -36,7 +36,7 @@ def vectors() -> Iterator[Vector]:
 
 
 def _hash() -> Iterator[Vector]:
-    clause = Clause("IDX-HASH-1", "every key so hashed lies in a slot where the broker does not look for it")
+    clause = Clause("IDX-HASH-1", "every key so hashed is in a slot in which the broker does not look for it")
     yield clause(
         "empty",
         "a hash that starts from a constant, as FNV and djb2 do",
@@ -190,7 +190,7 @@ def _min_value() -> Iterator[Vector]:
 
 
 def _slot() -> Iterator[Vector]:
-    clause = Clause("IDX-HASH-3", "the key lies in a slot where the broker does not look for it")
+    clause = Clause("IDX-HASH-3", "the key is in a slot in which the broker does not look for it")
     yield clause(
         "small-hashes",
         "a slot computed by another modulus, such as S - 1 or the next power of two",

@@ -292,7 +292,7 @@ def _slot() -> Iterator[Vector]:
     clause = Clause("IDX-SLOT-1", "the chain is lost: none of the slot's keys is found")
     yield clause(
         "first-and-last",
-        "slots counted from 1, or put behind a gap",
+        "slots counted from 1, or put after a gap",
         open_file(),
         put(in_slot(0), 100),
         put(in_slot(6), 200),

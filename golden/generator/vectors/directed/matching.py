@@ -47,7 +47,7 @@ def vectors() -> Iterator[Vector]:
 
 
 def _covers() -> Iterator[Vector]:
-    clause = Clause("IDX-TIME-1", "a query over a long time skips the files that lie wholly in it")
+    clause = Clause("IDX-TIME-1", "a query over a long time skips the files that are wholly in it")
     yield clause(
         "around",
         "only the window's ends looked for in the file",
@@ -68,7 +68,7 @@ def _covers() -> Iterator[Vector]:
     )
     yield clause(
         "apart",
-        "windows before or behind the file matched",
+        "windows before or after the file matched",
         *ask((BEFORE, NOW - 1), (LAST + 1, BEHIND), (BEHIND, BEFORE)),
         files=FORWARD,
     )

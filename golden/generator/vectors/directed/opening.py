@@ -1,4 +1,4 @@
-"""Vectors of IDX-FILE: names, sizes, seeds, opening over what lies there."""
+"""Vectors of IDX-FILE: names, sizes, seeds, opening a file that exists."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _size() -> Iterator[Vector]:
     )
     yield clause(
         "cut-within-header",
-        "a file cut off within its header refused: what is left of it is read, zeros behind it",
+        "a file cut off within its header refused: what is left of it is read, zeros after it",
         open_file(load=True),
         header(),
         put("k", 900, NOW + 9000),
@@ -248,7 +248,7 @@ def _without_load() -> Iterator[Vector]:
     )
     yield clause(
         "put-overwrites-entry-1",
-        "the put appended behind the old entries",
+        "the put appended after the old entries",
         open_file(),
         put(in_slot(4), 900, NOW + 9000),
         header(),

@@ -90,7 +90,7 @@ def _capacity() -> Iterator[Vector]:
         )
     yield clause(
         "full-long-file",
-        "an entry written behind the mapped length of a longer file",
+        "an entry written beyond the mapped length of a longer file",
         open_file(load=True),
         put("a", 100, NOW + 1000),
         files={FILE: image(Header(NOW, NOW, 1, 1, 1, 12))[FILE] + b"\x55" * 60},
@@ -333,7 +333,7 @@ def _entry() -> Iterator[Vector]:
     )
     yield clause(
         "repeated",
-        "an entry that is there already put only once",
+        "an entry that already exists put only once",
         open_file(),
         put("k", 100, NOW),
         put("k", 100, NOW),
@@ -393,9 +393,7 @@ def _slot() -> Iterator[Vector]:
 
 
 def _rolled() -> Iterator[Vector]:
-    clause = Clause(
-        "IDX-PUT-8", "the first message of every rolled file lies elsewhere in time than the broker says"
-    )
+    clause = Clause("IDX-PUT-8", "the first message of every rolled file has another time than in the broker")
     yield clause(
         "against-the-seed",
         "the first put's time diff taken as 0",

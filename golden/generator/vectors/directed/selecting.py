@@ -101,7 +101,7 @@ def _nothing() -> Iterator[Vector]:
     for value, slug, bug in (
         (-1, "slot-negative", "a negative slot followed, counted from the file's end"),
         (I32_MIN, "slot-smallest", "a negative slot's absolute value followed"),
-        (7, "slot-above-count", "a slot beyond the count followed to an entry that lies there"),
+        (7, "slot-above-count", "a slot beyond the count followed to a stale entry"),
         (I32_MAX, "slot-largest", "a slot beyond the file followed"),
         (5, "slot-below-count", "a good slot dropped"),
         (6, "slot-equals-count", "a test for >= instead of >: the entry with the count's number is read"),
@@ -332,7 +332,7 @@ def _window() -> Iterator[Vector]:
     )
     yield clause(
         "time-wraps",
-        "a sum that widens: behind the largest time the smallest follows",
+        "a sum that widens: after the largest time the smallest follows",
         open_file(load=True),
         select(KEY, *EVER),
         select(KEY, 0, I64_MAX),
@@ -424,7 +424,7 @@ def _chain_end() -> Iterator[Vector]:
         (I32_MIN, "previous-smallest", "a negative number's absolute value followed"),
         (3, "previous-self", "an entry that precedes itself read for ever, or until the maximum"),
         (6, "previous-equals-count", "a test for >= instead of >: the entry with the count's number is read"),
-        (7, "previous-above-count", "a previous entry beyond the count followed, since an entry lies there"),
+        (7, "previous-above-count", "a previous entry beyond the count followed to a stale entry"),
         (I32_MAX, "previous-largest", "a previous entry beyond the file followed"),
         (1, "previous-skips", "a previous entry not followed because it is not the one before"),
     ):
@@ -488,7 +488,7 @@ def _before_window() -> Iterator[Vector]:
     )
     yield clause(
         "after-the-window-goes-on",
-        "a search that ends at an entry behind the window",
+        "a search that ends at an entry after the window",
         open_file(load=True),
         select(KEY, NOW + 20_000, NOW + 20_000),
         select(KEY, NOW, NOW),
@@ -550,7 +550,7 @@ def _outside() -> Iterator[Vector]:
     )
     yield clause(
         "long-file",
-        "entries behind the mapped length read, since the file holds them",
+        "entries beyond the mapped length read, since the file holds them",
         open_file(7, 4, load=True),
         select(KEY),
         files=chain(STRAIGHT, geometry=(7, 12)),

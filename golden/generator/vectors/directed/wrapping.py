@@ -1,6 +1,6 @@
 """Vectors of IDX-FILE-3, IDX-PUT-9 and IDX-PUT-11: 32-bit positions, mappings too short, the order of writes.
 
-A geometry whose size wraps around 2^32 gives a small file in which slots and entries lie outside the
+A geometry whose size wraps around 2^32 gives a small file in which slots and entries are outside the
 mapping, over each other, or over the header: the only way to see from outside in which order a put writes.
 """
 
@@ -45,7 +45,7 @@ SIZE_OF_ENTRIES: Final = {
 """A number of entries by what 20 times it is, modulo 2^32."""
 
 ALL_OVER: Final = 1 << 30
-"""A number of slots that take no room: four times it is 2^32. Slots lie over entries and, from the end, the header."""
+"""A number of slots that take no room: four times it is 2^32. Slots overlap entries and, from the end, the header."""
 
 
 def vectors() -> Iterator[Vector]:
@@ -151,7 +151,7 @@ def _position() -> Iterator[Vector]:
     struct.pack_into(">iqii", wrapped, 40 + 28 + 4, 7001, 4242, 3, 0)
     yield clause(
         "entry-number-wraps-into-file",
-        "positions computed in 64 bits: entry 214748365 lies 4 bytes behind entry 0",
+        "positions computed in 64 bits: entry 214748365 is 4 bytes after entry 0",
         open_file(load=True),
         header(),
         select(key_of(7001)),
@@ -294,7 +294,7 @@ def _order() -> Iterator[Vector]:
         put(key_of(ALL_OVER - 3), 1),
         header(),
     )
-    # Slots wrap twice and slot 2^30 - 10 lies at byte 0, entry 1 at byte 16; index_count, at 36, no longer fits.
+    # Slots wrap twice and slot 2^30 - 10 is at byte 0, entry 1 at byte 16; index_count, at 36, no longer fits.
     yield clause(
         "end-fields-last",
         "the end fields written before the counts, or a count in memory that waits for the file",
@@ -306,7 +306,7 @@ def _order() -> Iterator[Vector]:
     )
     yield clause(
         "entry-over-header",
-        "the header written before the entry: here entry 1 lies over its first 20 bytes",
+        "the header written before the entry: here entry 1 overlaps its first 20 bytes",
         open_file(ALL_OVER - 15, 4),
         put(key_of(2), 0x0102030405060708, NOW),
         header(),

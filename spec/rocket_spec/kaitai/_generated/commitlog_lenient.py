@@ -154,7 +154,7 @@ class CommitlogLenient(KaitaiStruct):
 
         @property
         def record(self):
-            """The record behind its first two fields.
+            """The record after its first two fields.
             
             .. seealso::
                SPEC.md#log-rec-1 LOG-REC-1

@@ -42,7 +42,7 @@ class Consumequeue(KaitaiStruct):
 
 
     class Unit(KaitaiStruct):
-        """Where one message lies in the commit log.
+        """Where one message is in the commit log.
         
         .. seealso::
            SPEC.md#cq-unit-1 CQ-UNIT-1

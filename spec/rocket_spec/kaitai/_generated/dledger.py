@@ -44,7 +44,7 @@ class Dledger(KaitaiStruct):
 
 
     class Entry(KaitaiStruct):
-        """A header, and a record of the commit log behind it.
+        """A header, and a record of the commit log after it.
         
         .. seealso::
            SPEC.md#dlg-2 DLG-2

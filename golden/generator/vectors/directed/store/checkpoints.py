@@ -61,7 +61,7 @@ def vectors() -> Iterator[Vector]:
     clause = Clause("CKP-4", "a time that was on disk is lost, or what a later version keeps there")
     yield clause(
         "bytes-behind-stay",
-        "bytes behind the three times cleared: later versions keep a fourth and a fifth there",
+        "bytes after the three times cleared: later versions keep a fourth and a fifth there",
         checkpoint_write(1, 2, 3),
         checkpoint_read(),
         files={"checkpoint": struct.pack(">qqqqq", 9, 9, 9, 8, 7).ljust(4096, b"\xee")},

@@ -283,7 +283,7 @@ def _failures() -> Iterator[Vector]:
     )
     yield clause(
         "nothing-behind-a-failure",
-        "the walk taken up again behind a failing record",
+        "the walk taken up again after a failing record",
         dispatch(),
         files=_log(good, bytes(16), good),
     )
@@ -389,7 +389,7 @@ def _checksum() -> Iterator[Vector]:
 
 
 def _hosts() -> Iterator[Vector]:
-    clause = Clause("LOG-REC-2", "every field behind the hosts is read from a wrong place")
+    clause = Clause("LOG-REC-2", "every field after the hosts is read from a wrong place")
     for flag, slug in ((16, "born"), (32, "store"), (48, "both")):
         yield clause(
             f"ipv6-{slug}",
@@ -416,7 +416,7 @@ def _properties() -> Iterator[Vector]:
     clause = Clause("LOG-PROP-1", "keys and tags of stored messages are read wrong")
     yield clause(
         "with-and-without-the-last",
-        "a property lost without a byte 2 behind it, or an empty one found behind it",
+        "a property lost without a byte 2 after it, or an empty one found after it",
         dispatch(),
         files=_log(record(properties=b"KEYS\1k\2UNIQ_KEY\1u"), record(properties=b"KEYS\1k\2UNIQ_KEY\1u\2")),
     )
@@ -463,11 +463,11 @@ def _properties() -> Iterator[Vector]:
 
 def _blanks() -> Iterator[Vector]:
     clause = Clause(
-        "LOG-BLANK-2", "everything behind the first file is lost, or bytes of old messages are found"
+        "LOG-BLANK-2", "everything after the first file is lost, or bytes of old messages are found"
     )
     good = record(properties=b"KEYS\1k")
     yield clause(
-        "ends-the-walk", "records read behind a blank", dispatch(), files=_log(good, blank(120), good)
+        "ends-the-walk", "records read after a blank", dispatch(), files=_log(good, blank(120), good)
     )
     yield clause(
         "size-not-looked-at",

@@ -91,7 +91,7 @@ def _built_before() -> Iterator[Vector]:
 def _written_before() -> Iterator[Vector]:
     clause = Clause("CQ-PUT-2", "one logical offset is given to two messages")
     for slug, cq_offset, bug in (
-        ("one-before", 2, "a unit written again behind the others"),
+        ("one-before", 2, "a unit written again after the others"),
         ("at-the-end", 3, "the next unit dropped"),
         ("first-but-one", 1, "a unit overwritten"),
     ):
@@ -128,7 +128,7 @@ def _written_before() -> Iterator[Vector]:
 
 
 def _gap() -> Iterator[Vector]:
-    clause = Clause("CQ-PUT-3", "the queue's later messages lie at other offsets than the broker gave them")
+    clause = Clause("CQ-PUT-3", "the queue's later messages are at other offsets than the broker gave them")
     yield clause(
         "one-ahead",
         "a gap filled, or left: the unit is appended at the write position",
@@ -220,7 +220,7 @@ def _rolling() -> Iterator[Vector]:
     )
     yield clause(
         "adjoins-whatever-the-offset",
-        "a later file made where the logical offset lies, with a hole before it",
+        "a later file made at the logical offset, with a hole before it",
         open_queue(60),
         *(put_unit(number, 100 * number) for number in range(3)),
         put_unit(10, 5000),

@@ -108,7 +108,7 @@ def _recovered_units() -> Iterator[Vector]:
     )
     yield clause(
         "stale-units-behind",
-        "units behind the first invalid one found again",
+        "units after the first invalid one found again",
         open_queue(load=True),
         recover(),
         files=queue_files([*_run(0, 2), unit(0, 0), *_run(7, 2)]),
@@ -148,10 +148,10 @@ def _recovered_units() -> Iterator[Vector]:
 
 
 def _recovered_files() -> Iterator[Vector]:
-    clause = Clause("CQ-REC-3", "files of a former life come back behind the queue's end")
+    clause = Clause("CQ-REC-3", "files of an earlier run come back after the queue's end")
     yield clause(
         "files-behind-deleted",
-        "files kept behind the one that recovery ends in",
+        "files kept after the one that recovery ends in",
         open_queue(load=True),
         recover(),
         files=queue_files(_run(0, 2), _run(5), _run(10)),
@@ -174,7 +174,7 @@ def _recovered_files() -> Iterator[Vector]:
     )
     yield clause(
         "bytes-not-cleared",
-        "bytes behind the end cleared",
+        "bytes after the end cleared",
         open_queue(load=True),
         recover(),
         files=queue_files([*_run(0, 1), unit(-1, 7, 7), *_run(2, 2)]),
@@ -259,8 +259,8 @@ def _units_that_truncation_keeps() -> Iterator[Vector]:
         ("between-units", 250, "a unit dropped that begins before the offset"),
         ("at-a-unit", 200, "a unit kept that begins at the offset"),
         ("behind-a-unit", 201, "a unit dropped that begins one byte before the offset"),
-        ("inside-the-last", 450, "the last unit dropped since its record ends behind the offset"),
-        ("behind-everything", 5000, "units dropped that lie before the offset"),
+        ("inside-the-last", 450, "the last unit dropped since its record ends after the offset"),
+        ("behind-everything", 5000, "units before the offset dropped"),
     ):
         yield clause(
             slug,
@@ -274,7 +274,7 @@ def _units_that_truncation_keeps() -> Iterator[Vector]:
         )
     yield clause(
         "ends-at-an-invalid-unit",
-        "units found again behind an invalid one",
+        "units found again after an invalid one",
         open_queue(load=True),
         truncate(5000),
         files=queue_files([*_run(0, 2), unit(0, 0), *_run(3, 2)]),
@@ -422,7 +422,7 @@ def _minimum() -> Iterator[Vector]:
     )
     yield clause(
         "up-to-the-write-position",
-        "units behind the write position found",
+        "units after the write position found",
         open_queue(load=True),
         truncate(300),
         correct_min(300),
@@ -430,7 +430,7 @@ def _minimum() -> Iterator[Vector]:
     )
     yield clause(
         "unread-file",
-        "zeros behind the last unit left out before recovery",
+        "zeros after the last unit left out before recovery",
         open_queue(load=True),
         correct_min(0),
         correct_min(50),
@@ -446,7 +446,7 @@ def _minimum() -> Iterator[Vector]:
         correct_min(100),
         files=queue_files(_run(0, 4)),
     )
-    clause = Clause("CQ-MIN-2", "the minimum tells of messages that never were")
+    clause = Clause("CQ-MIN-2", "the minimum counts messages that never existed")
     yield clause(
         "pre-blank-at-0",
         "pre-blank units passed over, as 5.x does: their offset is 0",
@@ -492,7 +492,7 @@ def _expired() -> Iterator[Vector]:
         )
     yield clause(
         "stops-at-the-first-kept",
-        "a later file deleted behind one that stays",
+        "a later file deleted after one that stays",
         open_queue(load=True),
         delete_expired(450),
         files=queue_files([*_run(0, 4), unit(9000)], _run(0), _run(10)),
@@ -558,7 +558,7 @@ def _last_of_stale() -> Iterator[Vector]:
     clause = Clause("CQ-LAST-2", "an implementation answers where 4.9.3 fails, or the other way round")
     yield clause(
         "through-stale-units",
-        "stale units behind the write position left out",
+        "stale units after the write position left out",
         open_queue(load=True),
         recover(),
         truncate(200),

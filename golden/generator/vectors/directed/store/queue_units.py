@@ -1,4 +1,4 @@
-"""Vectors of CQ-UNIT, CQ-FILE, CQ-LOAD, CQ-GET and CQ-BND: what lies in a queue, and how it is read."""
+"""Vectors of CQ-UNIT, CQ-FILE, CQ-LOAD, CQ-GET and CQ-BND: what a queue contains, and how it is read."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _units() -> Iterator[Vector]:
     )
     yield clause(
         "begins-at-file-start",
-        "a pre-blank unit where nothing lies before the first one in its file",
+        "a pre-blank unit if the first unit is the first of its file",
         open_queue(),
         put_unit(5, 1000),
         bounds(),
@@ -100,12 +100,12 @@ def _units() -> Iterator[Vector]:
 
 
 def _files() -> Iterator[Vector]:
-    clause = Clause("CQ-FILE-1", "units lie across files, and no other broker can load the queue")
+    clause = Clause("CQ-FILE-1", "units span files, and no other broker can load the queue")
     for size, bug in (
         (100, "a file of whole units made longer"),
         (81, "a size rounded down"),
         (99, "a size rounded to the nearest"),
-        (101, "a size kept though units lie across files"),
+        (101, "a size kept though units span files"),
         (1, "an empty file: the size rounds up to one unit"),
     ):
         yield clause(
@@ -269,7 +269,7 @@ def _get() -> Iterator[Vector]:
 
 
 def _bounds() -> Iterator[Vector]:
-    clause = Clause("CQ-BND-1", "consumers are told of offsets that hold nothing")
+    clause = Clause("CQ-BND-1", "consumers are given offsets that hold no message")
     yield clause("fresh", "the least and the greatest offset of an empty queue", open_queue(), bounds())
     yield clause(
         "after-puts",

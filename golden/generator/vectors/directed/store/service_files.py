@@ -23,7 +23,7 @@ __all__ = ["vectors"]
 
 
 def _old(number: int, end_time: int = NOW, end_offset: int = 1000, count: int = 3) -> dict[str, bytes]:
-    """An index file of the past: no slot in use, but a header that says so."""
+    """An index file of the past: no slot in use, but a header with a count."""
     head = Header(NOW - 10_000, end_time, 0, end_offset, 0, count)
     return index_file(number, image(head))
 
@@ -158,7 +158,7 @@ def _load() -> Iterator[Vector]:
     )
     yield clause(
         "name-that-is-no-number-first",
-        "the load ended at a file whose name is no number: those behind it are loaded",
+        "the load ended at a file whose name is not a number, though those after it are loaded",
         open_service(),
         query("a"),
         files={"index/0.bak": b"old"} | _old(1) | _old(2),
@@ -172,7 +172,7 @@ def _load() -> Iterator[Vector]:
     )
     yield clause(
         "stops-at-a-directory",
-        "files loaded behind one that cannot be opened",
+        "files loaded after one that cannot be opened",
         open_service(),
         query("a"),
         files=_old(1) | {"index/20200101000000002/x": b""} | _old(3),
@@ -294,7 +294,7 @@ def _repeated() -> Iterator[Vector]:
     clause = Clause("IDX-SVC-8", "after a restart messages are indexed twice, or some not at all")
     for slug, offset, bug in (
         ("before", 999, "a message before the last indexed one indexed again"),
-        ("equal", 1000, "the last indexed message skipped: it goes in once more"),
+        ("equal", 1000, "the last indexed message skipped: it is indexed again"),
         ("behind", 1001, "the next message skipped"),
     ):
         yield clause(
@@ -382,7 +382,7 @@ def _expiry() -> Iterator[Vector]:
         yield clause(slug, bug, open_service(), delete_old_indexes(offset), query("a"), files=three)
     yield clause(
         "stops-at-the-first-kept",
-        "a later file deleted behind one that stays",
+        "a later file deleted after one that stays",
         open_service(),
         delete_old_indexes(2500),
         files=_old(1, NOW, 1000) | _old(2, NOW, 5000) | _old(3, NOW, 1500) | _old(4, NOW, 1600),

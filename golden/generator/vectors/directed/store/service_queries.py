@@ -117,7 +117,8 @@ def _order() -> Iterator[Vector]:
 
 def _stop() -> Iterator[Vector]:
     clause = Clause(
-        "IDX-SVC-14", "messages lie behind a file that ended the search, or old files are read for nothing"
+        "IDX-SVC-14",
+        "messages in files after the one that ended the search are missed, or old files are read for nothing",
     )
     yield clause(
         "begin-at-the-window",
@@ -166,7 +167,7 @@ def _stop() -> Iterator[Vector]:
 
 
 def _last_update() -> Iterator[Vector]:
-    clause = Clause("IDX-SVC-15", "clients are told a wrong state of the index")
+    clause = Clause("IDX-SVC-15", "clients see a wrong state of the index")
     yield clause(
         "newest-file",
         "the greatest values of all files, or those of the oldest",

@@ -49,4 +49,4 @@ def vectors() -> Iterator[Vector]:
         tags_code("\ud800"),
         tags_code("a\udfffb"),
     )
-    yield clause("collisions", "a hash that tells Aa from BB", tags_code("Aa"), tags_code("BB"))
+    yield clause("collisions", "a hash that differs for Aa and BB", tags_code("Aa"), tags_code("BB"))

@@ -69,7 +69,7 @@ final class Broker {
         }
     }
 
-    /** What the broker was told, ports and the recording plug-in left out. */
+    /** The broker's settings without ports and the recording plug-in. */
     Map<String, String> config() {
         return new TreeMap<>(config);
     }
@@ -107,7 +107,7 @@ final class Broker {
         return new BrokerProcess(folder, start);
     }
 
-    /** What a slave is told that differs from this broker. */
+    /** The settings of a slave that differ from this broker's. */
     Map<String, String> slaveConfig() {
         Map<String, String> slave = config();
         slave.put("brokerId", "1");
@@ -121,7 +121,7 @@ final class Broker {
         config.putAll(settings);
     }
 
-    /** What a member of the group is told that differs from this broker. */
+    /** The settings of a member of the group that differ from this broker's. */
     Map<String, String> memberConfig(int member) {
         Map<String, String> config = config();
         config.put("dLegerSelfId", "n" + member);

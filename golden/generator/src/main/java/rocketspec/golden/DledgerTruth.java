@@ -32,7 +32,7 @@ final class DledgerTruth {
             && name.getName(1).toString().equals("data");
     }
 
-    /** Where the next entry would be written: what lies there may be stale. */
+    /** Where the next entry would be written; the bytes there may be stale. */
     long writePos() {
         return entries.getWritePos();
     }

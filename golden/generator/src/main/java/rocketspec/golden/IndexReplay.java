@@ -19,7 +19,7 @@ import org.apache.rocketmq.store.index.IndexFile;
 import org.apache.rocketmq.store.index.IndexHeader;
 
 /**
- * The puts that IndexService.buildIndex makes of the dispatch requests, made once more on new IndexFiles of the
+ * The puts that IndexService.buildIndex makes of the dispatch requests, repeated on new IndexFiles of the
  * same geometry, seeds and names. When the files agree byte for byte, the list of puts is what the broker did.
  */
 final class IndexReplay {

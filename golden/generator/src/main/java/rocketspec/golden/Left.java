@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 
-/** What a broker left behind: the files as they lie, and what is known of how they came about. */
+/** What a broker left: the unchanged files, and what is known of how they came about. */
 final class Left {
 
     /** The store's directory. */
@@ -18,7 +18,7 @@ final class Left {
     /** Lines of files that were there once. */
     final List<Map<String, Object>> deletions = new ArrayList<>();
 
-    /** Whether the broker stopped cleanly: all that lies in the log was dispatched, and nothing else. */
+    /** Whether the broker stopped cleanly: everything in the log was dispatched, and nothing else. */
     final boolean clean;
 
     private Left(Path root, List<RecordingStore.Dispatched> dispatched, List<Map<String, Object>> deletions,

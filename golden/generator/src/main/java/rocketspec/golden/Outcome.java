@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.apache.rocketmq.store.DefaultMessageStore;
 
-/** One store that a scenario made: in a folder of its own, {@code store/} and what is told of it. */
+/** One store that a scenario made: in a folder of its own, {@code store/} and its description. */
 final class Outcome {
 
     private final Path folder;

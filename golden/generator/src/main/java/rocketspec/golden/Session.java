@@ -286,7 +286,7 @@ public final class Session {
             .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** Kills the broker (kill -9), which makes the store as it lies one outcome; then the client stops. */
+    /** Kills the broker (kill -9), whose store then is one outcome, unchanged; then the client stops. */
     public void kill() throws Exception {
         apart.kill();
         producer.shutdown();
@@ -392,7 +392,7 @@ public final class Session {
         long deadline = System.currentTimeMillis() + PATIENCE_MILLIS;
         while (!condition.holds()) {
             if (System.currentTimeMillis() > deadline) {
-                throw new IllegalStateException("waited in vain for " + what);
+                throw new IllegalStateException("timed out waiting for " + what);
             }
             Thread.sleep(5);
         }

@@ -30,7 +30,7 @@ final class Truth {
      * Writes a truth file.
      *
      * @param store a store that has loaded the files and writes them no more
-     * @param left the files as they lie, and what is known of their past
+     * @param left the unchanged files, and what is known of their past
      */
     static void write(DefaultMessageStore store, Left left, Path path) throws IOException {
         try (Writer writer = Files.newBufferedWriter(path, StandardCharsets.US_ASCII)) {
@@ -53,7 +53,7 @@ final class Truth {
         }
     }
 
-    /** The sizes that tell a reader how to open the files. */
+    /** The sizes that a reader needs to open the files. */
     static Map<String, Object> sizes(DefaultMessageStore store) {
         MessageStoreConfig config = store.getMessageStoreConfig();
         return Json.object(
@@ -75,7 +75,7 @@ final class Truth {
             "index_msg_timestamp", checkpoint.getIndexMsgTimestamp()));
     }
 
-    /** The name of a store file, relative to the store and with forward slashes, wherever the store lies. */
+    /** The name of a store file, relative to the store and with forward slashes, wherever the store is. */
     static String name(Path file) {
         for (int at = 0; at < file.getNameCount(); at++) {
             String part = file.getName(at).toString();
