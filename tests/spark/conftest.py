@@ -100,9 +100,9 @@ def stores(hand_made: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Pa
 
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Every golden store, by its name, in one folder."""
+    """Every golden store of one log, DLedger's too, by its name, in one folder."""
     from rocket_golden import open_store
     from rocket_golden import stores as names
 
     folder = tmp_path_factory.mktemp("golden")
-    return {name: open_store(name, folder) for name in names()}
+    return {name: open_store(name, folder) for name in (*names(), *names(log="dledger"))}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-FEW = ("mixed", "ext", "lmq", "killed-restarted")
+FEW = ("mixed", "ext", "lmq", "killed-restarted", "dledger", "dledger-group-rejoined")
 
 
 def judged_by_joins(variant: Damaged) -> bool:

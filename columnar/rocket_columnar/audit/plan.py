@@ -14,7 +14,7 @@ from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import LONG_MAX
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import Tail, log_tail
-from rocket_columnar.store import find_files, is_large, usual_size
+from rocket_columnar.store import find_files, is_large, refuse_member, usual_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,6 +176,7 @@ def _check_store(store: Path) -> None:
     if not store.is_dir():
         store.stat()  # the system's own reason
         raise UsageError(f"{store}: a file; expected the directory of a store")
+    refuse_member(store)
     if not any((store / part).exists() for part in _PARTS) and not any(store.glob("dledger-*/data")):
         whole = Path(os.path.abspath(store))  # noqa: PTH100 - resolve() would follow links, and change the name
         if whole.name in _PARTS:

@@ -122,7 +122,7 @@ CODES: Final[dict[str, _Code]] = {
     "index.double_entry": _Code(
         "note",
         "IDX-SVC-2",
-        "a recovery indexed messages a second time",
+        "a recovery, or dispatch that is stuck at a message, indexed messages again",
         "none needed: queries return the message twice",
     ),
     "queue.size": _Code("error", "CQ-FILE-1", "the broker refuses to start", _REBUILD_QUEUE),

@@ -14,7 +14,7 @@ from rocket_spec.errors import FormatError, MalformedError, UsageError
 
 from rocket_columnar.formats import parse_long
 from rocket_columnar.index import GeometryGuess, IndexFile, resolve
-from rocket_columnar.store import StoreFile, is_gone, shown_name
+from rocket_columnar.store import StoreFile, is_gone, refuse_member, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +55,7 @@ def require_store(path: Path) -> Path:
     """
     if not stat.S_ISDIR(path.stat().st_mode):
         raise UsageError(f"{path}: a file; expected the store's directory")
+    refuse_member(path)
     if any((path / name).is_dir() for name in ("index", "commitlog")):
         return path
     whole = Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would follow links, and change the name)

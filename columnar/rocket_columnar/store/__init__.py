@@ -3,7 +3,7 @@
 from rocket_columnar.store.detection import entry_position
 from rocket_columnar.store.gentle_reads import GentleReads, lower_priority
 from rocket_columnar.store.listing import NO_NUMBER, find_files
-from rocket_columnar.store.places import placed_file, protected_directories
+from rocket_columnar.store.places import placed_file, protected_directories, refuse_member
 from rocket_columnar.store.reader import (
     PAUSES,
     Reader,
@@ -48,6 +48,7 @@ __all__ = [
     "protected_directories",
     "read_at",
     "read_gently",
+    "refuse_member",
     "shown_name",
     "size_of",
     "usual_size",

@@ -25,6 +25,7 @@ __all__ = [
     "place_of",
     "placed_file",
     "protected_directories",
+    "refuse_member",
 ]
 
 _PLACES: Final[dict[str, Kind]] = {
@@ -166,3 +167,17 @@ def log_of_member(path: Path) -> Path:
                 f"{path}: belongs to DLedger itself; the commit log is in {MEMBER}*/{MEMBER_LOG}/"
             )
     return path
+
+
+def refuse_member(path: Path) -> None:
+    """Refuses a DLedger member's directory, and those in it: the store is the directory above.
+
+    Raises:
+        UsageError: `path` is such a directory.
+    """
+    if any((path / name).exists() for name in _PARTS) or member_logs(path):
+        return
+    whole = Path(os.path.abspath(path))  # noqa: PTH100
+    for folder in (whole, whole.parent):
+        if _is_member(folder) and (folder / MEMBER_LOG).is_dir():
+            raise UsageError(f"{path}: belongs to a DLedger member; expected the store, {folder.parent}")
