@@ -48,7 +48,7 @@ COLUMNAR = {
     "findings": {"log", "store"},
     "audit": {"decode", "findings", "formats", "index", "kernels", "log", "store"},
     "restart": {"audit", "decode", "formats", "index", "log", "store"},
-    "rebuild": {"decode", "findings", "formats", "index", "log", "store"},
+    "rebuild": {"decode", "findings", "formats", "index", "kernels", "log", "store"},
     "describe": {"arrow", "decode", "formats", "index", "log", "store"},
     "adapter": {"formats", "index"},
 }

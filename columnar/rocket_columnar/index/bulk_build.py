@@ -84,9 +84,12 @@ class IndexBuilder:
             self._file = None
 
     def begin(self, puts: int) -> None:
-        """Creates the first file before the first of about `puts` puts; errors as in `put_many`."""
+        """Creates the first file, or the next one after a full file, before the first of about `puts` puts.
+
+        Errors as in `put_many`.
+        """
         self._count = puts
-        if self._file is None:
+        if self._file is None or self._file.full():
             self._file = self._rolled()
 
     def put_many(

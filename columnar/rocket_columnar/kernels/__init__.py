@@ -57,6 +57,15 @@ from rocket_columnar.kernels.log_requests import (
     RequestColumns,
     scan_requests,
 )
+from rocket_columnar.kernels.queue_units import (
+    FREE,
+    QueueStates,
+    QueueTable,
+    UnitRows,
+    add_queue,
+    number_units,
+    put_units,
+)
 from rocket_columnar.kernels.raw_bytes import SLACK
 from rocket_columnar.kernels.utf8_text import (
     PropertyPairs,
@@ -67,6 +76,7 @@ from rocket_columnar.kernels.utf8_text import (
 )
 
 __all__ = [
+    "FREE",
     "FULL",
     "LEFT",
     "READ",
@@ -95,11 +105,15 @@ __all__ = [
     "Piece",
     "PropertyPairs",
     "PropertyTexts",
+    "QueueStates",
+    "QueueTable",
     "RequestColumns",
     "RowSpans",
     "StringTable",
     "TextColumn",
     "TopicKinds",
+    "UnitRows",
+    "add_queue",
     "advance_cursors",
     "check_bodies",
     "count_entries",
@@ -113,10 +127,12 @@ __all__ = [
     "intern_strings",
     "jit",
     "join_parts",
+    "number_units",
     "part_entries",
     "part_keys",
     "place_hits",
     "put_entries",
+    "put_units",
     "scan_columns",
     "scan_requests",
     "select_chains",

@@ -1,6 +1,7 @@
 """The commit log: frames, gaps, dispatch requests, multi-dispatch, and where the log ends."""
 
 from rocket_columnar.log.dispatch import read_requests
+from rocket_columnar.log.dispatch_ahead import read_requests_ahead
 from rocket_columnar.log.frame_walk import LARGE, NARROW, Walk
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.multi_dispatch import Copy, batch_copies, goes_to, has_light_queues
@@ -23,4 +24,5 @@ __all__ = [
     "has_light_queues",
     "log_tail",
     "read_requests",
+    "read_requests_ahead",
 ]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Windows"]
 
 _WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's own cache
-_ROWS: Final = 1 << 19
+_ROWS: Final = 1 << 14  # their columns stay there too
 _FEW_ROWS: Final = 1 << 12
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
@@ -106,9 +106,17 @@ class Windows:
         self._reader = reader
         window = np.empty(_WINDOW + SLACK, np.uint8)
         self._log = OpenLog(reader.descriptor, reader.size, base_offset, window, np.zeros(2, np.int64))
-        self._topics = _Topics(names)
+        try:
+            self._topics = names.compiled.pop()
+        except IndexError:
+            self._topics = _Topics(names)
+        self._names = names
         self._check_crc = check_crc
         self._rows = _FEW_ROWS
+
+    def close(self) -> None:
+        """Leaves the known topics to another walk."""
+        self._names.compiled.append(self._topics)
 
     def forget(self) -> None:
         """Reads the window again for the next run."""

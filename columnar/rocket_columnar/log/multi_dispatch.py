@@ -36,6 +36,8 @@ def batch_copies(file: StoreFile, batch: Requests, *, light: bool) -> Iterator[t
     Raises:
         OSError: the file cannot be read.
     """
+    if not batch.copied.any():
+        return
     places = np.flatnonzero(batch.copied & batch.queued).tolist()
     if not places:
         return

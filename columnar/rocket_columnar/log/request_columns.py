@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,18 +23,32 @@ ROLLBACK: Final = 12
 """Transaction types: the bits 4 and 8 of sys_flag (LOG-REC-5)."""
 
 
+_NAMING: Final = Lock()
+
+
 @dataclass(slots=True)
 class TopicNames:
-    """Topics by number, shared by all batches of a log."""
+    """Topics by number, shared by all batches of a log and the threads that read it.
+
+    Attributes:
+        names: of each topic, by its number.
+        numbers: of each topic, by its name.
+        compiled: topics in the form of the compiled loops, as many as threads have used at once; each is taken by one walk.
+    """
 
     names: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
+    compiled: list[Any] = field(default_factory=list)
 
     def number(self, name: str) -> int:
         """The number of a topic, a new one if it has none."""
-        if name not in self.numbers:
-            self.numbers[name] = len(self.names)
-            self.names.append(name)
+        number = self.numbers.get(name)
+        if number is not None:
+            return number
+        with _NAMING:
+            if name not in self.numbers:
+                self.names.append(name)
+                self.numbers[name] = len(self.names) - 1
         return self.numbers[name]
 
 

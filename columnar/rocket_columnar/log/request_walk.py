@@ -196,10 +196,16 @@ class LogStretch:
             gap, position = self._passed(walk, position, record)
             if gap is not None:
                 on_gap(gap)
-        self.next = position
-        self.at_end = position >= self._reader.size
+        self._end(position)
         if len(rows):
             yield rows.take()
+
+    def _end(self, position: int) -> None:
+        self.next = position
+        self.at_end = position >= self._reader.size
+        if self._windows is not None:
+            self._windows.close()
+            self._windows = None
 
     def _passed(self, walk: Walk, position: int, bad: Bad) -> tuple[Gap | None, int]:
         """The gap that begins here, and where it goes on; None if the records end, or are written by now."""

@@ -1,14 +1,7 @@
 """Rebuilds index files and consume queues from the commit log."""
 
-from rocket_columnar.rebuild.dispatched_columns import (
-    KEYS,
-    RECORDS,
-    UNIT,
-    Batch,
-    Dispatched,
-    UnsafeQueue,
-    dispatch_log,
-)
+from rocket_columnar.rebuild.batch_columns import KEYS, RECORDS, UNIT, Batch
+from rocket_columnar.rebuild.dispatched_columns import Dispatched, UnsafeQueue, dispatch_log
 from rocket_columnar.rebuild.index_writer import LogKeys, keys_of, name_indexes, write_index
 from rocket_columnar.rebuild.missing_files import Twin, drop_unchanged, index_begins, settled_names, twin_of
 from rocket_columnar.rebuild.output import MANIFEST, PARTS

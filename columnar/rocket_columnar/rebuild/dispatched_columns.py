@@ -14,11 +14,20 @@ from zlib import crc32
 import numpy as np
 
 from rocket_columnar.findings import Finding, finding, gap_finding
-from rocket_columnar.log import Requests, TopicNames, batch_copies, read_requests
+from rocket_columnar.log import TopicNames, read_requests
+from rocket_columnar.rebuild.batch_columns import (
+    KEYS,
+    RECORDS,
+    UNIT,
+    Batch,
+    joined_batches,
+    keys_added,
+    units_added,
+)
 from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -27,40 +36,16 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
 
 __all__ = [
-    "KEYS",
-    "RECORDS",
-    "UNIT",
-    "Batch",
     "Dispatched",
     "KeySpan",
     "UnsafeQueue",
     "dispatch_log",
-    "number_queues",
-    "reordered",
+    "log_finding",
     "unsafe_names",
 ]
 
 _AT_ONCE: Final = 1 << 16  # records
 _DIGITS: Final = 1 << 16  # numbers below it are sorted digit by digit
-
-UNIT: Final = np.dtype(
-    [
-        ("phy_offset", "<i8"),
-        ("tags_code", "<i8"),
-        ("logical_offset", "<i8"),
-        ("store_timestamp", "<i8"),
-        ("topic", "<i4"),
-        ("queue_id", "<i4"),
-        ("size", "<i4"),
-        ("is_copy", "?"),
-    ],
-    align=True,
-)
-KEYS: Final = {"key_hash": "<i4"}
-"""Columns with a row for each key."""
-
-RECORDS: Final = {"phy_offset": "<i8", "store_timestamp": "<i8", "key_count": "<i4"}
-"""Columns with a row for each record that is dispatched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +63,6 @@ class UnsafeQueue:
     queue_id: int
     file: str
     offset: int
-
-
-class Batch(NamedTuple):
-    """Rows of the columns that were written together.
-
-    Attributes:
-        records: number of records, at least one.
-        keys: number of their keys.
-        first_time: store timestamp of the first record, ms.
-        tail_time: that of the first record after the last one with keys; None if there is none.
-        units: number of units in each bucket.
-    """
-
-    records: int
-    keys: int
-    first_time: int
-    tail_time: int | None
-    units: tuple[int, ...]
 
 
 class KeySpan(NamedTuple):
@@ -207,55 +174,32 @@ def dispatch_log(
         OSError: reading or writing fails.
     """
     directory.mkdir()
-    size = file.size()
     gaps: list[Finding] = []
 
     def note(gap: Gap) -> None:
-        tail = last and gap.end >= file.base_offset + size
-        gaps.append(gap_finding(file, size, gap, tail=tail, live=False))
+        gaps.append(log_finding(file, gap, last=last))
 
     topics = TopicNames()
     batches: list[Batch] = []
     with _Columns(directory, {**KEYS, **RECORDS}) as columns, _Buckets(directory, file, buckets) as dealt:
-        for batch in _batches(read_requests(file, topics, note)):
-            chosen = _chosen(batch.dispatched)
-            times, counts = batch.store_timestamp[chosen], batch.key_count[chosen]
-            if not times.size:
+        for batch in joined_batches(read_requests(file, topics, note), _AT_ONCE):
+            keys = keys_added(batch)
+            if keys is None:
                 continue
-            with_keys = np.flatnonzero(counts)
-            later = times[int(with_keys[-1]) + 1 :] if with_keys.size else times
-            tail = int(later[0]) if later.size else None
-            columns.add("key_hash", batch.key_hash)
-            columns.add("phy_offset", batch.phy_offset[chosen])
-            columns.add("store_timestamp", times)
-            columns.add("key_count", counts)
-            units = dealt.add(_units_of(file, batch, topics, light=light), topics)
-            batches.append(Batch(times.size, batch.key_hash.size, int(times[0]), tail, units))
+            for name, values in keys._asdict().items():
+                columns.add(name, values)
+            units = dealt.add(units_added(file, batch, topics, light=light).rows(), topics)
+            batches.append(keys.summary(units))
     (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
     unsafe = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.offset))
     return Dispatched(tuple(batches), tuple(gaps), unsafe)
 
 
-def _chosen(mask: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
-    """The rows of a mask as an index; nearly always all of them."""
-    return slice(None) if mask.all() else np.flatnonzero(mask)
-
-
-def _batches(requests: Iterable[Requests]) -> Iterator[Requests]:
-    """Batches of a suitable size: those of a large log stay in the processor's cache, those around damage are joined."""
-    held: list[Requests] = []
-    count = 0
-    for large in requests:
-        bounds = np.concatenate([[0], np.cumsum(large.key_count)])
-        for start in range(0, large.phy_offset.size, _AT_ONCE):
-            batch = large.part(start, min(start + _AT_ONCE, large.phy_offset.size), bounds)
-            held.append(batch)
-            count += batch.phy_offset.size
-            if count >= _AT_ONCE:
-                yield Requests.joined(held)
-                held, count = [], 0
-    if held:
-        yield Requests.joined(held)
+def log_finding(file: StoreFile, gap: Gap, *, last: bool) -> Finding:
+    """The finding on a gap; at the end of the `last` file it is a torn write."""
+    size = file.size()
+    tail = last and gap.end >= file.base_offset + size
+    return gap_finding(file, size, gap, tail=tail, live=False)
 
 
 class _Columns:
@@ -284,42 +228,12 @@ def _write(file: Any, values: NDArray[Any]) -> None:
         left = left[file.write(left) :]
 
 
-def _units_of(file: StoreFile, batch: Requests, topics: TopicNames, *, light: bool) -> NDArray[np.void]:
-    """Units of a batch in the order of their puts: each record's own, then its copies'."""
-    chosen = _chosen(batch.queued)
-    offsets = batch.phy_offset[chosen]
-    own = np.zeros(offsets.size, UNIT)
-    own["phy_offset"] = offsets
-    own["logical_offset"] = batch.queue_offset[chosen]
-    for name in ("topic", "queue_id", "size", "tags_code", "store_timestamp"):
-        own[name] = getattr(batch, name)[chosen]
-    places, copied = [], []
-    for place, copies in batch_copies(file, batch, light=light):
-        number = int(np.searchsorted(offsets, batch.phy_offset[place]))
-        record = own[number]
-        for topic, queue_id, logical in copies:
-            places.append(number + 1)
-            copied.append(
-                (
-                    record["phy_offset"],
-                    record["tags_code"],
-                    logical,
-                    0,
-                    topics.number(topic),
-                    queue_id,
-                    record["size"],
-                    True,
-                )
-            )
-    return np.insert(own, places, np.array(copied, UNIT)) if copied else own
-
-
-def reordered(units: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
+def _reordered(units: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
     """Units in another order; NumPy copies rows of words faster than structures."""
     return units.view(np.int64).reshape(-1, UNIT.itemsize // 8).take(order, axis=0).view(UNIT)[:, 0]
 
 
-def number_queues(units: NDArray[np.void]) -> tuple[NDArray[Any], list[tuple[int, int]]]:
+def _number_queues(units: NDArray[np.void]) -> tuple[NDArray[Any], list[tuple[int, int]]]:
     """The queue of each unit as a small number, and number of the topic and queue id of each queue."""
     topic, queue_id = units["topic"].astype(np.int64), units["queue_id"].astype(np.int64)
     low, span = int(queue_id.min()), int(np.ptp(queue_id)) + 1
@@ -356,7 +270,7 @@ class _Buckets:
         """Writes the units of a batch; returns their number in each bucket."""
         if not units.size:
             return (0,) * self._buckets
-        numbers, queues = number_queues(units)
+        numbers, queues = _number_queues(units)
         bucket_of = np.array([self._bucket(topics.names[topic], queue) for topic, queue in queues], np.uint16)
         buckets = bucket_of[numbers]
         left_out = buckets == self._buckets
@@ -365,7 +279,7 @@ class _Buckets:
             place = int(unit["phy_offset"]) - self._log.base_offset
             self.unsafe.setdefault((topic, queue_id), UnsafeQueue(topic, queue_id, self._log.name, place))
         if self._buckets > 1 or left_out.any():
-            units = reordered(units, np.argsort(buckets, kind="stable"))
+            units = _reordered(units, np.argsort(buckets, kind="stable"))
         counts = np.bincount(buckets, minlength=self._buckets)[: self._buckets]
         _write(self._file, units[: int(counts.sum())])
         return tuple(counts.tolist())

@@ -1,18 +1,24 @@
-"""Writes consume-queue files, unit by unit as `ConsumeQueue.putMessagePositionInfo` does."""
+"""Writes consume-queue files, unit by unit as `ConsumeQueue.putMessagePositionInfo` does.
+
+Many units are distributed to their queues by compiled loops, few in Python.
+"""
 
 from __future__ import annotations
 
 import json
+import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
+from rocket_columnar import formats
 from rocket_columnar.decode import ExtUnits
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
-from rocket_columnar.rebuild.dispatched_columns import UNIT, number_queues, reordered
+from rocket_columnar.rebuild.batch_columns import UNIT, Units
 from rocket_columnar.rebuild.ext_addresses import Addresses
+from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -22,17 +28,22 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["write_queues"]
+__all__ = ["QueueFiles", "UnsafeUnit", "write_queues"]
 
 _SIZE: Final = QUEUE_UNIT.size
+_UNIT: Final = struct.Struct(QUEUE_UNIT.struct_format)
 _AT_ONCE: Final = 1 << 16
-_UNITS: Final = 1 << 16  # that are sorted by queue together
+_FEW, _MANY = 1 << 15, 1 << 20
+"""Units that are distributed together, at least and at most."""
+_OF_EACH: Final = 16
+"""Units that are collected for each queue, on average, before files are opened."""
 _COPIED: Final = 1 << 20
+_LEFT_OUT: Final = -2
 
 
 def write_queues(
     directory: Path,
-    parts: Sequence[tuple[Path, Iterable[tuple[int, int]]]],
+    parts: Sequence[tuple[Path, Sequence[tuple[int, int]]]],
     files: Sequence[StoreFile],
     queue_file_size: int,
 ) -> None:
@@ -48,158 +59,276 @@ def write_queues(
     Raises:
         OSError: reading or writing fails.
     """
-    topics = TopicNames()
-    ext = ExtUnits(files)
-    writers: dict[tuple[str, int], tuple[_QueueWriter, Addresses]] = {}
-    for chunk in _chunks(parts, topics):
-        numbers, queues = number_queues(chunk)
-        units = reordered(chunk, np.argsort(numbers, kind="stable"))
-        keys = [(topics.names[topic], queue_id) for topic, queue_id in queues]
-        for key in keys:
-            if key not in writers:
-                path = directory / "consumequeue" / key[0] / str(key[1])
-                writers[key] = _QueueWriter(path, queue_file_size), Addresses(ext, *key)
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(numbers))])
-        for key, run in zip(keys, _runs(units, bounds, [writers[key][1] for key in keys]), strict=True):
-            writers[key][0].put(run)
-    _copy_ext(files, writers.keys(), directory)
+    count = sum(number for _, spans in parts for _, number in spans)
+    queues = QueueFiles(directory, files, queue_file_size, compiled=count >= formats.COMPILED_FROM)
+    for units in _read_units(parts, queues.topics):
+        queues.put(units)
+    queues.close()
 
 
-def _chunks(
+def _read_units(
     parts: Iterable[tuple[Path, Iterable[tuple[int, int]]]], topics: TopicNames
-) -> Iterator[NDArray[np.void]]:
-    """The units of a bucket, many at a time, their topics numbered by `topics`."""
-    held: list[NDArray[np.void]] = []
-    count = 0
+) -> Iterator[Units]:
+    """The units of a bucket, their topics numbered by `topics`."""
     for part, spans in parts:
         numbers: NDArray[np.int32] | None = None
         for first, number in spans:
             if numbers is None:
                 names = json.loads((part / "topics.json").read_text("utf-8"))
                 numbers = np.array([topics.number(name) for name in names], np.int32)
-            units = np.fromfile(part / "units", UNIT, number, offset=first * UNIT.itemsize)
-            if (numbers != np.arange(numbers.size)).any():
-                units["topic"] = numbers[units["topic"]]
-            held.append(units)
-            count += number
-            if count >= _UNITS:
-                yield _joined(held)
-                held, count = [], 0
-    if held:
-        yield _joined(held)
+            units = Units.of(np.fromfile(part / "units", UNIT, number, offset=first * UNIT.itemsize))
+            yield units._replace(topic=numbers[units.topic])
 
 
-def _joined(parts: list[NDArray[np.void]]) -> NDArray[np.void]:
-    """Units one after the other; NumPy copies words faster than structures."""
-    return parts[0] if len(parts) == 1 else np.concatenate([part.view(np.int64) for part in parts]).view(UNIT)
+class UnsafeUnit(NamedTuple):
+    """The first unit of a queue whose topic cannot be the name of a directory."""
+
+    topic: str
+    queue_id: int
+    phy_offset: int
+
+
+class QueueFiles:
+    """The files of many queues in the making.
+
+    Args:
+        directory: for `consumequeue/` and `consumequeue_ext/`.
+        files: the store's.
+        file_size: of a queue file, bytes.
+        compiled: whether compiled loops are used.
+
+    Attributes:
+        topics: number the topics of the units.
+        unsafe: queues that are left out.
+    """
+
+    def __init__(
+        self, directory: Path, files: Sequence[StoreFile], file_size: int, *, compiled: bool
+    ) -> None:
+        self.topics = TopicNames()
+        self.unsafe: list[UnsafeUnit] = []
+        self._directory = directory
+        self._files = files
+        self._file_size = file_size
+        self._ext = ExtUnits(files)
+        self._held: list[Units] = []
+        self._queues: list[_Queue] = []
+        self._addresses: dict[int, Addresses] = {}
+        self._put_all = _CompiledPuts() if compiled else _Puts()
+
+    def put(self, units: Units) -> None:
+        """Puts units in order; they are in the files when others come, or after `close`."""
+        self._held.append(units)
+        count = sum(part.topic.size for part in self._held)
+        if count >= min(max(_FEW, _OF_EACH * len(self._queues)), _MANY):
+            self._put_held()
+
+    def close(self) -> None:
+        """Completes the files, and copies the ext files of the queues."""
+        self._put_held()
+        _copy_ext(self._files, {queue.key for queue in self._queues}, self._directory)
+
+    def _put_held(self) -> None:
+        if not self._held:
+            return
+        units, self._held = Units.joined(self._held), []
+        numbers = np.empty(units.topic.size, np.int32)
+        at = 0
+        while (at := self._put_all.number(units, numbers, at)) < numbers.size:
+            self._begin(units, at)
+        for queue, addresses in self._addresses.items():
+            own = np.flatnonzero((numbers == queue) & ~units.is_copy) if addresses else ()
+            if len(own):
+                codes = units.tags_code.copy()
+                codes[own] = addresses.take(codes[own], units.store_timestamp[own])
+                units = units._replace(tags_code=codes)
+        for run in self._put_all.put(units, numbers):
+            self._queues[run.queue].append(run.position, run.data, skipped=run.skipped)
+
+    def _begin(self, units: Units, at: int) -> None:
+        """Adds the queue of a unit."""
+        topic, queue_id = self.topics.names[units.topic[at]], int(units.queue_id[at])
+        if not is_safe(topic):
+            self._put_all.add(units, at, _LEFT_OUT)
+            self.unsafe.append(UnsafeUnit(topic, queue_id, int(units.phy_offset[at])))
+            return
+        queue = _Queue(self._directory, (topic, queue_id), self._file_size)
+        addresses = Addresses(self._ext, topic, queue_id)
+        if addresses:
+            self._addresses[len(self._queues)] = addresses
+        self._put_all.add(units, at, len(self._queues), queue.begin(int(units.logical_offset[at])))
+        self._queues.append(queue)
 
 
 class _Run(NamedTuple):
-    """Units to put into one queue, in order.
+    """Units that go into one queue together.
 
     Attributes:
-        raw: the bytes that go into the files.
-        ends: physical offsets of the ends of their records.
-        logical_offset: of each unit.
-        plain: whether `ends` grow, and each logical offset is one more than the one before.
+        queue: its number.
+        position: number of the first one in the queue.
+        data: the bytes that go into the files.
+        skipped: whether the last unit was skipped because it is before the write position.
     """
 
-    raw: NDArray[np.void]
-    ends: NDArray[np.int64]
-    logical_offset: NDArray[np.int64]
-    plain: bool
+    queue: int
+    position: int
+    data: memoryview
+    skipped: bool
 
 
-def _runs(
-    units: NDArray[np.void], bounds: NDArray[np.int64], addresses: Sequence[Addresses]
-) -> Iterator[_Run]:
-    """Units sorted by queue, cut at `bounds`; copies never get an ext address."""
-    raw = np.empty(units.size, UNIT_DTYPE)
-    raw["phy_offset"], raw["size"], raw["tags_code"] = units["phy_offset"], units["size"], units["tags_code"]
-    logical = units["logical_offset"].copy()
-    ends = units["phy_offset"] + units["size"]
-    breaks = np.flatnonzero((np.diff(ends) <= 0) | (np.diff(logical) != 1))
-    inside = np.searchsorted(breaks, np.maximum(bounds[1:] - 1, bounds[:-1])) - np.searchsorted(
-        breaks, bounds[:-1]
-    )
-    for number, known in enumerate(addresses):
-        part = slice(int(bounds[number]), int(bounds[number + 1]))
-        if known:
-            own = np.flatnonzero(~units["is_copy"][part]) + part.start
-            raw["tags_code"][own] = known.take(units["tags_code"][own], units["store_timestamp"][own])
-        yield _Run(raw[part], ends[part], logical[part], not inside[number])
+class _Puts:
+    """Puts units in Python; skips, as 4.9.3 does, those that were put before and those before the write position.
 
+    A gap before a unit is only logged by 4.9.3.
 
-class _QueueWriter:
-    """The files of one queue in the making."""
+    Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
+    """
 
-    def __init__(self, directory: Path, file_size: int) -> None:
-        self._directory = directory
-        self._file_size = file_size
-        self._position = -1  # byte in the queue of the next unit; there is none yet
-        self._max_phy_offset = 0
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._positions: list[int] = []
+        self._max_phy_offsets: list[int] = []
 
-    def put(self, run: _Run) -> None:
-        """Puts units in order; skips, as 4.9.3 does, those that were put before and those before the write position.
+    def add(self, units: Units, at: int, number: int, position: int = 0) -> None:
+        """Adds the queue of a unit, with the place of its first one."""
+        self._numbers[int(units.topic[at]), int(units.queue_id[at])] = number
+        if number >= 0:
+            self._positions.append(position)
+            self._max_phy_offsets.append(0)
 
-        A gap before a unit is only logged by 4.9.3. A skipped unit still creates the next file.
+    def number(self, units: Units, numbers: NDArray[np.int32], first: int) -> int:
+        """Fills in the queues' numbers; returns the first unit of a new queue, or the number of units."""
+        keys = zip(units.topic[first:].tolist(), units.queue_id[first:].tolist(), strict=True)
+        for at, key in enumerate(keys, first):
+            number = self._numbers.get(key)
+            if number is None:
+                return at
+            numbers[at] = number
+        return numbers.size
 
-        Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
-        """
-        if self._position < 0:
-            self._begin(int(run.logical_offset[0]))
-        wanted = int(run.logical_offset[0]) * _SIZE == self._position
-        if run.plain and wanted and run.ends[0] > self._max_phy_offset:
-            self._append(run.raw)
-            self._max_phy_offset = int(run.ends[-1])
-            return
-        kept: list[int] = []
-        position, skipped = self._position, False
-        for number, (end, logical) in enumerate(
-            zip(run.ends.tolist(), run.logical_offset.tolist(), strict=True)
+    def put(self, units: Units, numbers: NDArray[np.int32]) -> Iterator[_Run]:
+        """What goes into the queues' files."""
+        runs: dict[int, tuple[int, bytearray]] = {}
+        skipped: dict[int, bool] = {}
+        columns = (numbers, units.phy_offset, units.size, units.tags_code, units.logical_offset)
+        for queue, phy_offset, size, code, logical in zip(
+            *(column.tolist() for column in columns), strict=True
         ):
-            if end <= self._max_phy_offset:
+            if queue < 0 or phy_offset + size <= self._max_phy_offsets[queue]:
                 continue
-            skipped = logical != 0 and logical * _SIZE < position
-            if not skipped:
-                kept.append(number)
-                position += _SIZE
-                self._max_phy_offset = end
-        self._append(run.raw[kept])
-        if skipped:
-            self._file()
+            position = self._positions[queue]
+            _, data = runs.setdefault(queue, (position, bytearray()))
+            skipped[queue] = logical != 0 and logical < position
+            if not skipped[queue]:
+                data += _UNIT.pack(phy_offset, size, code)
+                self._positions[queue] = position + 1
+                self._max_phy_offsets[queue] = phy_offset + size
+        for queue, (position, data) in runs.items():
+            yield _Run(queue, position, memoryview(data), skipped[queue])
 
-    def _begin(self, logical_offset: int) -> None:
-        """The first put: its file is filled with pre-blank units up to it (CQ-UNIT-2)."""
-        start = max(logical_offset, 0) * _SIZE
-        self._position = start - start % self._file_size
-        left = (start - self._position) // _SIZE
+
+class _CompiledPuts:
+    """The same by compiled loops."""
+
+    def __init__(self) -> None:
+        from rocket_columnar import kernels
+
+        self._kernels = kernels
+        self._known: dict[int, int] = {}
+        self._state = kernels.QueueStates._make(np.zeros((5, 64), np.int64))
+        self._count = 0
+        self._table = kernels.QueueTable(np.empty(0, np.int64), np.empty(0, np.int32))
+        self._grow(64)
+
+    def add(self, units: Units, at: int, number: int, position: int = 0) -> None:
+        """As `_Puts.add`."""
+        if number >= 0:
+            if number == self._state.position.size:
+                wider = (np.resize(column, 2 * number) for column in self._state)
+                self._state = self._kernels.QueueStates._make(wider)
+            self._state.position[number] = position
+            self._state.max_phy_offset[number] = 0
+            self._count += 1
+        key = int(units.topic[at]) << 32 | int(units.queue_id[at]) & 0xFFFFFFFF
+        self._known[key] = number
+        if 2 * len(self._known) > self._table.keys.size:
+            self._grow(4 * self._table.keys.size)
+        else:
+            self._kernels.add_queue(self._table, key, number)
+
+    def _grow(self, room: int) -> None:
+        self._table = self._kernels.QueueTable(
+            np.zeros(room, np.int64), np.full(room, self._kernels.FREE, np.int32)
+        )
+        for key, number in self._known.items():
+            self._kernels.add_queue(self._table, key, number)
+
+    def number(self, units: Units, numbers: NDArray[np.int32], first: int) -> int:
+        """As `_Puts.number`."""
+        return self._kernels.number_units(units.topic, units.queue_id, self._table, numbers, first)
+
+    def put(self, units: Units, numbers: NDArray[np.int32]) -> Iterator[_Run]:
+        """As `_Puts.put`."""
+        words = np.empty(numbers.size * _SIZE // 4, np.uint32)
+        rows = self._kernels.UnitRows(
+            units.phy_offset, units.size, units.tags_code, units.logical_offset, numbers
+        )
+        state = self._kernels.QueueStates._make(column[: self._count] for column in self._state)
+        self._kernels.put_units(rows, state, words)
+        data = words.view(np.uint8).data
+        for queue in np.flatnonzero((state.stop > state.begin) | (state.skipped > 0)).tolist():
+            begin, stop = int(state.begin[queue]), int(state.stop[queue])
+            position = int(state.position[queue]) - (stop - begin)
+            yield _Run(queue, position, data[begin * _SIZE : stop * _SIZE], bool(state.skipped[queue]))
+
+
+class _Queue:
+    """The files of one queue, in the staging directory of a rebuild."""
+
+    def __init__(self, directory: Path, key: tuple[str, int], file_size: int) -> None:
+        self.key = key
+        self._directory = directory / "consumequeue" / key[0] / str(key[1])
+        self._file_size = file_size
+        self._path = ""  # of the last file that was created
+        self._last = -1  # its first byte
+
+    def begin(self, logical_offset: int) -> int:
+        """The first put: its file is filled with pre-blank units up to it (CQ-UNIT-2); its number in the queue."""
+        number = max(logical_offset, 0)
+        left = number % (self._file_size // _SIZE)
         blank = np.zeros(min(left, _AT_ONCE), UNIT_DTYPE)
         blank["size"] = PRE_BLANK_SIZE
+        data = memoryview(blank.tobytes())
         while left:
-            count = min(left, _AT_ONCE)
-            self._append(blank[:count])
-            left -= count
+            part = data[: left * _SIZE]
+            self.append(number - left, part)
+            left -= len(part) // _SIZE
+        return number
 
-    def _append(self, raw: NDArray[np.void]) -> None:
-        data = memoryview(raw.tobytes())
+    def append(self, number: int, data: memoryview, *, skipped: bool = False) -> None:
+        """Writes units from a number on; a skipped unit after them still creates the next file."""
+        position = number * _SIZE
         while data:
-            at = self._position % self._file_size
+            at = position % self._file_size
             part = data[: self._file_size - at]
-            with self._file().open("r+b") as file:
+            self._create(position - at)
+            with open(self._path, "r+b") as file:  # noqa: PTH123 - a path would be parsed each time
                 file.seek(at)
                 file.write(part)
-            self._position += len(part)
+            position += len(part)
             data = data[len(part) :]
+        if skipped:
+            self._create(position - position % self._file_size)
 
-    def _file(self) -> Path:
-        """The file of the next unit, created if it is missing."""
-        path = self._directory / f"{self._position - self._position % self._file_size:020}"
-        if not path.exists():
-            self._directory.mkdir(parents=True, exist_ok=True)
+    def _create(self, begin: int) -> None:
+        """Creates the file that begins at a byte of the queue, unless it is the last one created."""
+        if begin > self._last:
+            if self._last < 0:
+                self._directory.mkdir(parents=True, exist_ok=True)
+            path = self._directory / f"{begin:020}"
             with path.open("wb") as file:
                 file.truncate(self._file_size)
-        return path
+            self._last, self._path = begin, str(path)
 
 
 def _copy_ext(files: Sequence[StoreFile], queues: Collection[tuple[str, int]], directory: Path) -> None:

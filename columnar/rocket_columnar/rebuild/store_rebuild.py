@@ -3,31 +3,26 @@
 The result equals what a healthy broker would have written from this log, byte for byte, except for the names of
 index files, which are clock times. The store is only read.
 
-The work consists of steps that need not run in one process. First each log file is dispatched separately, to columns on
-disk (`dispatch_log`). The number of keys in each file then determines where index files begin and end, since a file takes
-exactly one key less than its number of entries (`plan_indexes`); each is built from its keys alone, seeded with the key
-before them (`write_index`). Consume queues are distributed to buckets by name, and each bucket's queues are written
-from the units that every log file has for it, in the order of the log (`write_queues`).
+It is one pass over the log (`one_pass`). On several machines the work consists of steps: each log file is dispatched
+separately, to columns on disk (`dispatch_log`). The number of keys in each file then determines where index files begin and
+end, since a file takes exactly one key less than its number of entries (`plan_indexes`); each is built from its keys alone,
+seeded with the key before them (`write_index`). Consume queues are distributed to buckets by name, and each bucket's queues
+are written from the units that every log file has for it, in the order of the log (`write_queues`).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
-
-from rocket_columnar.rebuild.dispatched_columns import dispatch_log, unsafe_names
-from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
+from rocket_columnar.rebuild.dispatched_columns import unsafe_names
 from rocket_columnar.rebuild.missing_files import drop_unchanged
+from rocket_columnar.rebuild.one_pass import rebuild_in_one_pass
 from rocket_columnar.rebuild.output import check_directory, commit, staged
-from rocket_columnar.rebuild.plan import plan_indexes, plan_rebuild
-from rocket_columnar.rebuild.queue_writer import write_queues
-from rocket_columnar.store import WorkDone, is_large
+from rocket_columnar.rebuild.plan import plan_rebuild
+from rocket_columnar.store import WorkDone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +31,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.findings import Finding
     from rocket_columnar.rebuild.dispatched_columns import Dispatched
-    from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan
+    from rocket_columnar.rebuild.plan import RebuildPlan
 
 __all__ = ["Rebuilt", "rebuild", "rebuilt"]
 
@@ -87,7 +82,7 @@ def rebuild(
         threads: number of threads for a large store; by default the number of processors, at most 4.
         light_queues: the broker's `enableLmq`; by default what the names of the queues show.
         commitlog: further directories of the commit log, as for `find_files`.
-        on_progress: called with the bytes that were read and written, and those known to be in all.
+        on_progress: called with the bytes of the log that were read, and those of the whole log.
 
     Raises:
         UsageError: no commit log, a geometry that does not fit or cannot be inferred, or a directory that cannot be used.
@@ -102,7 +97,7 @@ def rebuild(
     count = min(os.cpu_count() or 1, 4) if threads is None else threads
     with staged(directory) as staging:
         work = WorkDone(on_progress, sum(file.size() for file in plan.logs))
-        dispatched = _run(plan, staging, count if is_large(plan.logs) else 1, work)
+        dispatched = rebuild_in_one_pass(plan, staging, count, work)
         if only_missing:
             drop_unchanged(staging, plan.files)
         files = commit(staging, directory, {"job": "rebuild", "store": str(store)})
@@ -120,57 +115,3 @@ def rebuilt(plan: RebuildPlan, dispatched: Sequence[Dispatched], files: Sequence
         (*plan.missing_logs(), *gaps, *unsafe_names(dispatched)),
         plan.skipped,
     )
-
-
-def _entry_bytes(plan: IndexPlan) -> int:
-    return (plan.end - plan.begin) * INDEX_ENTRY.size
-
-
-def _run(plan: RebuildPlan, staging: Path, threads: int, work: WorkDone) -> list[Dispatched]:
-    """All steps, some at once."""
-    folders = [staging / f"log-{number}" for number in range(len(plan.logs))]
-    light = plan.light
-    with ThreadPoolExecutor(threads) as pool:
-        logs = [
-            pool.submit(
-                dispatch_log, file, folder, last=file is plan.logs[-1], buckets=plan.buckets, light=light
-            )
-            for file, folder in zip(plan.logs, folders, strict=True)
-        ]
-        dispatched = []
-        for file, log in zip(plan.logs, logs, strict=True):
-            dispatched.append(log.result())
-            work.add(file.size())
-        indexes = plan_indexes(dispatched, plan.geometry)
-        units = sum(part.records for part in dispatched) // plan.buckets * QUEUE_UNIT.size
-        work.expect(sum(map(_entry_bytes, indexes)) + units * plan.buckets)
-        made = [staging / "index" / str(number) for number in range(len(indexes))]
-        causes = [
-            pool.submit(write_index, index, path, keys_of(index, folders, dispatched), plan.geometry)
-            for index, path in zip(indexes, made, strict=True)
-        ]
-        queues = [
-            pool.submit(
-                write_queues,
-                staging,
-                [(folder, part.unit_spans(bucket)) for folder, part in zip(folders, dispatched, strict=True)],
-                plan.files,
-                plan.queue_file_size,
-            )
-            for bucket in range(plan.buckets)
-        ]
-        begun = []
-        for index, cause in zip(indexes, causes, strict=True):
-            begun.append(cause.result())
-            work.add(_entry_bytes(index))
-        names = name_indexes(plan.files, dispatched, indexes, begun)
-        for queue in queues:
-            queue.result()
-            work.add(units)
-    for folder in folders:
-        shutil.rmtree(folder)
-    for path, name in zip(made, names, strict=True):
-        path.rename(path.with_name(f".{name}"))
-    for name in names:
-        (staging / "index" / f".{name}").rename(staging / "index" / name)
-    return dispatched

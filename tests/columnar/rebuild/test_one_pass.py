@@ -1,0 +1,87 @@
+"""Compiled rebuilds on one thread and on two, compared with the rebuild in Python, byte for byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_columnar.rebuild import MANIFEST, Rebuilt, rebuild
+from rocket_golden import open_store, stores
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, put, record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
+
+
+def check(
+    store: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch, geometry: Geometry | None = None
+) -> Rebuilt:
+    plain = rebuild(store, scratch / "plain", geometry=geometry, queue_file_size=None)
+    monkeypatch.setattr("rocket_columnar.rebuild.one_pass.is_large", lambda _: True)
+    monkeypatch.setattr("rocket_columnar.log.dispatch_ahead._PART", 1 << 12)
+    for threads in (1, 2):
+        monkeypatch.setattr("rocket_columnar.rebuild.one_pass._RECORDS", 1 << (4 * threads))
+        out = scratch / f"compiled-{threads}"
+        assert rebuild(store, out, geometry=geometry, threads=threads) == plain
+        assert tree(out) == tree(scratch / "plain")
+    return plain
+
+
+@pytest.mark.parametrize("name", [name for name in stores() if name != "default-geometry"])
+def test_golden_stores(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(open_store(name, tmp_path / "golden"), tmp_path, monkeypatch)
+
+
+def log_of(root: Path, offsets: Sequence[int], topics: Sequence[bytes] = (b"T",)) -> Path:
+    """A log whose records have these logical offsets, their topics in turn."""
+    data = b""
+    for number, logical in enumerate(offsets):
+        data += record(
+            len(data),
+            topic=topics[number % len(topics)],
+            queue_offset=logical,
+            store_timestamp=BEGIN + 1000 * number,
+        )
+    put(root, f"commitlog/{0:020}", data.ljust(-(-len(data) // 4096) * 4096, b"\0"))
+    return root
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        pytest.param([0, 1, 1, 4], id="repeated, and a gap"),
+        pytest.param([7, 8, 3, 9], id="begins later, and goes back"),
+        pytest.param([5, 0, 1, 6], id="0 is appended wherever it comes"),
+        pytest.param([3, 4, 2], id="skipped at the end of a file"),
+        pytest.param([-3, 0, 1], id="negative"),
+    ],
+)
+def test_logical_offsets(offsets: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", bytes(100))  # five units a file
+    check(log_of(tmp_path / "store", offsets), tmp_path, monkeypatch, Geometry(4, 8))
+
+
+def test_more_queues_than_the_table_begins_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = [b"T%d" % number for number in range(150)]
+    done = check(
+        log_of(tmp_path / "store", [0] * 150 + [1] * 150, topics), tmp_path, monkeypatch, Geometry(4, 8)
+    )
+    assert sum(path.startswith("consumequeue/") for path in done.files) == 150
+
+
+def test_topics_that_no_directory_can_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = [b"Good", b"../x", b"a/b"]
+    done = check(
+        log_of(tmp_path / "store", [0, 0, 0, 1, 1, 1], topics), tmp_path, monkeypatch, Geometry(4, 8)
+    )
+    assert [finding.code for finding in done.findings] == ["store.unsafe_name"] * 2
