@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -20,6 +20,9 @@ from rocketspec._options import (
     read_geometry,
     write_json,
 )
+
+if TYPE_CHECKING:
+    from rocket_columnar.describe import Difference
 
 __all__ = ["register"]
 
@@ -40,6 +43,12 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
+def _line(found: Difference) -> str:
+    number = "" if found.number is None else f" {found.number:,}"
+    place = "" if found.offset is None else f" (byte {found.offset:,})"
+    return f"{found.part}{number} {found.field}{place}: {_short(found.first)} | {_short(found.second)}"
+
+
 def diff(
     first: Annotated[Path, typer.Argument(metavar="A", help="A file.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another file of the same kind.")],
@@ -56,21 +65,19 @@ def diff(
     from rocket_columnar.describe import diff as engine
 
     from rocketspec._broker_conf import read_broker_conf
+    from rocketspec._terminal import progress
 
     given = read_geometry(geometry)
     if given is None and broker_conf is not None:
         given = read_broker_conf(broker_conf).geometry
     count = 0
-    for found in engine(first, second, kind=kind, geometry=given):
-        count += 1
-        if as_json:
-            write_json({name: _plain(value) for name, value in asdict(found).items()})
-            continue
-        number = "" if found.number is None else f" {found.number:,}"
-        place = "" if found.offset is None else f" (byte {found.offset:,})"
-        typer.echo(
-            f"{found.part}{number} {found.field}{place}: {_short(found.first)} | {_short(found.second)}"
-        )
+    with progress("comparing", unit="bytes") as step:
+        for found in engine(first, second, kind=kind, geometry=given, on_progress=step):
+            count += 1
+            if as_json:
+                write_json({name: _plain(value) for name, value in asdict(found).items()})
+            else:
+                typer.echo(_line(found))
     if not as_json:
         typer.echo(counted(count, "difference") if count else "no differences")
     if count:

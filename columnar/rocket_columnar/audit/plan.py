@@ -58,6 +58,11 @@ class Range:
         """Physical offset of its last byte; for the last range the greatest possible one."""
         return self.end if self.end == LONG_MAX else self.end - 1
 
+    @property
+    def size(self) -> int:
+        """Bytes of the log in it."""
+        return 0 if self.log is None else self.end - self.begin
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -74,16 +74,11 @@ class _Work(WorkDone):
     def __init__(self, plan: Plan, report: Callable[[int, int], None] | None) -> None:
         files = (*plan.queues, *plan.content_indexes) if report is not None else ()
         self._sizes = {file.name: size_of(file) or 0 for file in files}
-        super().__init__(report, sum(self._sizes.values()) + sum(map(_length, plan.ranges)))
+        super().__init__(report, sum(self._sizes.values()) + sum(part.size for part in plan.ranges))
 
     def surveyed(self, files: Sequence[StoreFile]) -> None:
         """Counts files that have been read."""
         self.add(sum(self._sizes.get(file.name, 0) for file in files))
-
-
-def _length(part: Range) -> int:
-    """Bytes of the log in a range."""
-    return 0 if part.log is None else part.end - part.begin
 
 
 def _audit(plan: Plan, threads: int, work: _Work) -> Iterator[Finding]:
@@ -104,7 +99,7 @@ def _findings(plan: Plan, work: _Work) -> Iterator[Finding]:
 
     def check(part: Range) -> RangeResult:
         result = parts.check_range(current, seen, part, ahead=held)
-        work.add(_length(part))
+        work.add(part.size)
         return result
 
     surveys = [survey(plan, file) for file in plan.queues]
@@ -164,7 +159,7 @@ def _in_order(
     def oldest() -> RangeResult:
         part, future = ahead.popleft()
         result = future.result()
-        work.add(_length(part))
+        work.add(part.size)
         return result
 
     for part in ranges:

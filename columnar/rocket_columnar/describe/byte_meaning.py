@@ -30,7 +30,7 @@ from rocket_columnar.index import IndexHeader, read_header
 from rocket_columnar.store import Reader, entry_position, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rocket_columnar.store import StoreFile
 
@@ -107,13 +107,20 @@ class _Part:
     layout: Layout | None = None
 
 
-def byte_at(file: StoreFile, offset: int, geometry: Geometry | None = None) -> ByteMeaning:
+def byte_at(
+    file: StoreFile,
+    offset: int,
+    geometry: Geometry | None = None,
+    *,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> ByteMeaning:
     """Explains the byte at `offset` of a file.
 
     Args:
         file: the file, and its kind.
         offset: byte offset in it, from 0.
         geometry: of an index file.
+        on_progress: called with the bytes of a log or ext file that were read, and those of the file.
 
     Raises:
         UsageError: the offset is outside the file.
@@ -134,7 +141,7 @@ def byte_at(file: StoreFile, offset: int, geometry: Geometry | None = None) -> B
         elif file.kind == "checkpoint":
             part = _in_checkpoint(offset, reader.size)
         else:
-            part = _in_units(file, reader, offset)
+            part = _in_units(file, reader, offset, on_progress)
         fields = tuple(_fields(reader, part, header, geometry))
         inside = (
             place for place, field in enumerate(fields) if field.offset <= offset < field.offset + field.size
@@ -190,14 +197,23 @@ def _in_checkpoint(offset: int, size: int) -> _Part:
     return _Part("padding", None, min(CHECKPOINT.size, offset), size, "4.9.3 does not use it (CKP-2)")
 
 
-def _in_units(file: StoreFile, reader: Reader, offset: int) -> _Part:
+def _in_units(
+    file: StoreFile, reader: Reader, offset: int, on_progress: Callable[[int, int], None] | None
+) -> _Part:
     """A record or ext unit: they vary in length, so the file is walked from its start."""
     table, column, layout = "commit_log", "phy_offset", RECORD
     base, number, end = file.base_offset, 0, 0
     if file.kind == "ext":
         table, column, layout = "consume_queue_ext", "address", EXT_UNIT
         base = to_i64(base - (1 << 63))
-    for _, batch in decode([file], tables=[table], columns=[column, "size"], on_gap=lambda _: None):
+    batches = decode(
+        [file],
+        tables=[table],
+        columns=[column, "size"],
+        on_gap=lambda _: None,
+        on_progress=on_progress,
+    )
+    for _, batch in batches:
         rows: list[tuple[int, int]] = [(row[column], row["size"]) for row in batch.to_pylist()]
         for address, size in rows:
             begin = to_i64(address - base)

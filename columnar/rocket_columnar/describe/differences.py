@@ -18,13 +18,15 @@ from rocket_columnar.index import GeometryGuess, resolve
 from rocket_columnar.store import find_files, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pyarrow as pa
     from rocket_spec.layout import Geometry, Layout
 
     from rocket_columnar.log import Gap
     from rocket_columnar.store import Reader, StoreFile
+
+    _Progress = Callable[[int, int], None] | None
 
 __all__ = ["Difference", "diff"]
 
@@ -83,6 +85,7 @@ def diff(
     *,
     kind: str | None = None,
     geometry: Geometry | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Difference]:
     """The fields in which two files differ, in file order; topic, queue and file name come from the path and are ignored.
 
@@ -91,6 +94,7 @@ def diff(
         second: another.
         kind: kind of both files; by default it follows from path and content.
         geometry: of two index files; by default inferred from both together.
+        on_progress: called with the bytes of the first file that were compared, and those of the file.
 
     Raises:
         UsageError: a directory, files of different kinds, or a geometry that cannot be inferred.
@@ -100,7 +104,8 @@ def diff(
     pair = _pair(Path(first), Path(second), kind)
     if pair[0].kind != pair[1].kind:
         raise UsageError(f"{first} is of kind {pair[0].kind}, {second} of kind {pair[1].kind}")
-    return _differences(pair, _geometry(pair, geometry) if pair[0].kind == "index" else None)
+    found = _geometry(pair, geometry) if pair[0].kind == "index" else None
+    return _differences(pair, found, on_progress)
 
 
 def _geometry(pair: tuple[StoreFile, StoreFile], given: Geometry | None) -> Geometry:
@@ -141,10 +146,12 @@ def _one(path: Path, kind: str | None) -> StoreFile:
     return file
 
 
-def _differences(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -> Iterator[Difference]:
+def _differences(
+    pair: tuple[StoreFile, StoreFile], geometry: Geometry | None, on_progress: _Progress
+) -> Iterator[Difference]:
     """The fields that differ; if none does but bytes do, the first such byte."""
     same = True
-    for difference in _fields(pair, geometry):
+    for difference in _fields(pair, geometry, on_progress):
         same = False
         yield difference
     if same:
@@ -170,18 +177,20 @@ def _held(one: Reader, other: Reader, begin: int, end: int) -> Iterator[tuple[in
         begin = max(begin, last)
 
 
-def _fields(pair: tuple[StoreFile, StoreFile], geometry: Geometry | None) -> Iterator[Difference]:
+def _fields(
+    pair: tuple[StoreFile, StoreFile], geometry: Geometry | None, on_progress: _Progress
+) -> Iterator[Difference]:
     sizes = [file.path.stat().st_size for file in pair]
     if sizes[0] != sizes[1]:
         yield Difference("size", None, "size", None, *sizes)
     if geometry is not None:
         yield from _rows(pair, "index_headers", "header", None, geometry)
         yield from _slots(pair, geometry)
-        yield from _rows(pair, "index_entries", "entry", "entry", geometry)
+        yield from _rows(pair, "index_entries", "entry", "entry", geometry, on_progress)
     else:
         table, key = _TABLES[pair[0].kind]
         part = {"queue": "unit", "ext": "unit", "log": "record"}.get(pair[0].kind, "checkpoint")
-        yield from _rows(pair, table, part, key, None)
+        yield from _rows(pair, table, part, key, None, on_progress)
 
 
 def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Difference]:
@@ -202,12 +211,14 @@ def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Di
                 )
 
 
-def _batches(file: StoreFile, table: str, geometry: Geometry | None) -> Iterator[pa.RecordBatch]:
+def _batches(
+    file: StoreFile, table: str, geometry: Geometry | None, on_progress: _Progress
+) -> Iterator[pa.RecordBatch]:
     def passed(_: Gap) -> None:
         """What does not verify has no fields."""
 
     known = None if geometry is None else {file: GeometryGuess(geometry, "given", 1, "of the two files")}
-    for _, batch in decode([file], tables=[table], geometry=known, on_gap=passed):
+    for _, batch in decode([file], tables=[table], geometry=known, on_gap=passed, on_progress=on_progress):
         if batch.num_rows:
             yield batch
 
@@ -234,10 +245,18 @@ class _Rows:
 
 
 def _rows(
-    pair: tuple[StoreFile, StoreFile], table: str, part: str, key: str | None, geometry: Geometry | None
+    pair: tuple[StoreFile, StoreFile],
+    table: str,
+    part: str,
+    key: str | None,
+    geometry: Geometry | None,
+    on_progress: _Progress = None,
 ) -> Iterator[Difference]:
     """Compares rows with the same key; a row that only one file has is one difference."""
-    one, other = (_Rows(_batches(file, table, geometry)) for file in pair)
+    reported = (on_progress, None)
+    one, other = (
+        _Rows(_batches(file, table, geometry, report)) for file, report in zip(pair, reported, strict=True)
+    )
     base = pair[0].base_offset
     while one.batch is not None and other.batch is not None:
         if key is not None:

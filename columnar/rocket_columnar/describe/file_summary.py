@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     from rocket_columnar.log import Gap
     from rocket_columnar.store import StoreFile
 
+    _Progress = Callable[[int, int], None] | None
+
 __all__ = ["Facts", "summarise"]
 
 Facts = dict[str, Any]
 """Names to numbers, texts, lists and such dictionaries; times in ms, offsets in bytes unless named otherwise."""
 
 
-def summarise(file: StoreFile) -> Facts:
+def summarise(file: StoreFile, *, on_progress: Callable[[int, int], None] | None = None) -> Facts:
     """Facts about one file: `size` in bytes, and those of its kind.
+
+    Args:
+        file: of any kind but an index file.
+        on_progress: called with the bytes that were read, and those of the file.
 
     Raises:
         UsageError: for an index file; use `occupancy`.
@@ -34,18 +40,18 @@ def summarise(file: StoreFile) -> Facts:
     """
     if file.kind not in _KINDS:
         raise UsageError(f"{file.path}: an index file")
-    return {"size": file.path.stat().st_size} | _KINDS[file.kind](file)
+    return {"size": file.path.stat().st_size} | _KINDS[file.kind](file, on_progress)
 
 
 def _ends(rows: Sequence[dict[str, Any]]) -> Facts:
     return {"first": rows[0] if rows else None, "last": rows[-1] if rows else None}
 
 
-def _queue(file: StoreFile) -> Facts:
+def _queue(file: StoreFile, on_progress: _Progress) -> Facts:
     columns = ("logical_offset", "phy_offset", "size", "tags_code", "pre_blank")
     pre_blank = invalid = written = 0
     ends: list[Facts] = []
-    for _, batch in decode([file], tables=["consume_queue"], columns=columns):
+    for _, batch in decode([file], tables=["consume_queue"], columns=columns, on_progress=on_progress):
         rows = batch.to_pylist()
         pre_blank += sum(row["pre_blank"] for row in rows)
         invalid += sum(row["phy_offset"] < 0 or row["size"] <= 0 for row in rows)
@@ -68,11 +74,11 @@ def _queue(file: StoreFile) -> Facts:
     } | _ends(ends)
 
 
-def _ext(file: StoreFile) -> Facts:
+def _ext(file: StoreFile, on_progress: _Progress) -> Facts:
     columns = ("address", "size", "tags_code", "store_timestamp")
     rows: list[Facts] = []
     units = used = 0
-    for _, batch in decode([file], tables=["consume_queue_ext"], columns=columns):
+    for _, batch in decode([file], tables=["consume_queue_ext"], columns=columns, on_progress=on_progress):
         some = batch.to_pylist()
         units += len(some)
         used += sum(row["size"] for row in some)
@@ -86,14 +92,17 @@ def _ext(file: StoreFile) -> Facts:
     } | _ends(rows)
 
 
-def _log(file: StoreFile) -> Facts:
+def _log(file: StoreFile, on_progress: _Progress) -> Facts:
     topics: Counter[str] = Counter()
     columns = ("phy_offset", "size", "topic", "store_timestamp", "crc_ok")
     gaps: list[Gap] = []
     records = bad_crc = 0
     times: list[int] = []
     ends: list[Facts] = []
-    for _, batch in decode([file], tables=["commit_log"], columns=columns, on_gap=gaps.append):
+    batches = decode(
+        [file], tables=["commit_log"], columns=columns, on_gap=gaps.append, on_progress=on_progress
+    )
+    for _, batch in batches:
         rows = batch.to_pylist()
         if not rows:
             continue
@@ -126,14 +135,14 @@ def _blank(file: StoreFile, end: int) -> int:
     return room if len(head) == BLANK.size and is_blank(head, 0, room) else 0
 
 
-def _checkpoint(file: StoreFile) -> Facts:
+def _checkpoint(file: StoreFile, _on_progress: _Progress) -> Facts:
     ((_, batch),) = decode([file], tables=["checkpoint"])
     (row,) = batch.to_pylist()
     del row["file"]
     return dict(row)
 
 
-_KINDS: Final[dict[str, Callable[[StoreFile], Facts]]] = {
+_KINDS: Final[dict[str, Callable[[StoreFile, _Progress], Facts]]] = {
     "queue": _queue,
     "ext": _ext,
     "log": _log,

@@ -10,10 +10,10 @@ from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index import IndexHeader, read_header
-from rocket_columnar.store import open_reader
+from rocket_columnar.store import WorkDone, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -112,8 +112,15 @@ class _Entries:
         self.times += zip(numbers[shown].tolist(), times[shown].tolist(), strict=True)
 
 
-def occupancy(path: Path, geometry: Geometry) -> Occupancy:
+def occupancy(
+    path: Path, geometry: Geometry, *, on_progress: Callable[[int, int], None] | None = None
+) -> Occupancy:
     """Reads an index file in bounded memory: 4 bytes per slot, and a million entries at a time.
+
+    Args:
+        path: the file.
+        geometry: its geometry.
+        on_progress: called with the bytes that were read, and those to read: slots once, entries twice.
 
     Raises:
         MalformedError: the file is shorter than the geometry makes it.
@@ -123,9 +130,13 @@ def occupancy(path: Path, geometry: Geometry) -> Occupancy:
         header = read_header(reader)
         count = max(min(header.index_count, geometry.index_num) - 1, 0)
         gathered = _Entries(geometry, header, count)
+        slots = INDEX_SLOT.size * geometry.hash_slot_num
+        work = WorkDone(on_progress, slots + 2 * count * INDEX_ENTRY.size)
         for first in range(1, count + 1, _AT_ONCE):
-            gathered.add(_read_entries(reader, geometry, first, min(first + _AT_ONCE, count + 1)), first)
-        used, shares, strays, foreign = _slots(reader, geometry, count)
+            stop = min(first + _AT_ONCE, count + 1)
+            gathered.add(_read_entries(reader, geometry, first, stop), first)
+            work.add((stop - first) * INDEX_ENTRY.size)
+        used, shares, strays, foreign = _slots(reader, geometry, count, work)
         torn = _torn(reader, geometry, count)
     lengths, chains = np.unique(gathered.lengths[gathered.lengths > 0], return_counts=True)
     earliest, latest, lowest, highest = zip(*gathered.bounds, strict=True) if gathered.bounds else ((),) * 4
@@ -151,10 +162,13 @@ def _read_entries(reader: Reader, geometry: Geometry, first: int, stop: int) -> 
     return reader.read(offset, (stop - first) * INDEX_ENTRY.size).view(ENTRY_DTYPE)
 
 
-def _slots(reader: Reader, geometry: Geometry, count: int) -> tuple[int, list[float], int, int]:
+def _slots(
+    reader: Reader, geometry: Geometry, count: int, work: WorkDone
+) -> tuple[int, list[float], int, int]:
     """Used slots, their shares, and how many slots lead out of range or to an entry of another slot."""
     raw = reader.read(INDEX_HEADER.size, INDEX_SLOT.size * geometry.hash_slot_num)
     values = raw.view(">i4").astype(np.int32)
+    work.add(raw.size)
     used = (values > 0) & (values <= count)
     strays = int(np.count_nonzero((values != 0) & ~used))
     buckets = min(_BUCKETS, geometry.hash_slot_num)
@@ -171,6 +185,7 @@ def _slots(reader: Reader, geometry: Geometry, count: int) -> tuple[int, list[fl
         foreign += int(
             np.count_nonzero(hashes[heads[low:high] - first] % geometry.hash_slot_num != numbers[low:high])
         )
+        work.add((stop - first) * INDEX_ENTRY.size)
     return int(np.count_nonzero(used)), shares.tolist(), strays, foreign
 
 

@@ -16,7 +16,7 @@ from rocket_columnar.describe.running import running_broker
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import find_files, is_gone, open_reader, read_at, size_of
+from rocket_columnar.store import WorkDone, find_files, is_gone, open_reader, read_at, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,7 +137,11 @@ class Overview:
 
 
 def look_at(
-    path: Path | str, *, geometry: Geometry | None = None, commitlog: Sequence[Path | str] = ()
+    path: Path | str,
+    *,
+    geometry: Geometry | None = None,
+    commitlog: Sequence[Path | str] = (),
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Overview:
     """Summarises a store, or its commit-log, index, queue or topic directory; reads little of each file.
 
@@ -145,6 +149,7 @@ def look_at(
         path: the directory.
         geometry: of the index files; by default inferred.
         commitlog: further directories of the commit log, as for `find_files`.
+        on_progress: called with the number of files that were read, and that of all.
 
     Raises:
         UsageError: nothing found, or `geometry` does not fit.
@@ -158,7 +163,7 @@ def look_at(
     by_kind: dict[str, list[StoreFile]] = defaultdict(list)
     for file in files:
         by_kind[file.kind].append(file)
-    readable = _Readable(problems)
+    readable = _Readable(problems, WorkDone(on_progress, len(files)))
     log = readable(by_kind["log"], _log_view)
     begin = 0 if log is None else log.begin
     indexes = readable(by_kind["index"], _index_views) or ()
@@ -187,10 +192,11 @@ def look_at(
 
 
 class _Readable:
-    """Reads files, and notes those that cannot be read."""
+    """Reads files, counts them, and notes those that cannot be read."""
 
-    def __init__(self, problems: list[tuple[str, str]]) -> None:
+    def __init__(self, problems: list[tuple[str, str]], work: WorkDone) -> None:
         self._problems = problems
+        self._work = work
 
     def __call__(self, files: Sequence[StoreFile], view: Callable[[Sequence[StoreFile]], _T]) -> _T | None:
         if not files:
@@ -202,6 +208,8 @@ class _Readable:
         except OSError as error:
             if not all(map(is_gone, files)):
                 self._problems.append((files[0].name, (error.strerror or str(error)).lower()))
+        finally:
+            self._work.add(len(files))
         return None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from rocket_columnar.audit import Blocks, RangeResult, entries_of, read_frames, survey_index
 from rocket_columnar.formats import Record, clean_utf8, hash_key, index_key, parse_properties
 from rocket_columnar.log import NARROW, Walk
+from rocket_columnar.store import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocket_columnar.audit import Frames, Plan
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import StoreFile, WorkDone
 
 __all__ = ["LostKey", "LostKeys", "lost_keys"]
 
@@ -95,21 +96,25 @@ def _keys_of(logs: Iterable[StoreFile], phy_offset: int) -> tuple[str, list[str]
     return topic, [word.decode() for word in ([unique] if unique else []) + words if word]
 
 
-def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int) -> LostKeys:
-    """Keys of records before `begin`, where dispatch begins again, that only `deleted` files hold, range by range."""
+def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int, work: WorkDone) -> LostKeys:
+    """Keys of records before `begin`, where dispatch begins again, that only `deleted` files hold, range by range.
+
+    `work` counts the bytes of the index files and of the log before `begin`.
+    """
     if plan.geometry is None:
         return LostKeys.none()
-    surveys = [
-        survey_index(file, plan.geometry, live=False, last=False, compiled=plan.large)
-        for file in plan.content_indexes
-    ]
+    ranges = [part for part in plan.ranges if part.begin < begin]
+    sizes = [size_of(file) or 0 for file in plan.content_indexes]
+    work.expect(sum(sizes) + sum(part.size for part in ranges))
+    surveys = []
+    for file, size in zip(plan.content_indexes, sizes, strict=True):
+        surveys.append(survey_index(file, plan.geometry, live=False, last=False, compiled=plan.large))
+        work.add(size)
     gone = Blocks.of([survey for survey in surveys if survey.file in deleted])
     kept = Blocks.of([survey for survey in surveys if survey.file not in deleted])
     offsets, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     start: int | None = None
-    for part in plan.ranges:
-        if part.begin >= begin:
-            break
+    for part in ranges:
         result = RangeResult(part, part.begin, part.end)
         frames = read_frames(plan, part, None if part.exact else start, result)
         start = result.next
@@ -117,6 +122,7 @@ def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int) -> LostKeys:
         lost = _lost_in(frames, held, safe, begin)
         offsets.append(np.repeat(frames.all.phy_offset, frames.all.key_count)[lost])
         hashes.append(frames.all.key_hash[lost])
+        work.add(part.size)
     return LostKeys(np.concatenate(offsets), np.concatenate(hashes), plan.logs)
 
 

@@ -20,10 +20,10 @@ from rocket_columnar.restart.recovery import (
     too_long_record,
     walked_end,
 )
-from rocket_columnar.store import size_of
+from rocket_columnar.store import WorkDone, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rocket_spec.layout import Geometry
@@ -80,28 +80,40 @@ def restart(
         OSError: the store cannot be read.
     """
     plan = make_plan(store, geometry=geometry, commitlog=commitlog)
-    return _predicted(plan, index_safe=index_safe)
+    return _predicted(plan, WorkDone(None), index_safe=index_safe)
 
 
 def restarts(
-    store: Path | str, *, geometry: Geometry | None = None, commitlog: Sequence[Path | str] = ()
+    store: Path | str,
+    *,
+    geometry: Geometry | None = None,
+    commitlog: Sequence[Path | str] = (),
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Restart, Restart]:
-    """What `restart` predicts without messageIndexSafe and with it; arguments and errors as there."""
+    """What `restart` predicts without messageIndexSafe and with it; errors as there.
+
+    Args:
+        store: the directory of a store.
+        geometry: of the index files; by default inferred.
+        commitlog: further directories of the commit log, as for `find_files`.
+        on_progress: called with the bytes that were read, and those known to be in all.
+    """
+    work = WorkDone(on_progress)
     plan = make_plan(store, geometry=geometry, commitlog=commitlog)
-    usual = _predicted(plan, index_safe=False)
+    usual = _predicted(plan, work, index_safe=False)
     times = times_of(plan.checkpoints)
     start = recovery_start(plan.logs, times, clean=not plan.live, index_safe=True)
-    return usual, usual if start == usual.walk_from else _predicted(plan, index_safe=True)
+    return usual, usual if start == usual.walk_from else _predicted(plan, work, index_safe=True)
 
 
-def _predicted(plan: Plan, *, index_safe: bool) -> Restart:
+def _predicted(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
     """The start on the files of a plan; one that is not a broker's file prevents it (`MappedFileQueue.doLoad`)."""
     stray = [found for found in plan.findings if found.code in _REFUSED]
-    found = _loaded(plan, index_safe=index_safe)
+    found = _loaded(plan, work, index_safe=index_safe)
     return replace(found, refused=f"{stray[-1].file}: {stray[-1].message}") if stray else found
 
 
-def _loaded(plan: Plan, *, index_safe: bool) -> Restart:
+def _loaded(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
     clean = not plan.live
     times = times_of(plan.checkpoints)
     framed = [file for file in plan.logs if file.framed]
@@ -111,16 +123,16 @@ def _loaded(plan: Plan, *, index_safe: bool) -> Restart:
         refused = refused or unfit
     else:
         walk_from = recovery_start(plan.logs, times, clean=clean, index_safe=index_safe)
-        end = plan.end if refused else walked_end(plan, walk_from)
+        end = plan.end if refused else walked_end(plan, walk_from, work)
     if refused is not None:
         return Restart(clean, refused, walk_from, plan.end, walk_from, (), (), LostKeys.none())
-    queues = queue_starts(plan.queues, end, has_log=bool(plan.logs))
+    queues = queue_starts(plan.queues, end, work, has_log=bool(plan.logs))
     indexes = deleted_indexes(plan.indexes, times[2], clean=clean)
     behind = max([plan.begin, *(queue.max_phy_offset for queue in queues)])
     dispatch_from = behind if clean or framed else walk_from
     lost = LostKeys.none()
     if indexes or not plan.logs:
-        lost = lost_keys(plan, {deletion.file for deletion in indexes}, dispatch_from)
+        lost = lost_keys(plan, {deletion.file for deletion in indexes}, dispatch_from, work)
     refused = too_long_record(plan, end)
     if refused is not None:  # the index was loaded before that
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)

@@ -13,12 +13,12 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.restart.unit_reader import each_units
-from rocket_columnar.store import read_at
+from rocket_columnar.store import read_at, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import StoreFile, WorkDone
 
 __all__ = ["LostUnits", "QueueStart", "queue_starts"]
 
@@ -108,12 +108,15 @@ class QueueStart:
             yield from zip((chosen + first).tolist(), offset[chosen].tolist(), strict=True)
 
 
-def queue_starts(files: Sequence[StoreFile], log_end: int, *, has_log: bool) -> list[QueueStart]:
+def queue_starts(
+    files: Sequence[StoreFile], log_end: int, work: WorkDone, *, has_log: bool
+) -> list[QueueStart]:
     """All queues as a start leaves them.
 
     Args:
         files: the consume-queue files, all of one length.
         log_end: physical offset at which the start's walk over the log ends.
+        work: counts the bytes of the files.
         has_log: whether there is a log file at all; else all queues are deleted.
     """
     queues: dict[tuple[str, int], QueueStart] = {}
@@ -121,8 +124,11 @@ def queue_starts(files: Sequence[StoreFile], log_end: int, *, has_log: bool) -> 
         if file.topic is not None and file.queue_id is not None:
             key = file.topic, file.queue_id
             queues.setdefault(key, QueueStart(*key, [])).files.append(file)
-    for queue in queues.values():
+    sizes = {key: sum(size_of(file) or 0 for file in queue.files) for key, queue in queues.items()}
+    work.expect(sum(sizes.values()))
+    for key, queue in queues.items():
         _recover(queue)
+        work.add(sizes[key])
     if not has_log:
         for queue in queues.values():
             queue.deleted += [(file, "there is no commit log") for file in queue.files]

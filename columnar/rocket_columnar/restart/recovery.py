@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.audit import Plan
     from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import Reader, StoreFile
+    from rocket_columnar.store import Reader, StoreFile, WorkDone
 
 __all__ = [
     "Deletion",
@@ -119,18 +119,22 @@ def refusal(plan: Plan) -> str | None:
     return None
 
 
-def walked_end(plan: Plan, begin: int) -> int:
+def walked_end(plan: Plan, begin: int, work: WorkDone) -> int:
     """Where the walk from `begin`, where a file begins, meets the first bytes that are no sound record or blank.
 
-    4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset.
+    4.9.3 follows the list of its files, a missing one or not, and does not ask for a record's own offset. `work` counts the
+    bytes of the files that are read.
     """
-    end = begin
-    for file in plan.logs:
-        if file.base_offset < begin:
-            continue
+    files = [pair for pair in zip(plan.logs, plan.log_sizes, strict=True) if pair[0].base_offset >= begin]
+    end, left = begin, sum(size for _, size in files)
+    work.expect(left)
+    for file, size in files:
         end = file.base_offset + _walked(plan, file)
         if not _rolls(file, end - file.base_offset):
-            return end
+            break
+        work.add(size)
+        left -= size
+    work.add(left)
     return end
 
 

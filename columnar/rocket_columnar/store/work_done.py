@@ -11,11 +11,11 @@ __all__ = ["WorkDone"]
 
 
 class WorkDone:
-    """Adds up work, in bytes, and reports it.
+    """Adds up work, in bytes or files, and reports it.
 
     Args:
-        report: called with the bytes that are done and the bytes of all work; None reports nothing.
-        total: bytes of all work that is known.
+        report: called with the work that is done and all work; None reports nothing.
+        total: all work that is known.
     """
 
     def __init__(self, report: Callable[[int, int], None] | None, total: int = 0) -> None:

@@ -13,7 +13,7 @@ from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile
 from rocket_columnar.restart import Deletion, LostKey, LostUnits, restart
 from rocket_columnar.restart.queues import QueueStart, queue_starts
-from rocket_columnar.store import find_files
+from rocket_columnar.store import WorkDone, find_files
 from rocket_golden import open_store, stores, truth
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, blank, checkpoint, ext_unit, put, record, unit
@@ -173,7 +173,7 @@ def test_a_record_longer_than_any_array(size: int, starts: bool, crashed: Path) 
 def queue_starts_of(root: Path, log_end: int) -> list[QueueStart]:
     files = find_files(root)
     queues = [file for file in files if file.kind == "queue"]
-    return queue_starts(queues, log_end, has_log=any(file.kind == "log" for file in files))
+    return queue_starts(queues, log_end, WorkDone(None), has_log=any(file.kind == "log" for file in files))
 
 
 def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:

@@ -144,9 +144,14 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
     from rocketspec.verbs.audit.restart_view import show
 
     warn(settings)
-    with progress("reading"):
+    with progress("reading", unit="bytes") as step:
         usual, safe = while_listed(
-            lambda: restarts(settings.store, geometry=settings.geometry, commitlog=settings.commitlog)
+            lambda: restarts(
+                settings.store,
+                geometry=settings.geometry,
+                commitlog=settings.commitlog,
+                on_progress=step,
+            )
         )
     index_safe = settings.conf is not None and settings.conf.index_safe
     show(usual, safe, Places.of(settings), as_json=as_json, index_safe=index_safe)

@@ -108,8 +108,8 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
     from rocketspec.verbs.inspect.store_view import overview_as_json, show_overview
 
     path, geometry, commitlog = settings.store, settings.geometry, settings.commitlog
-    with progress("reading"):
-        seen = while_listed(lambda: look_at(path, geometry=geometry, commitlog=commitlog))
+    with progress("reading", unit="files") as step:
+        seen = while_listed(lambda: look_at(path, geometry=geometry, commitlog=commitlog, on_progress=step))
         findings = (
             None
             if seen.clean is None
@@ -167,8 +167,8 @@ def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, 
     from rocketspec._terminal import progress
     from rocketspec.verbs.inspect import view
 
-    with progress("searching"):
-        meaning = byte_at(file, offset, None if guess is None else guess.geometry)
+    with progress("searching", unit="bytes") as step:
+        meaning = byte_at(file, offset, None if guess is None else guess.geometry, on_progress=step)
     if as_json:
         write_json(view.byte_as_json(file, meaning, guess))
     else:
@@ -182,8 +182,8 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
     if guess is None:
         from rocket_columnar.describe import summarise
 
-        with progress("reading"):
-            facts = summarise(file)
+        with progress("reading", unit="bytes") as step:
+            facts = summarise(file, on_progress=step)
         if as_json:
             write_json({"file": file.name, "kind": file.kind} | facts)
         else:
@@ -191,8 +191,8 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
         return
     from rocket_columnar.describe import occupancy
 
-    with progress("reading"):
-        filled = occupancy(file.path, guess.geometry)
+    with progress("reading", unit="bytes") as step:
+        filled = occupancy(file.path, guess.geometry, on_progress=step)
         if plot is not None:
             from rocketspec.verbs.inspect.plot import draw
 
