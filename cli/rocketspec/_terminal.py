@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shutil
 import sys
 from contextlib import contextmanager
 from threading import Timer
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TextIO, cast
 
 from rocket_spec.printable import printable
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Step",
     "binary_stdout",
+    "fitted",
     "note",
     "one_line",
     "progress",
@@ -29,6 +32,8 @@ __all__ = [
 
 PATIENCE = 1.0
 """Seconds of work before its progress is shown."""
+
+_GAP: Final = re.compile("^ +|  +")  # before a line's text, or between its columns
 
 _bars: list[Progress] = []  # the one that is shown, if any
 
@@ -44,9 +49,33 @@ def one_line(text: str) -> str:
     return printable(text, limit=None)
 
 
+def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) -> str:
+    """A line as it is shown: on a terminal wrapped at blanks; words are never broken, so that paths can be copied.
+
+    Args:
+        line: without line ends.
+        stream: where it goes; stdout by default.
+        hang: columns before its further lines; by default they are under its last column.
+    """
+    if not (stream or sys.stdout).isatty():
+        return line
+    from rich.cells import cell_len
+
+    width = shutil.get_terminal_size().columns
+    if hang is None:
+        hang = max((gap.end() for gap in _GAP.finditer(line) if gap.end() <= width // 2), default=2)
+    lines = [""]
+    for word in re.findall(" *[^ ]+", line):
+        if lines[-1].strip() and cell_len(lines[-1] + word) > width:
+            lines.append(" " * hang + word.lstrip())
+        else:
+            lines[-1] += word
+    return "\n".join(lines)
+
+
 def note(text: str) -> None:
     """Prints one line on stderr, above a progress bar, cut where it is very long."""
-    line = f"rocketspec: {printable(text)}"
+    line = fitted(f"rocketspec: {printable(text)}", sys.stderr)
     if _bars:
         _bars[-1].console.print(line, markup=False, highlight=False, soft_wrap=True)
     else:

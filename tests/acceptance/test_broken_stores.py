@@ -3,79 +3,21 @@
 from __future__ import annotations
 
 import shutil
-import time
 from contextlib import chdir
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from broken_stores import FAULTS, Fault, follow
-from kill_cycle import TOPIC, Load, make_topics, start_load
-from real_broker import Acknowledged, RealBroker
+from kill_cycle import TOPIC, make_topics
+from written_store import CONFIG, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from real_broker import Acknowledged, RealBroker
 
 pytestmark = [pytest.mark.java, pytest.mark.soak]
 
-CONFIG = {
-    "maxHashSlotNum": "97",
-    "maxIndexNum": "500",
-    "mappedFileSizeCommitLog": "65536",
-    "mappedFileSizeConsumeQueue": "6000",
-    "flushConsumeQueueThoroughInterval": "500",
-}
 REFUSED = "the commit log was deleted; there is no replica"
-
-
-@dataclass(frozen=True)
-class Written:
-    """What a broker wrote before it was stopped, and what it wrote further before it was killed.
-
-    Attributes:
-        stopped: the store after a clean stop.
-        killed: the store after kill -9 under load.
-        acknowledged: messages up to the stop.
-        later: messages between start and kill.
-    """
-
-    stopped: Path
-    killed: Path
-    acknowledged: list[Acknowledged]
-    later: list[Acknowledged]
-
-
-@pytest.fixture(scope="module")
-def broker(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealBroker]:
-    del maven  # asked for so that its absence skips
-    with RealBroker(tmp_path_factory.mktemp("broker"), java, CONFIG) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def written(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    folder = tmp_path_factory.mktemp("written")
-
-    def load(seed: int, messages: int) -> list[Acknowledged]:
-        start_load(broker, Load(seed=seed, per_second=600, seconds=3.0))
-        end = time.monotonic() + 120
-        while broker.ask("count") < messages and time.monotonic() < end:
-            time.sleep(0.1)
-        return broker.stop_load()
-
-    broker.start()
-    make_topics(broker)
-    acknowledged = load(11, 1_500)
-    broker.ask("log")
-    broker.stop()
-    shutil.copytree(broker.store, folder / "stopped")
-    broker.start()
-    make_topics(broker)
-    later = load(12, 600)
-    broker.kill()
-    shutil.copytree(broker.store, folder / "killed")
-    return Written(folder / "stopped", folder / "killed", acknowledged, later)
 
 
 def restored(broker: RealBroker, fault: Fault, source: Path, folder: Path) -> dict[str, str]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import rocket_golden
 from rocketspec import query
+from runbook import PAGE, blocks, restore_command, run_block, samples, section
 
-PAGE = (Path(__file__).parents[2] / "docs" / "recovery.md").read_text("utf-8")
 TOPIC, KEY = "BBTopic", "oneway-0"
 """Of messages of the golden store `mixed` that only its last index file knows, and whose log is not dispatched again."""
 MESSAGES = 3
@@ -24,41 +21,8 @@ LAST_LOG = "commitlog/00000000000000098304"
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="the page's commands are a shell's")
 
 
-def section(number: int) -> str:
-    found = re.search(rf"^## {number}\. .*?(?=^## )", PAGE, re.MULTILINE | re.DOTALL)
-    assert found
-    return found[0]
-
-
 def shell(block: str, cwd: Path, *, notes: bool = False) -> str:
-    """Runs a block and returns its output; no command may fail for a reason other than a finding."""
-    script = "trap 'echo \"exit code $?: $BASH_COMMAND\"' ERR\n" + block
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "STORE": "store",
-        "CONF": "broker.conf",
-        "TOPIC": TOPIC,
-        "KEY": KEY,
-        "COLUMNS": "200",
-    }
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
-    assert notes or not done.stderr, done.stderr
-    assert not re.search(r"^exit code (?!1: rocketspec)", done.stdout, re.MULTILINE), done.stdout
-    return done.stdout
-
-
-def fenced(number: int, language: str) -> list[str]:
-    """The blocks of a section in a language; output is in none."""
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", section(number), re.MULTILINE | re.DOTALL)
-    return [body for name, body in blocks if name == language]
-
-
-def samples(number: int) -> list[str]:
-    """The lines of output that a section shows."""
-    return [line for block in fenced(number, "") for line in block.splitlines() if line != "..."]
+    return run_block(block, cwd, topic=TOPIC, key=KEY, notes=notes)
 
 
 @pytest.fixture
@@ -86,7 +50,7 @@ def test_a_look_at_the_store(store: Path) -> None:
 def test_a_message_that_the_index_lost(store: Path) -> None:
     assert found(store) == MESSAGES
     (store / LAST_INDEX).unlink()
-    (both,) = fenced(1, "sh")
+    (both,) = blocks(1)
     printed = shell(both, store.parent)
     assert "The commit log holds it at physical offset 94,836" in printed
     assert re.search(
@@ -98,7 +62,7 @@ def test_a_message_that_the_index_lost(store: Path) -> None:
 def test_the_broker_was_killed(store: Path) -> None:
     """What the start would delete is saved, and serves after it."""
     (store / "abort").touch()
-    (before,) = fenced(2, "sh")
+    (before,) = blocks(2)
     printed = shell(before, store.parent)
     for line in samples(2):
         assert line in printed.splitlines()
@@ -122,7 +86,7 @@ def cut(store: Path) -> None:
 @pytest.mark.parametrize("damage", [gone, one_deleted, cut])
 def test_the_index_is_gone_or_damaged(store: Path, damage: Callable[[Path], None]) -> None:
     damage(store)
-    (rebuilt,) = fenced(3, "sh")
+    (rebuilt,) = blocks(3)
     printed = shell(rebuilt, store.parent)
     assert found(store) == MESSAGES
     assert "store: no findings" in printed
@@ -141,7 +105,7 @@ def test_a_queue_that_is_wrong(store: Path) -> None:
     path = store / "consumequeue" / "AaTopic" / "0" / f"{0:020}"
     sound = path.read_bytes()
     path.write_bytes(sound[:40] + bytes(8) + sound[48:])
-    (placed,) = fenced(4, "sh")
+    (placed,) = blocks(4)
     assert shell(placed, store.parent).splitlines()[-1] == "store: no findings"
     rebuilt = store.parent / "rebuilt" / "consumequeue"
     assert [path.relative_to(rebuilt).as_posix() for path in rebuilt.rglob("0*0")] == [f"AaTopic/0/{0:020}"]
@@ -151,14 +115,14 @@ def test_a_queue_that_is_wrong(store: Path) -> None:
 def test_queues_that_are_gone(store: Path) -> None:
     before = {path: path.read_bytes() for path in (store / "consumequeue").rglob("0*0")}
     shutil.rmtree(store / "consumequeue")
-    (placed,) = fenced(4, "sh")
+    (placed,) = blocks(4)
     assert shell(placed, store.parent).splitlines()[-1] == "store: no findings"
     assert {path: path.read_bytes() for path in (store / "consumequeue").rglob("0*0")} == before
 
 
 def test_a_log_shorter_than_its_index(store: Path) -> None:
     (store / LAST_LOG).unlink()
-    look, replaced = (shell(block, store.parent) for block in fenced(5, "sh"))
+    look, replaced = (shell(block, store.parent) for block in blocks(5))
     for line in samples(5):
         assert line in look.splitlines()
     assert "error" not in replaced
@@ -176,10 +140,8 @@ def test_a_rollback_restores_the_store_as_it_was(store: Path, number: int) -> No
         (store / LAST_LOG).unlink()
     names = ("index", "consumequeue", "checkpoint")
     before = {path: path.read_bytes() for name in names for path in files_in(store / name)}
-    shell(fenced(number, "sh")[-1], store.parent)
-    rollback = re.search(r"\*\*Rollback:\*\* `(.*?)`", section(number))
-    assert rollback
-    shell(rollback[1], store.parent)
+    shell(blocks(number)[-1], store.parent)
+    shell(restore_command(number), store.parent)
     assert {path: path.read_bytes() for name in names for path in files_in(store / name)} == before
 
 
@@ -189,7 +151,7 @@ def files_in(path: Path) -> list[Path]:
 
 def test_a_damaged_log_is_decoded_as_far_as_it_goes(store: Path) -> None:
     (store / "commitlog" / f"{32768:020}").unlink()
-    (decoded,) = fenced(6, "sh")
+    (decoded,) = blocks(6)
     shell(decoded, store.parent, notes=True)
     assert (store.parent / "left" / "commit_log.parquet").exists()
 
@@ -202,7 +164,12 @@ def test_a_full_disk_leaves_a_torn_record(store: Path) -> None:
     data[end - 100 : end] = bytes(100)
     path.write_bytes(data)
     (store / "abort").touch()
-    (look,) = fenced(7, "sh")
-    printed = shell(look, store.parent)
+    (moved,) = blocks(7)
+    printed = shell(moved, store.parent)
     assert "log.torn" in printed
     assert "store.abort" in printed
+    assert "the log is read from 0 and ends at 101,859" in printed
+    assert "lost: " not in printed
+    assert not (store / "checkpoint").exists()
+    shell(restore_command(7), store.parent)
+    assert (store / "checkpoint").exists()

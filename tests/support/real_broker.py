@@ -228,8 +228,12 @@ class RealBroker:
 
     def stop(self) -> None:
         """Stops the broker cleanly."""
+        assert self.shut_down(), "the broker did not stop cleanly"
+
+    def shut_down(self) -> bool:
+        """Stops the broker as `mqshutdown` does; whether it stopped cleanly."""
         self._end(signal.SIGTERM)
-        assert not (self.store / "abort").exists(), "the broker did not stop cleanly"
+        return not (self.store / "abort").exists()
 
     def kill(self) -> None:
         """Kill -9."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from kill_cycle import Kill
 
-__all__ = ["FAULTS", "FaultyBroker", "can_mount", "struck", "volume"]
+__all__ = ["FAULTS", "FaultyBroker", "can_mount", "fill_disk", "struck", "volume"]
 
 _CLOCK: Final = Path(__file__).with_name("stepping_clock.c")
 _VOLUME: Final = "24m"
@@ -123,14 +123,19 @@ def _pause(broker: FaultyBroker) -> None:
         time.sleep(1)
 
 
-def _fill(broker: FaultyBroker) -> None:
-    """Another program fills the disk; the broker goes on for some seconds."""
-    with (broker.store.parent / "filler").open("wb", buffering=0) as file:
+def fill_disk(path: Path) -> None:
+    """Writes a file until its disk is full."""
+    with path.open("wb", buffering=0) as file:
         try:
             while file.write(bytes(1 << 16)):
                 pass
         except OSError:
             pass
+
+
+def _fill(broker: FaultyBroker) -> None:
+    """Another program fills the disk; the broker goes on for some seconds."""
+    fill_disk(broker.store.parent / "filler")
     time.sleep(5)
 
 

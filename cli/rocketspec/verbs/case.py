@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rocketspec._options import AsJson
+from rocketspec._terminal import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,7 @@ def show(
         typer.echo(dumps(document, indent=1))
         return
     for line in _lines(planned, document):
-        typer.echo(line)
+        typer.echo(fitted(line))
 
 
 def _lines(planned: Planned, document: dict[str, Any]) -> Iterator[str]:

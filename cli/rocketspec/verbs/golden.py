@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rocket_golden import StoreEntry
 
 __all__ = ["register"]
+
+_WIDTH: Final = 98
 
 
 def register(app: typer.Typer) -> None:
@@ -126,15 +128,18 @@ def _kinds(store: StoreEntry) -> dict[str, int]:
 
 
 def _print(store: StoreEntry) -> None:
+    from shutil import get_terminal_size
     from textwrap import indent, wrap
+
+    from rocketspec._terminal import fitted
 
     files = ", ".join(f"{count} {kind}" for kind, count in _kinds(store).items() if kind != "other")
     slots, entries = store.geometry
+    about = f"{store.producer}, {slots:,} slots / {entries:,} entries, {store.unpacked_size:,} bytes: {files}"
     typer.secho(store.name, bold=True, nl=False)
-    typer.echo(
-        f"  {store.producer}, {slots:,} slots / {entries:,} entries, {store.unpacked_size:,} bytes: {files}"
-    )
-    typer.echo(indent("\n".join(wrap(store.description, 96)), "  "))
+    typer.echo(fitted(f"{store.name}  {about}").removeprefix(store.name))
+    width = min(get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
+    typer.echo(indent("\n".join(wrap(store.description, width - 2, break_on_hyphens=False)), "  "))
 
 
 @contextmanager

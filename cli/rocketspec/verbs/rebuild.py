@@ -78,7 +78,7 @@ def rebuild(
     from rocketspec._outputs import replaced
     from rocketspec._settings import read_settings
     from rocketspec._store import has_files
-    from rocketspec._terminal import note, progress, skipped
+    from rocketspec._terminal import fitted, note, progress, skipped
 
     threads = be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
@@ -117,10 +117,11 @@ def rebuild(
             place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
             note(f"{found.code} {place}: {found.message}")
         slots, entries = done.geometry
-        typer.echo(
+        text = (
             f"{output}: {len(done.files):,} files from {done.records:,} records; index files of {slots:,} slots and "
             f"{entries:,} entries, consume-queue files of {done.queue_file_size:,} bytes"
         )
+        typer.echo(fitted(text))
     if done.findings:
         raise typer.Exit(FINDINGS)
 

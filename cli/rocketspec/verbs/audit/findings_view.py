@@ -10,7 +10,7 @@ import typer
 from rocket_spec.printable import shell_word
 
 from rocketspec._options import counted, write_json
-from rocketspec._terminal import one_line
+from rocketspec._terminal import fitted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Places", "print_causes", "summary"]
 
 _STYLES: Final = {"error": "red", "warning": "yellow", "note": "blue"}
+_HANG: Final = 8
+_COMMAND: Final = " " * 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +88,28 @@ def print_causes(
         hidden += len(cause.roots) - len(shown)
         if shown:
             for line in _lines(cause, shown, places):
-                typer.echo(line)
+                typer.echo(_styled(line))
     if hidden:
         typer.echo(f"and {counted(hidden, 'more finding')}; --max-findings N shows more, --json shows all")
     return counts
 
 
+def _styled(line: str) -> str:
+    """A line for the terminal, with its severity in colour; a command stays whole."""
+    if line.startswith(_COMMAND):
+        return line
+    shown, (severity, _, _) = fitted(line, hang=_HANG), line.partition(" ")
+    return typer.style(severity, fg=_STYLES[severity]) + shown.removeprefix(severity) if severity else shown
+
+
 def _lines(cause: Cause, shown: Sequence[Finding], places: Places) -> Iterator[str]:
     if cause.title:
-        yield typer.style(f"{cause.severity:7}", fg=_STYLES[cause.severity]) + f" {cause.title}"
+        yield f"{cause.severity:7} {cause.title}"
     for finding in shown:
         place = one_line(finding.file) + ("" if finding.offset is None else f" at byte {finding.offset:,}")
         clause = f" ({finding.clause})" if finding.clause else ""
-        severity = (
-            " " * 7 if cause.title else typer.style(f"{finding.severity:7}", fg=_STYLES[finding.severity])
-        )
-        yield f"{severity} {finding.code}{clause}  {place}"
+        severity = "" if cause.title else finding.severity
+        yield f"{severity:7} {finding.code}{clause}  {place}"
         yield f"        {one_line(finding.message)}"
     if cause.consequences:
         parts = ", ".join(f"{number:,} {code}" for code, number in cause.counts().most_common())
@@ -113,8 +121,8 @@ def _lines(cause: Cause, shown: Sequence[Finding], places: Places) -> Iterator[s
         yield f"        {follows} from it: {parts}"
     yield f"        cure: {cause.cure}"
     for command in cause.commands:
-        yield f"          {places.fill(command)}"
+        yield f"{_COMMAND}{places.fill(command)}"
     if cause.otherwise:
         yield f"        otherwise: {cause.otherwise}"
     for command in cause.other_commands:
-        yield f"          {places.fill(command)}"
+        yield f"{_COMMAND}{places.fill(command)}"

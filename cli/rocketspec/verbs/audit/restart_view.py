@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from rocketspec._options import write_json
-from rocketspec._terminal import one_line
+from rocketspec._terminal import fitted, one_line
 
 if TYPE_CHECKING:
     from rocket_columnar.restart import Restart
@@ -38,15 +38,15 @@ def show(usual: Restart, safe: Restart, places: Places, *, as_json: bool, index_
     _show_text(plan)
     if plan.refused is None and not plan.clean:
         which, without = ("without", "with") if index_safe else ("with", "without")
-        typer.echo(
+        _print(
             f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {len(other.lost):,} keys lost "
             f"({without}: {len(plan.lost):,})"
         )
         if len(plan.lost) and not index_safe and not len(other.lost):
-            typer.echo("cure: set messageIndexSafe before the start, which then takes longer")
+            _print("cure: set messageIndexSafe before the start, which then takes longer")
             typer.echo(f"  {places.fill('echo messageIndexSafe=true >> BROKER.CONF')}")
         elif len(plan.lost):
-            typer.echo(
+            _print(
                 "cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it"
             )
             typer.echo(f"  {places.fill('rocketspec audit STORE')}")
@@ -97,5 +97,5 @@ def _show_text(plan: Restart) -> None:
 
 
 def _print(text: str) -> None:
-    """Prints one line; topics, keys and names of files are whatever a client sent."""
-    typer.echo(one_line(text))
+    """Prints a line; topics, keys and names of files are whatever a client sent."""
+    typer.echo(fitted(one_line(text)))

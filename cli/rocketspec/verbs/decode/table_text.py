@@ -22,7 +22,10 @@ _LEAST: Final = 8  # columns of the terminal that a text keeps
 
 
 def print_tables(batches: Iterable[tuple[str, pa.RecordBatch]], *, titles: bool) -> None:
-    """Prints batches as aligned text; `titles` names each table. Only a terminal's width cuts wide texts."""
+    """Prints batches as aligned text; `titles` names each table.
+
+    Only a terminal's width cuts wide texts; if the columns do not fit it even so, each value has a line of its own.
+    """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     before = None
     for table, batch in batches:
@@ -43,7 +46,10 @@ def print_tables(batches: Iterable[tuple[str, pa.RecordBatch]], *, titles: bool)
                 for place, old in enumerate(widths)
             ]
             shown = _fitted(widths, numbers, width)
-            sys.stdout.write("".join(_line(row, shown, numbers) for row in [*header, *rows]))
+            if width is not None and _span(shown) > width:
+                sys.stdout.write("".join(_block(names, row, width) for row in rows))
+            else:
+                sys.stdout.write("".join(_line(row, shown, numbers) for row in [*header, *rows]))
         before = table
 
 
@@ -83,15 +89,32 @@ def _bytes(value: bytes) -> str:
     return printable(text, limit=None) if readable else value.hex()
 
 
+def _span(widths: Sequence[int]) -> int:
+    """Columns of a line."""
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _block(names: Sequence[str], row: Sequence[str], width: int) -> str:
+    """A row as lines of name and value, and an empty line."""
+    longest = max(map(len, names))
+    room = max(width - longest - 2, _LEAST)
+    return (
+        "".join(
+            _line(pair, (longest, min(cell_len(pair[1]), room)), ()) for pair in zip(names, row, strict=True)
+        )
+        + "\n"
+    )
+
+
 def _fitted(widths: Sequence[int], numbers: Sequence[int], width: int | None) -> list[int]:
     """The widths, with the widest texts cut until a line fits `width` columns."""
     shown = list(widths)
     texts = [place for place in range(len(shown)) if place not in numbers]
-    while width is not None and texts and sum(shown) + 2 * (len(shown) - 1) > width:
+    while width is not None and texts and _span(shown) > width:
         widest = max(texts, key=lambda place: shown[place])
         if shown[widest] <= _LEAST:
             break
-        shown[widest] -= min(shown[widest] - _LEAST, sum(shown) + 2 * (len(shown) - 1) - width)
+        shown[widest] -= min(shown[widest] - _LEAST, _span(shown) - width)
     return shown
 
 

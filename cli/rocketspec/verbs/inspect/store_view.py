@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections import defaultdict
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +15,7 @@ from rocket_columnar.formats import iso
 from rocket_spec.printable import printable, shell_word
 
 from rocketspec._options import counted
+from rocketspec._terminal import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +28,8 @@ __all__ = ["overview_as_json", "show_overview"]
 _TOPICS: Final = 15
 _PROBLEMS: Final = 5
 _NAME_WIDTH: Final = 34
+_COLUMNS: Final = 80
+_LEAST: Final = 10
 _KINDS: Final = {
     "plain": "store",
     "several commit-log directories": "store with several commit-log directories",
@@ -51,11 +56,19 @@ def show_overview(seen: Overview, findings: Sequence[Finding] | None, *, options
     """Prints the overview; `options` are those that an audit of the store needs too."""
     console = Console(highlight=False)
     audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
-    for line in _lines(seen, findings, audit):
-        console.print(escape(printable(line, limit=None)), soft_wrap=True)
+    for line in _lines(seen, findings, audit, name_width=_name_width()):
+        console.print(escape(fitted(printable(line, limit=None))), soft_wrap=True)
 
 
-def _lines(seen: Overview, findings: Sequence[Finding] | None, audit: str) -> Iterator[str]:
+def _name_width() -> int:
+    """Columns of a topic's name: fewer on a narrow terminal."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _COLUMNS
+    return min(_NAME_WIDTH, max(columns - _COLUMNS + _NAME_WIDTH, _LEAST))
+
+
+def _lines(
+    seen: Overview, findings: Sequence[Finding] | None, audit: str, *, name_width: int
+) -> Iterator[str]:
     name = printable(str(seen.path))
     if seen.clean is None:
         yield name
@@ -79,7 +92,8 @@ def _lines(seen: Overview, findings: Sequence[Finding] | None, audit: str) -> It
     if seen.clean is None and seen.indexes:
         yield from _index_table(seen.indexes)
     if seen.queues:
-        yield from _queue_table(seen.queues, by_topic=len({queue.topic for queue in seen.queues}) > 1)
+        several = len({queue.topic for queue in seen.queues}) > 1
+        yield from _queue_table(seen.queues, name_width, by_topic=several)
     for file, reason in seen.problems[:_PROBLEMS]:
         yield f"not read: {file}: {reason}"
     if findings is not None:
@@ -160,15 +174,15 @@ def _queue_summary(seen: Overview) -> Iterator[str]:
 
 def _index_table(indexes: Sequence[IndexView]) -> Iterator[str]:
     yield ""
-    yield f"{'index file':<18} {'entries':>11}  first put                 last put"
+    yield f"{'index file':<17} {'entries':>10}  first put                 last put"
     for index in indexes:
         yield (
-            f"{index.file.rpartition('/')[2]:<18} {index.entries:>11,}  "
+            f"{index.file.rpartition('/')[2]:<17} {index.entries:>10,}  "
             f"{iso(index.begin_timestamp)}  {iso(index.end_timestamp)}"
         )
 
 
-def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str]:
+def _queue_table(queues: Sequence[QueueView], width: int, *, by_topic: bool) -> Iterator[str]:
     groups: dict[str, list[QueueView]] = defaultdict(list)
     for queue in queues:
         groups[queue.topic if by_topic else str(queue.queue_id)].append(queue)
@@ -176,18 +190,16 @@ def _queue_table(queues: Sequence[QueueView], *, by_topic: bool) -> Iterator[str
     if by_topic:
         ordered.sort(key=lambda pair: -sum(queue.messages for queue in pair[1]))
     yield ""
-    title = (
-        f"{'topic':<{_NAME_WIDTH}} {'queues':>6}" if by_topic else f"{'queue':<{_NAME_WIDTH}} {'files':>6}"
-    )
+    title = f"{'topic':<{width}} {'queues':>6}" if by_topic else f"{'queue':<{width}} {'files':>6}"
     yield f"{title} {'messages':>11} {'min offset':>11} {'max offset':>11}"
     for name, group in ordered[: _TOPICS if by_topic else None]:
         shown = printable(name, limit=None)
-        if cell_len(shown) > _NAME_WIDTH:
-            shown = set_cell_size(shown, _NAME_WIDTH - 3) + "..."
+        if cell_len(shown) > width:
+            shown = set_cell_size(shown, width - 3) + "..."
         number = len(group) if by_topic else group[0].files
         least, most = min(queue.min_offset for queue in group), max(queue.max_offset for queue in group)
         messages = sum(queue.messages for queue in group)
-        yield f"{set_cell_size(shown, _NAME_WIDTH)} {number:>6,} {messages:>11,} {least:>11,} {most:>11,}"
+        yield f"{set_cell_size(shown, width)} {number:>6,} {messages:>11,} {least:>11,} {most:>11,}"
     left = len(ordered) - _TOPICS
     if by_topic and left > 0:
         yield f"and {counted(left, 'more topic')}; --json lists all queues"

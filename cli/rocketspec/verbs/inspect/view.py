@@ -11,6 +11,8 @@ from rocket_columnar.formats import iso
 from rocket_spec.clauses import clauses
 from rocket_spec.layout import INDEX_HEADER
 
+from rocketspec._terminal import fitted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -60,7 +62,7 @@ def _print(lines: Iterable[str]) -> None:
     console = Console(highlight=False)
     for line in lines:
         clean = "".join(character if character.isprintable() else "\u00b7" for character in line)
-        console.print(escape(clean), soft_wrap=True)
+        console.print(escape(fitted(clean)), soft_wrap=True)
 
 
 def _rows(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:

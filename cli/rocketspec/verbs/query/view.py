@@ -15,6 +15,8 @@ from rocket_columnar.formats import iso, make_offset_id, parse_offset_id, parse_
 from rocket_columnar.query import keys_of
 from rocket_spec.errors import UsageError
 
+from rocketspec._terminal import fitted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -76,8 +78,8 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
         console.print(_messages(answer, console.width, asked))
         if len(answer.messages) <= _WITH_IDS:
             for line in _id_lines(answer.messages):
-                console.print(escape(line), soft_wrap=True)
-        console.print(escape(_summary(answer, asked)), soft_wrap=True)
+                console.print(escape(fitted(line)), soft_wrap=True)
+        console.print(escape(fitted(_summary(answer, asked))), soft_wrap=True)
     if explanation is not None:
         _show_walk(console, explanation)
 
@@ -194,7 +196,7 @@ def _summary(answer: Answer, asked: Asked) -> str:
 
 def _show_walk(console: Console, explanation: Explanation) -> None:
     for line in _walk_lines(explanation):
-        console.print(escape(_text(line)), soft_wrap=True)
+        console.print(escape(fitted(_text(line))), soft_wrap=True)
 
 
 def _walk_lines(explanation: Explanation) -> Iterator[str]:
