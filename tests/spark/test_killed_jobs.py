@@ -56,13 +56,17 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 class _Count:
-    """Tasks that a job has to run, by its progress."""
+    """The number of tasks that a job has to run, by its progress."""
 
     def __init__(self) -> None:
-        self.tasks = 0
+        self._of_phase: dict[str, int] = {}
 
-    def __call__(self, _what: str, done: int, total: int) -> None:
-        self.tasks += total * (done == 0)
+    def __call__(self, what: str, _done: int, total: int) -> None:
+        self._of_phase.setdefault(what, total)
+
+    @property
+    def tasks(self) -> int:
+        return sum(self._of_phase.values())
 
 
 def decode_kills(

@@ -6,6 +6,7 @@ tells by itself - sizes, headers, slots and chains, gaps in the log - is left to
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -23,9 +24,11 @@ from rocket_spark.audit.cross_check_rows import (
     record_rows,
     unit_rows,
 )
+from rocket_spark.files import disk_bytes
+from rocket_spark.tasks import cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
     from rocket_columnar.audit import Plan
@@ -47,6 +50,12 @@ _MISSING: Final = frozenset({"queue.missing_unit", "index.missing_key", "index.d
 
 CODES: Final = _PLACED | _MISSING
 """The codes that both formulations judge."""
+
+_PARTITION_BYTES: Final = 32 << 20
+"""Bytes on disk of the stores for each partition of a join."""
+
+_LEAST_PARTITIONS: Final = 8
+"""Where the number of cores is unknown."""
 
 Defect = tuple[str, str, str, int]
 """Store, code, file, and the number of the first unit or entry; no file and 0 for what is missing or double."""
@@ -74,7 +83,7 @@ class CrossCheck:
 _VIEWS: Final = {
     # Units beside the record that they point to; `copy_place` is the position that a copy for their queue names.
     "found": """
-        SELECT /*+ MERGE(r) */ u.*, p.begin,
+        SELECT /*+ MERGE(r), BROADCAST(p) */ u.*, p.begin,
           u.phy_offset >= 0 AND u.size > 0 AS valid,
           u.phy_offset = 0 AND u.size = 2147483647 AND u.tags_code = 0 AS blank,
           r.phy_offset IS NOT NULL AS hit,
@@ -113,14 +122,14 @@ _VIEWS: Final = {
           ON k.store = s.store AND k.phy_offset = s.phy_offset AND k.key_hash = s.key_hash""",
     # Entries beside the record that they point to, and whether it has such a key.
     "pointed": """
-        SELECT /*+ MERGE(r), MERGE(k) */ e.*, p.begin, r.phy_offset IS NOT NULL AS hit, k.wanted IS NOT NULL AS right
+        SELECT /*+ MERGE(r), MERGE(k), BROADCAST(p) */ e.*, p.begin, r.phy_offset IS NOT NULL AS hit, k.wanted IS NOT NULL AS right
         FROM {entries} e JOIN {plans} p ON e.store = p.store
         LEFT JOIN {records} r ON e.store = r.store AND e.phy_offset = r.phy_offset
         LEFT JOIN {keys} k
           ON e.store = k.store AND e.phy_offset = k.phy_offset AND e.key_hash = k.key_hash""",
     # How far dispatch has come: records after that are late, not lost. Where nothing is dispatched nothing is late.
     "reached": """
-        SELECT p.store, p.live, p.indexes, coalesce(greatest(q.queued, i.indexed), 9223372036854775807) AS reached,
+        SELECT /*+ BROADCAST(q), BROADCAST(i), BROADCAST(r) */ p.store, p.live, p.indexes, coalesce(greatest(q.queued, i.indexed), 9223372036854775807) AS reached,
           coalesce(i.indexed, 0) AS indexed, r.newest
         FROM {plans} p
         LEFT JOIN (SELECT store, max(phy_offset) AS queued FROM {judged}
@@ -181,19 +190,19 @@ _DEFECTS: Final = """
       FROM {pointed} e LEFT ANTI JOIN {heads} h ON e.store = h.store AND e.phy_offset = h.phy_offset
       WHERE NOT hit AND (phy_offset >= begin OR phy_offset < 0)
     UNION ALL SELECT store, 'index.entry_wrong_key', file, number FROM {pointed} WHERE hit AND NOT right
-    UNION ALL SELECT /*+ MERGE(s), MERGE(t) */ r.store, 'queue.missing_unit', '', 0
+    UNION ALL SELECT /*+ MERGE(s), MERGE(t), BROADCAST(d) */ r.store, 'queue.missing_unit', '', 0
       FROM {records} r JOIN {reached} d ON r.store = d.store
       LEFT ANTI JOIN (SELECT store, phy_offset FROM {judged} WHERE valid AND NOT blank AND own) s
         ON r.store = s.store AND r.phy_offset = s.phy_offset
       LEFT ANTI JOIN {taken} t ON r.store = t.store AND r.topic = t.topic AND r.queue_id = t.queue_id
         AND r.queue_offset = t.logical
       WHERE r.queued AND r.phy_offset <= d.reached
-    UNION ALL SELECT l.store, 'queue.missing_unit', '', 0
+    UNION ALL SELECT /*+ BROADCAST(d) */ l.store, 'queue.missing_unit', '', 0
       FROM {lost} l JOIN {reached} d ON l.store = d.store
       LEFT ANTI JOIN (SELECT store, topic, queue_id, logical FROM {judged} WHERE NOT blank AND NOT sound) u
         ON l.store = u.store AND l.topic = u.topic AND l.queue_id = u.queue_id AND l.at = u.logical
       WHERE l.phy_offset <= d.reached
-    UNION ALL SELECT i.store, 'index.missing_key', '', 0
+    UNION ALL SELECT /*+ BROADCAST(d) */ i.store, 'index.missing_key', '', 0
       FROM {indexed} i JOIN {reached} d ON i.store = d.store
       WHERE i.seen < i.wanted AND d.indexes AND i.phy_offset <= d.reached
         AND NOT (d.live AND i.phy_offset >= d.indexed AND i.time >= d.newest - {on_the_way})
@@ -214,10 +223,30 @@ _HEADS: Final = "phy_offset bigint"
 _EXT: Final = "topic string, queue_id int, address bigint, tags_code bigint"
 
 
+@contextmanager
+def _planned_once(spark: SparkSession, plans: Mapping[str, Plan]) -> Iterator[None]:
+    """Has Spark plan each query once, for as many partitions as the stores have bytes.
+
+    Adaptive execution plans it again after each of some fifty stages, which takes longer than a small store's joins. What
+    it would find out is stated in the queries: the sizes of the sides, and joins by offset, which no store or queue skews.
+    """
+    files = (file for plan in plans.values() for file in (*plan.logs, *plan.queues, *plan.content_indexes))
+    partitions = max(-(-sum(map(disk_bytes, files)) // _PARTITION_BYTES), cores(spark) or _LEAST_PARTITIONS)
+    settings = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": str(partitions)}
+    before = {name: spark.conf.get(name) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.set(name, old or "")
+
+
 def cross_check(
     spark: SparkSession, plans: dict[str, Plan], findings: Iterable[tuple[str, Finding]]
 ) -> CrossCheck:
-    """Judges stores by joins, and holds what they find against the findings of the first formulation.
+    """Judges stores by joins, and compares what they find with the findings of the first formulation.
 
     Args:
         spark: the session.
@@ -228,6 +257,13 @@ def cross_check(
         OSError: a file cannot be read.
         PySparkException: Spark gave up.
     """
+    with _planned_once(spark, plans):
+        return _joined(spark, plans, findings)
+
+
+def _joined(
+    spark: SparkSession, plans: dict[str, Plan], findings: Iterable[tuple[str, Finding]]
+) -> CrossCheck:
     suffix = uuid4().hex[:8]
     names = {"on_the_way": str(ON_THE_WAY)}
     views: list[str] = []
@@ -250,7 +286,7 @@ def cross_check(
         spark.createDataFrame(ends, "store string, begin bigint, end bigint, live boolean, indexes boolean"),
     )
     view("read", frame(spark, record_rows, tasks("logs"), _RECORDS))
-    bounded = "SELECT r.* FROM {read} r JOIN {plans} p ON r.store = p.store WHERE r.phy_offset < p.end"
+    bounded = "SELECT /*+ BROADCAST(p) */ r.* FROM {read} r JOIN {plans} p ON r.store = p.store WHERE r.phy_offset < p.end"
     bases = {
         "records": spark.sql(bounded.format(**names)),
         "units": frame(spark, unit_rows, tasks("queues"), _UNITS),
