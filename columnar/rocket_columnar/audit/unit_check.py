@@ -12,8 +12,14 @@ from rocket_spec.layout import QUEUE_UNIT
 from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.matching import LOST, MOVED, NOT_OWN, SIZE, TAGS
 from rocket_columnar.audit.missing import files_now
-from rocket_columnar.decode import LAST_ADDRESS, ExtUnits
-from rocket_columnar.formats import SCHEDULE_TOPIC, Record, parse_properties, parse_record, tags_code
+from rocket_columnar.formats import (
+    LAST_ADDRESS,
+    SCHEDULE_TOPIC,
+    Record,
+    parse_properties,
+    parse_record,
+    tags_code,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,6 +214,8 @@ class Judge:
         addresses = tagged & (tags <= LAST_ADDRESS)
         known, timed = np.ones(rows.size, np.bool_), np.zeros(rows.size, np.bool_)
         if addresses.any():
+            from rocket_columnar.decode import ExtUnits  # loads pyarrow
+
             queue = file.topic or "", file.queue_id or 0
             ext = ExtUnits(files_now(self.plan, self.plan.exts, *queue, part="consumequeue_ext"))
             known[addresses], found, times = ext.tags_codes(*queue, tags[addresses])

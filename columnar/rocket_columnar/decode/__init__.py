@@ -1,6 +1,6 @@
 """Files to tables: record batches, filters, and writers."""
 
-from rocket_columnar.decode.ext_units import LAST_ADDRESS, ExtUnits
+from rocket_columnar.decode.ext_units import ExtUnits
 from rocket_columnar.decode.filters import Skip, Where
 from rocket_columnar.decode.queue_rows import unit_count
 from rocket_columnar.decode.record_columns import LogRows, Topics
@@ -9,7 +9,6 @@ from rocket_columnar.decode.writers import FORMATS, parquet_options, write, writ
 
 __all__ = [
     "FORMATS",
-    "LAST_ADDRESS",
     "TABLE_KINDS",
     "ExtUnits",
     "LogRows",

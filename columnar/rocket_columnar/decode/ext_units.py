@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rocket_spec.errors import MalformedError
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["LAST_ADDRESS", "ExtUnits"]
-
-LAST_ADDRESS: Final = -(1 << 31) - 1
-"""The greatest tags code that is the address of an ext unit."""
+__all__ = ["ExtUnits"]
 
 
 class ExtUnits:

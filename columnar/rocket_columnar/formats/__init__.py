@@ -1,6 +1,6 @@
 """Records, key hashes, message ids, times, and the Java arithmetic and text that they need."""
 
-from rocket_columnar.formats.dtypes import ENTRY_DTYPE, UNIT_DTYPE
+from rocket_columnar.formats.dtypes import ENTRY_DTYPE, LAST_ADDRESS, UNIT_DTYPE
 from rocket_columnar.formats.java import (
     LONG_MAX,
     LONG_MIN,
@@ -43,6 +43,7 @@ __all__ = [
     "DELAY_SECONDS",
     "ENTRY_DTYPE",
     "HEAD_SIZE",
+    "LAST_ADDRESS",
     "LONG_MAX",
     "LONG_MIN",
     "SCHEDULE_TOPIC",

@@ -13,7 +13,6 @@ import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar import formats
-from rocket_columnar.decode import ExtUnits
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
 from rocket_columnar.rebuild.batch_columns import UNIT, Units
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocket_columnar.decode import ExtUnits
     from rocket_columnar.store import StoreFile
 
 __all__ = ["QueueFiles", "UnsafeUnit", "write_queues"]
@@ -110,7 +110,7 @@ class QueueFiles:
         self._directory = directory
         self._files = files
         self._file_size = file_size
-        self._ext = ExtUnits(files)
+        self._ext = _ext_units(files)
         self._held: list[Units] = []
         self._queues: list[_Queue] = []
         self._addresses: dict[int, Addresses] = {}
@@ -153,7 +153,7 @@ class QueueFiles:
             self.unsafe.append(UnsafeUnit(topic, queue_id, int(units.phy_offset[at])))
             return
         queue = _Queue(self._directory, (topic, queue_id), self._file_size)
-        addresses = Addresses(self._ext, topic, queue_id)
+        addresses = Addresses(self._ext, topic, queue_id) if self._ext else None
         if addresses:
             self._addresses[len(self._queues)] = addresses
         self._put_all.add(units, at, len(self._queues), queue.begin(int(units.logical_offset[at])))
@@ -329,6 +329,15 @@ class _Queue:
             with path.open("wb") as file:
                 file.truncate(self._file_size)
             self._last, self._path = begin, str(path)
+
+
+def _ext_units(files: Sequence[StoreFile]) -> ExtUnits | None:
+    """The ext units of a store, if it has any: their decoding loads pyarrow."""
+    if not any(file.kind == "ext" for file in files):
+        return None
+    from rocket_columnar.decode import ExtUnits
+
+    return ExtUnits(files)
 
 
 def _copy_ext(files: Sequence[StoreFile], queues: Collection[tuple[str, int]], directory: Path) -> None:

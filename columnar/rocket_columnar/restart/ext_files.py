@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.decode import LAST_ADDRESS
-from rocket_columnar.formats import LONG_MIN
+from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN
 from rocket_columnar.restart.recovery import Deletion
 from rocket_columnar.restart.unit_reader import each_units
 from rocket_columnar.store import read_at, size_of, usual_size
