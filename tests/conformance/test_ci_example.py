@@ -141,7 +141,7 @@ def test_the_broker_s_workflow_hands_over_what_the_script_reads() -> None:
     used = {value.removeprefix("${{ inputs.").removesuffix(" }}") for value in job["env"].values()}
     assert used == inputs.keys()
     steps = {step["name"]: step["run"] for step in job["steps"] if "run" in step}
-    handed = re.findall(r"-e (\w+)", steps["judge"])
+    handed = re.findall(r"-e \"?(\w+)", steps["judge"])
     script = (BROKER / "judge-broker.sh").read_text("utf-8")
     assert all(f"${name}" in script or f"${{{name}" in script for name in handed)
     assert {*handed, "IMAGE", "ROCKETSPEC"} == set(job["env"])
@@ -190,6 +190,13 @@ def test_the_broker_s_script_keeps_exit_code_and_summary(tmp_path: Path) -> None
     assert start.endswith("; export PATH; mqbroker -c 'a b'")
     assert str(tmp_path / "tools") not in start
     assert arguments[arguments.index("--kills") + 1] == "3"
+    assert "--baseline" not in arguments
+
+
+def test_the_broker_s_script_hands_the_baseline_over(tmp_path: Path) -> None:
+    judge_broker(tmp_path, BROKER_START="mqbroker", STORE="/s", BASELINE="/my files/known.txt")
+    arguments = (tmp_path / "out" / "arguments").read_text("utf-8").splitlines()
+    assert arguments[arguments.index("--baseline") + 1] == "/my files/known.txt"
 
 
 def test_the_broker_s_script_names_what_is_missing(tmp_path: Path) -> None:

@@ -186,10 +186,45 @@ def test_stores_of_two_dledger_members_are_refused(tmp_path: Path) -> None:
         judge_store(store)
 
 
-def test_a_start_in_dledger_mode_is_not_judged(tmp_path: Path) -> None:
-    store = open_store("dledger", tmp_path)
-    with pytest.raises(UsageError, match="DLedger"):
-        judge_restart(store, store, Observations())
+def test_a_start_in_dledger_mode(tmp_path: Path) -> None:
+    before, after = open_store("dledger", tmp_path / "before"), open_store("dledger", tmp_path / "after")
+    seen = Observations()
+    judge_restart(before, after, seen)
+    assert seen.broken == {}
+    assert seen.held["DLG-17"] == sum(len(entries_of(file)) for file in data_files(before))
+    assert seen.held["IDX-SVC-6"] == len(list((before / "index").iterdir()))
+
+
+def test_a_start_in_dledger_mode_that_keeps_an_index_file_and_loses_an_entry(tmp_path: Path) -> None:
+    before, after = open_store("dledger", tmp_path / "before"), open_store("dledger", tmp_path / "after")
+    (before / "abort").touch()
+    (before / "checkpoint").unlink()
+    first, *rest = data_files(after)
+    for file in rest:
+        file.unlink()
+    with first.open("r+b") as opened:
+        opened.seek(entries_of(first)[1])
+        opened.write(bytes(8))
+    seen = Observations()
+    judge_restart(before, after, seen)
+    place = seen.broken["DLG-17"][0]
+    assert (place.field, place.found) == ("record 1", "no record")
+    assert [place.found for place in seen.broken["IDX-SVC-6"]] == ["kept"] * seen.broken_count["IDX-SVC-6"]
+
+
+def data_files(store: Path) -> list[Path]:
+    return sorted((store / "dledger-n0" / "data").iterdir())
+
+
+def entries_of(file: Path) -> list[int]:
+    """Positions of the entries of a data file, each of which begins with a magic of 1 and its size."""
+    data = file.read_bytes()
+    found: list[int] = []
+    position = 0
+    while int.from_bytes(data[position : position + 4], "big") == 1:
+        found.append(position)
+        position += int.from_bytes(data[position + 4 : position + 8], "big")
+    return found
 
 
 def test_a_log_in_three_directories(

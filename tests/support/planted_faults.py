@@ -8,10 +8,13 @@ import zipfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from one_at_a_time import one_at_a_time
+
 __all__ = ["FAULTS", "Fault", "overlay"]
 
 _STORE: Final = "org/apache/rocketmq/store"
 _ARTIFACT: Final = "org.apache.rocketmq:rocketmq-store:4.9.3:jar:sources"
+_SOURCES: Final = Path(__file__).parents[2] / "build" / "store-sources"
 _PLUGIN: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 
 
@@ -96,17 +99,16 @@ def overlay(fault: Fault, folder: Path, class_path: str) -> Path:
 
     Args:
         fault: what to replace.
-        folder: where sources and classes go.
+        folder: where the source and the classes go; it must not exist.
         class_path: of the broker.
     """
-    sources = folder.parent / "store-sources"
-    if not sources.is_dir():
-        maven = ["mvn", "-q", "-B", _PLUGIN, f"-Dartifact={_ARTIFACT}", f"-DoutputDirectory={sources}.part"]
-        subprocess.run(maven, check=True, capture_output=True)
-        (jar,) = Path(f"{sources}.part").glob("*.jar")
-        with zipfile.ZipFile(jar) as archive:
-            archive.extractall(sources)
-    text = (sources / f"{fault.java_class}.java").read_text("utf-8")
+    with one_at_a_time():
+        if not list(_SOURCES.glob("*.jar")):
+            maven = ["mvn", "-q", "-B", _PLUGIN, f"-Dartifact={_ARTIFACT}", f"-DoutputDirectory={_SOURCES}"]
+            subprocess.run(maven, check=True, capture_output=True)
+    (jar,) = _SOURCES.glob("*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        text = archive.read(f"{fault.java_class}.java").decode("utf-8")
     assert text.count(fault.old) == 1, f"{fault.name}: {text.count(fault.old)} places"
     source = folder / f"{fault.java_class}.java"
     source.parent.mkdir(parents=True)

@@ -16,7 +16,7 @@ from free_ports import free_port
 from one_at_a_time import one_at_a_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
 __all__ = ["NAME", "Acknowledged", "RealBroker", "broker_jars", "generator_jars"]
@@ -104,9 +104,13 @@ class RealBroker:
         folder: where configuration and logs go; made where it is missing.
         java: path of `java`.
         config: settings of every start of the broker.
-        overlay: makes a folder of classes that goes before the broker's jars, from the class path of these.
         jars: a folder of another release's jars, for the broker alone.
         niceness: of all processes; tests leave the machine to others.
+
+    Attributes:
+        store: the store directory of the next start.
+        config: settings of every start of the broker.
+        overlay: a folder of classes that goes before the broker's jars from the next start on.
     """
 
     def __init__(
@@ -115,7 +119,6 @@ class RealBroker:
         java: str,
         config: Mapping[str, str],
         *,
-        overlay: Callable[[str], Path] | None = None,
         jars: Path | None = None,
         niceness: int = 10,
     ) -> None:
@@ -123,14 +126,13 @@ class RealBroker:
         self.store = folder / "store"
         self.log = folder / "home" / "rocketmq.log"
         self.config = dict(config)
+        self.overlay: Path | None = None
         class_path, flags = generator_jars()
         folder.mkdir(parents=True, exist_ok=True)
         nice = ["nice", "-n", str(niceness)] if shutil.which("nice") else []
         self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
         self._class_path = ["-cp", os.pathsep.join(class_path)]
-        over = [] if overlay is None else [str(overlay(os.pathsep.join(class_path)))]
-        own = class_path if jars is None else [str(jars / "*")]
-        self._broker_class_path = ["-cp", os.pathsep.join([*over, *own])]
+        self._broker_jars = class_path if jars is None else [str(jars / "*")]
         self._port = free_port(-2, 1)
         self._namesrv = f"{_LOOPBACK}:{free_port()}"
         self._broker: subprocess.Popen[str] | None = None
@@ -200,7 +202,9 @@ class RealBroker:
                 **config,
             },
         )
-        return [*self._java, *self._broker_class_path, "org.apache.rocketmq.broker.BrokerStartup", "-c", file]
+        over = [] if self.overlay is None else [str(self.overlay)]
+        class_path = os.pathsep.join([*over, *self._broker_jars])
+        return [*self._java, "-cp", class_path, "org.apache.rocketmq.broker.BrokerStartup", "-c", file]
 
     def shell_command(self) -> str:
         """The same for a shell."""

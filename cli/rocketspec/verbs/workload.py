@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rocket_conformance.baseline import Baseline
     from rocket_conformance.workload import Client
 
 __all__ = ["register"]
@@ -37,6 +38,7 @@ Examples:
 Exit codes:
   0 every message was acknowledged, and each start was right    2 usage
   1 a message was refused, or a clause is broken                3 no Java, no client, no name server
+                                                                6 the baseline is stale
 """
 
 
@@ -81,9 +83,14 @@ def workload(
         str | None,
         typer.Option(metavar="SLOTS,ENTRIES", help="Geometry of the index files of --store; else inferred."),
     ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File of known failures for --start: CASE-OR-GLOB VERDICT REASON."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite MANIFEST.")] = False,
 ) -> None:
     """Runs the workload and ends with its exit code."""
+    from rocket_conformance.baseline import Baseline, read_baseline
     from rocket_conformance.rocketmq_jar import JarUnavailableError
     from rocket_conformance.workload import Client, ClientError, run_workload
     from rocket_spec.errors import UsageError
@@ -91,10 +98,11 @@ def workload(
 
     if output.exists() and not force:
         raise UsageError(f"{output}: already exists; --force overwrites it")
-    if start is None and (kills or report is not None):
-        raise UsageError("--kills and --report need --start")
+    if start is None and (kills or report is not None or baseline is not None):
+        raise UsageError("--kills, --report and --baseline need --start")
     if start is not None and store is None:
         raise UsageError("--start needs --store")
+    known = Baseline() if baseline is None else read_baseline(baseline)
 
     def open_client() -> Client:
         return Client(namesrv, version=client, jars=jars)
@@ -112,6 +120,7 @@ def workload(
                     kills=kills,
                     version=client,
                     geometry=geometry,
+                    known=known,
                     folder=report,
                 )
             )
@@ -139,10 +148,12 @@ def _crash(
     kills: int,
     version: str,
     geometry: str | None,
+    known: Baseline,
     folder: Path | None,
 ) -> int:
     """Starts, sends and asks, kills and restarts; judges all of it; the exit code."""
     import tempfile
+    from contextlib import ExitStack
 
     from rocket_conformance.badges import write_badges
     from rocket_conformance.renderings import write_renderings
@@ -156,7 +167,7 @@ def _crash(
         store_report,
         verdict_lines,
     )
-    from rocket_conformance.workload import Broker, run_crashes, run_workload
+    from rocket_conformance.workload import Broker, run_crashes, run_workload, send_for_the_bound
     from rocket_spec.layout import parse_geometry
     from rocket_spec.printable import printable
 
@@ -164,14 +175,15 @@ def _crash(
     seen = Observations()
     broker = Broker(start)
     starts: list[int] = []
-    with tempfile.TemporaryDirectory(prefix="rocketspec-") as copies:
-        try:
-            broker.start()
-            with open_client() as client:
-                manifest = run_workload(client, seed=seed, count=messages, version=version, store=store)
-            broker.stop()
-        finally:
-            broker.kill()
+    with ExitStack() as ended:
+        copies = ended.enter_context(tempfile.TemporaryDirectory(prefix="rocketspec-"))
+        broker.start()
+        ended.callback(broker.kill)
+        client = ended.enter_context(open_client())
+        manifest = run_workload(client, seed=seed, count=messages, version=version, store=store)
+        if kills:
+            send_for_the_bound(client, manifest)
+        broker.stop()
         manifest.write(output)
         judge_store(store, geometry=given, manifest=manifest, seen=seen)
         typer.echo(f"workload: {len(manifest.sent):,} messages acknowledged")
@@ -187,12 +199,11 @@ def _crash(
 
         manifest.answers.clear()
         manifest.kills = kills
-        if kills or not any(store.glob("dledger-*")):  # the reference does not start in DLedger mode
-            run_crashes(broker, open_client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
-            judge_continuation(store, starts, seen)
+        run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
+        judge_continuation(store, starts, seen)
     manifest.write(output)
     judged = judge_store(store, geometry=given, manifest=manifest, seen=seen)
-    report = store_report(judged, folder=folder)
+    report = store_report(judged, baseline=known, folder=folder)
     if folder is not None:
         write_renderings(report, folder)
         write_badges(report, folder)

@@ -18,8 +18,10 @@ from rocket_conformance.store_verdict.stored_log import numbered_files
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
+    from rocket_conformance.store_verdict.asked_records import AskedRecords
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+    from rocket_conformance.store_verdict.stored_record import StoredRecord
 
 __all__ = ["AnswerJudge", "open_answers"]
 
@@ -30,7 +32,7 @@ _CLOCKS_APART: Final = 3_000
 
 @contextmanager
 def open_answers(
-    store: Path, log: StoredLog, indexes: Sequence[StoredIndex], seen: Observations
+    store: Path, log: StoredLog, indexes: Sequence[StoredIndex], asked: AskedRecords, seen: Observations
 ) -> Generator[AnswerJudge]:
     """A judge of answers, with the reference's index service over a copy of the store's index files."""
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
@@ -43,7 +45,7 @@ def open_answers(
             )
             service.load(last_exit_ok=True)
         try:
-            yield AnswerJudge(store, log, indexes, seen, service)
+            yield AnswerJudge(store, log, indexes, asked, seen, service)
         finally:
             if service is not None:
                 service.close()
@@ -56,11 +58,12 @@ class AnswerJudge:
     store: Path
     log: StoredLog
     indexes: Sequence[StoredIndex]
+    asked: AskedRecords
     seen: Observations
     service: IndexService | None
 
-    def judge(self, answer: dict[str, Any], by_id: dict[tuple[str, str], list[StoredRecord]]) -> None:
-        """Judges one answer of a manifest; `by_id` has the records of a topic and unique key."""
+    def judge(self, answer: dict[str, Any]) -> None:
+        """Judges one answer of a manifest."""
         given = answer["answer"]
         if "error" in given:
             where = f"question {answer['do']} of {answer.get('topic')}"
@@ -70,7 +73,7 @@ class AnswerJudge:
             case "query":
                 self._query(answer, given)
             case "unique":
-                self._unique(answer, given, by_id)
+                self._unique(answer, given)
             case "read":
                 self._read(answer, given["messages"])
             case "by_time":
@@ -91,8 +94,7 @@ class AnswerJudge:
         """A query by key: what the index files give, of it the messages with topic and key, in ascending order."""
         topic, key = answer["topic"], answer["key"]
         hashed = key_hash(f"{topic}#{key}")
-        near = _before(answer, (stored for stored in self.log.records if hashed in stored.hashes))
-        if near is None or self.service is None:
+        if self.service is None or not _is_clear(answer, self.asked.times_of_hash.get(hashed, ())):
             return
         window = answer["begin"], min(answer["end"], answer["asked"])
         try:
@@ -127,14 +129,9 @@ class AnswerJudge:
         if self.seen.compare("IDX-SVC-15", Place(where, None, "last update", found, expected)):
             self.seen.hold("QRY-3")
 
-    def _unique(
-        self,
-        answer: dict[str, Any],
-        given: dict[str, Any],
-        by_id: dict[tuple[str, str], list[StoredRecord]],
-    ) -> None:
+    def _unique(self, answer: dict[str, Any], given: dict[str, Any]) -> None:
         """A query by unique key: one of the messages with that id, the one stored first; none where there is none."""
-        records = _before(answer, by_id.get((answer["topic"], answer["id"]), []))
+        records = _before(answer, self.asked.by_id.get((answer["topic"], answer["id"]), []))
         if records is None:
             return
         found = [row[0] for row in given["messages"]]
@@ -149,11 +146,7 @@ class AnswerJudge:
         where = f"message with key {answer['key']!r} of {answer['topic']}"
         clause = answer["clause"]
         self.seen.compare(clause, Place(where, None, "was refused", refused, expected=True))
-        stored = [
-            record.position
-            for record in self.log.records
-            if record.request.keys == answer["key"] and record.request.topic == answer["topic"]
-        ]
+        stored = self.asked.by_keys.get((answer["topic"], answer["key"]), [])
         self.seen.compare(clause, Place(where, None, "records", stored, []))
 
     # --- queues -----------------------------------------------------------------------------------------
@@ -163,14 +156,7 @@ class AnswerJudge:
         topic, queue = answer["topic"], answer["queue"]
         if self.log.begin:
             return None
-        return _before(
-            answer,
-            (
-                stored
-                for stored in self.log.records
-                if stored.queued and stored.request.topic == topic and stored.request.queue_id == queue
-            ),
-        )
+        return _before(answer, self.log.records.of_queue((topic, queue)))
 
     def _read(self, answer: dict[str, Any], rows: list[list[Any]]) -> None:
         """A queue read from a logical offset on: every message of it, in order; none after its end."""
@@ -250,13 +236,17 @@ def _has_key(stored: StoredRecord, topic: str, key: str) -> bool:
     return stored.request.topic == topic and key in java.split_one_space(stored.request.keys or "")
 
 
+def _is_clear(answer: dict[str, Any], times: Iterable[int]) -> bool:
+    """Whether each message was stored clearly before or after the question."""
+    return all(abs(moment - answer["asked"]) >= _CLOCKS_APART for moment in times)
+
+
 def _before(answer: dict[str, Any], records: Iterable[StoredRecord]) -> list[StoredRecord] | None:
     """The records that were stored when the question was asked; None where one may be either."""
     kept: list[StoredRecord] = []
     for stored in records:
-        apart = stored.request.store_timestamp - answer["asked"]
-        if abs(apart) < _CLOCKS_APART:
+        if not _is_clear(answer, [stored.request.store_timestamp]):
             return None
-        if apart < 0:
+        if stored.request.store_timestamp < answer["asked"]:
             kept.append(stored)
     return kept

@@ -37,9 +37,8 @@ def judge_checkpoint(
     except FormatError:
         return
     seen.hold("CKP-1")
-    queued = [stored for stored in log.records if stored.queued]
-    if queued and log.whole and stopped:
-        last = queued[-1]
+    last = log.records.last_queued()
+    if last is not None and log.whole and stopped:
         found, expected = times.logics_msg_timestamp, last.request.store_timestamp
         if found > expected:
             seen.note("a checkpoint later than the log's end, which a recovery cut off")

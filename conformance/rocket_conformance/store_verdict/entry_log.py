@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import struct
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_reference import dispatch_request
@@ -16,7 +16,7 @@ from rocket_conformance.store_verdict.sparse import Window, pieces
 from rocket_conformance.store_verdict.stored_log import name_in, numbered_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog
@@ -40,6 +40,53 @@ class _Entry(NamedTuple):
     chain_crc: int
     body_crc: int
     body_size: int
+
+
+class _Reading:
+    """What is known of the entries while they are read one by one."""
+
+    def __init__(self, log: StoredLog, member: Path, seen: Observations, *, stopped: bool) -> None:
+        self.log = log
+        self.seen = seen
+        self.last: _Entry | None = None
+        self._member = member
+        self._stopped = stopped
+        self._times = _properties(member / "checkpoint")
+        self._index = dict(numbered_files(member / "index"))
+
+    def take(self, entry: _Entry) -> None:
+        """Takes the next entry; after a clean stop its unit in the index of entries is compared."""
+        self.last = entry
+        if entry.number > self._times.get("committedIndex", entry.number):
+            self.log.committed = min(self.log.committed, entry.pos)
+        if self._stopped:
+            self._check_unit(entry)
+
+    def _check_unit(self, entry: _Entry) -> None:
+        """Compares a unit of the index of entries (DLG-6); a start rewrites what is missing from it."""
+        place = _UNIT.size * entry.number
+        at = place % ENTRY_INDEX_FILE_SIZE
+        path = self._index.get(place - at)
+        if path is None:
+            return
+        with path.open("rb") as file:
+            data = os.pread(file.fileno(), _UNIT.size, at)
+        found = _UNIT.unpack(data) if len(data) == _UNIT.size else None
+        expected = (entry.magic, entry.pos, entry.size, entry.number, entry.term)
+        name = name_in(self._member.parent, path)
+        self.seen.compare("DLG-6", Place(name, at, f"unit {entry.number}", found, expected))
+
+    def check_end(self) -> None:
+        """Compares the last entry with DLedger's checkpoint, and drops the records that are not committed (DLG-10, DLG-11)."""
+        last = -1 if self.last is None else self.last.number
+        name = name_in(self._member.parent, self._member / "checkpoint")
+        found = self._times.get("endIndex")
+        if found is not None and not self.seen.compare("DLG-11", Place(name, None, "endIndex", found, last)):
+            self.log.whole = False
+        if self.log.committed < self.log.end:
+            self.log.end = self.log.committed
+            self.log.records.cut(self.log.end)
+            self.seen.note("entries that were not committed at the stop, which nothing points to")
 
 
 def dledger_member(store: Path) -> Path | None:
@@ -73,10 +120,10 @@ def read_entries(
         stopped: whether the broker stopped cleanly.
     """
     files = log.files[len(log.files) - len(paths) :]
-    entries: list[_Entry] = []
+    reading = _Reading(log, member, seen, stopped=stopped)
     for number, (file, path) in enumerate(zip(files, paths, strict=True)):
         with path.open("rb") as opened:
-            ended = _read_file(log, file, opened.fileno(), entries, seen)
+            ended = _read_file(reading, file, opened.fileno())
         if not ended:
             if any(_written(later) for later in paths[number + 1 :]):
                 log.whole = False
@@ -85,8 +132,7 @@ def read_entries(
                 seen.breaks("DLG-2", place)
             break
     if stopped:
-        _check_index(entries, member, seen)
-        _check_end(log, entries, member, seen)
+        reading.check_end()
 
 
 def _written(path: Path) -> bool:
@@ -94,10 +140,9 @@ def _written(path: Path) -> bool:
         return any(file.read(_BLANK))
 
 
-def _read_file(
-    log: StoredLog, file: LogFile, descriptor: int, entries: list[_Entry], seen: Observations
-) -> bool:
+def _read_file(reading: _Reading, file: LogFile, descriptor: int) -> bool:
     """Reads the entries of one file; whether it ended in a blank."""
+    log, seen = reading.log, reading.seen
     window = Window(descriptor)
     position = 0
     while position + _BLANK <= file.size:
@@ -108,7 +153,7 @@ def _read_file(
             _check_blank(file, position, size, descriptor, seen)
             log.end = file.base + file.size
             return True
-        entry = _entry(data, at, file, position, entries[-1] if entries else None)
+        entry = _entry(data, at, file, position, reading.last)
         if entry is None:
             break
         data, at = window.at(position, entry.size)
@@ -125,7 +170,7 @@ def _read_file(
         check_record(data, at, position + _HEADER.size, file, request, seen)
         seen.hold("DLG-4")
         log.keep(file.base + position + _HEADER.size, request)
-        entries.append(entry)
+        reading.take(entry)
         position += entry.size
         log.end = file.base + position
     return False
@@ -165,48 +210,6 @@ def _check_blank(file: LogFile, position: int, size: int, descriptor: int, seen:
             found = "other bytes"
             seen.breaks("DLG-5", Place(file.name, offset, "after the blank", found, "zeros"))
             return
-
-
-def _check_index(entries: Sequence[_Entry], member: Path, seen: Observations) -> None:
-    """Compares the index of entries with the entries (DLG-6); a start rewrites what is missing from it."""
-    files = dict(numbered_files(member / "index"))
-    with ExitStack() as opened:
-        windows = {
-            base: (path, Window(opened.enter_context(path.open("rb")).fileno()))
-            for base, path in files.items()
-        }
-        for entry, (base, at) in _places(entries):
-            if base not in windows:
-                continue
-            path, window = windows[base]
-            data, start = window.at(at, _UNIT.size)
-            found = _UNIT.unpack_from(data, start) if len(data) - start >= _UNIT.size else None
-            expected = (entry.magic, entry.pos, entry.size, entry.number, entry.term)
-            name = name_in(member.parent, path)
-            seen.compare("DLG-6", Place(name, at, f"unit {entry.number}", found, expected))
-
-
-def _places(entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, tuple[int, int]]]:
-    """Each entry with the start of its file of the index, and its unit's place in that file, bytes."""
-    for entry in entries:
-        place = _UNIT.size * entry.number
-        yield entry, (place - place % ENTRY_INDEX_FILE_SIZE, place % ENTRY_INDEX_FILE_SIZE)
-
-
-def _check_end(log: StoredLog, entries: Sequence[_Entry], member: Path, seen: Observations) -> None:
-    """Compares the last entry with DLedger's checkpoint, and drops the records that are not committed (DLG-10, DLG-11)."""
-    times = _properties(member / "checkpoint")
-    last = entries[-1].number if entries else -1
-    name = name_in(member.parent, member / "checkpoint")
-    if "endIndex" in times and not seen.compare(
-        "DLG-11", Place(name, None, "endIndex", times["endIndex"], last)
-    ):
-        log.whole = False
-    uncommitted = [entry for entry in entries if entry.number > times.get("committedIndex", last)]
-    if uncommitted:
-        log.end = uncommitted[0].pos
-        del log.records[log.place_of(log.end) :]
-        seen.note("entries that were not committed at the stop, which nothing points to")
 
 
 def _properties(path: Path) -> dict[str, int]:

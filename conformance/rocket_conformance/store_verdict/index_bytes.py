@@ -18,14 +18,16 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDE
 from rocket_conformance.store_verdict.sparse import pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
-__all__ = ["Entry", "StoredIndex", "agreement_with", "geometry_of", "read_index"]
+__all__ = ["Entries", "Entry", "StoredIndex", "agreement_with", "geometry_of", "read_index"]
 
 _ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
+_AT_ONCE: Final = 50_000
+_FIRST: Final = 100_000
 _SAMPLED: Final = 8
 _SURE: Final = 4
 
@@ -39,6 +41,41 @@ class Entry(NamedTuple):
     prev_entry: int
 
 
+class Entries:
+    """The entries of a file in their order, read when they are asked for; the first is entry 1.
+
+    Args:
+        path: of the file.
+        begin: where entry 1 begins, bytes.
+        count: number of entries.
+    """
+
+    def __init__(self, path: Path, begin: int, count: int) -> None:
+        self._path = path
+        self._begin = begin
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Entry]:
+        with self._path.open("rb") as file:
+            for first in range(0, self._count, _AT_ONCE):
+                wanted = min(_AT_ONCE, self._count - first) * _ENTRY.size
+                data = os.pread(file.fileno(), wanted, self._begin + first * _ENTRY.size)
+                yield from (Entry(*values) for values in _ENTRY.iter_unpack(data[: len(data) // 20 * 20]))
+
+    def __getitem__(self, number: int) -> Entry:
+        """The entry at a place, of which 0 is the first and -1 the last."""
+        place = number + self._count if number < 0 else number
+        if not 0 <= place < self._count:
+            raise IndexError(number)
+        with self._path.open("rb") as file:
+            return Entry(
+                *_ENTRY.unpack(os.pread(file.fileno(), _ENTRY.size, self._begin + place * _ENTRY.size))
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class StoredIndex:
     """An index file.
@@ -48,20 +85,43 @@ class StoredIndex:
         size: length, bytes.
         header: as the bytes have it.
         entries: entries 1 to index_count - 1.
-        slots: slots in use, by number.
         entry_zero: entry 0, which is never written.
         beyond: numbers of entries at or after index_count that are not all zeros, the first few.
         geometry: numbers of slots and entries.
+        path: where the file is.
     """
 
     name: str
     size: int
     header: IndexHeader
-    entries: list[Entry]
-    slots: dict[int, int]
+    entries: Entries
     entry_zero: Entry
     beyond: list[int]
     geometry: Geometry
+    path: Path
+
+    def slot(self, number: int) -> int:
+        """The value of a slot."""
+        with self.path.open("rb") as file:
+            return _slot(file.fileno(), number)
+
+    def slots(self, numbers: Iterable[int]) -> Iterator[int]:
+        """The values of slots."""
+        with self.path.open("rb") as file:
+            for number in numbers:
+                yield _slot(file.fileno(), number)
+
+    def slots_in_use(self) -> Iterator[tuple[int, int]]:
+        """Numbers and values of the slots that are not 0, in their order."""
+        with self.path.open("rb") as file:
+            begin = INDEX_HEADER.size
+            for offset, data in pieces(file.fileno(), begin, self.geometry.entries_offset):
+                skipped = -(offset - begin) % INDEX_SLOT.size
+                values = array("i", data[skipped : skipped + (len(data) - skipped) // 4 * 4])
+                if sys.byteorder == "little":
+                    values.byteswap()
+                first = (offset + skipped - begin) // INDEX_SLOT.size
+                yield from ((first + number, value) for number, value in enumerate(values) if value)
 
 
 def _nonzero(descriptor: int, begin: int, end: int) -> Iterator[int]:
@@ -77,17 +137,9 @@ def _nonzero(descriptor: int, begin: int, end: int) -> Iterator[int]:
                 yield number
 
 
-def _slots(descriptor: int, begin: int, end: int) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for offset, data in pieces(descriptor, begin, end):
-        skipped = -(offset - begin) % INDEX_SLOT.size
-        values = array("i", data[skipped : skipped + (len(data) - skipped) // 4 * 4])
-        if sys.byteorder == "little":
-            values.byteswap()
-        first = (offset + skipped - begin) // INDEX_SLOT.size
-        if any(values):
-            found |= {first + number: value for number, value in enumerate(values) if value}
-    return found
+def _slot(descriptor: int, number: int) -> int:
+    data = os.pread(descriptor, INDEX_SLOT.size, INDEX_HEADER.size + INDEX_SLOT.size * number)
+    return int.from_bytes(data, "big", signed=True)
 
 
 def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
@@ -113,7 +165,6 @@ def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
         stop = max(1, min(header.index_count, held))
         first = geometry.entries_offset
         end = first + held * _ENTRY.size
-        raw = os.pread(descriptor, (stop - 1) * _ENTRY.size, first + _ENTRY.size)
         numbers = _nonzero(descriptor, first + stop * _ENTRY.size, end)
         beyond = [stop + number for number in islice(numbers, 3)]
         zero = os.pread(descriptor, _ENTRY.size, first)
@@ -121,19 +172,19 @@ def read_index(path: Path, name: str, geometry: Geometry) -> StoredIndex:
             name,
             size,
             header,
-            [Entry(*values) for values in _ENTRY.iter_unpack(raw)],
-            _slots(descriptor, INDEX_HEADER.size, first),
+            Entries(path, first + _ENTRY.size, stop - 1),
             Entry(*_ENTRY.unpack(zero)) if len(zero) == _ENTRY.size else Entry(0, 0, 0, 0),
             beyond,
             geometry,
+            path,
         )
     finally:
         os.close(descriptor)
 
 
 def agreement_with(log: StoredLog) -> Callable[[Entry], int]:
-    """How much an entry agrees with a log: whether it points to a record, and whether its hash is one of a key."""
-    hashes = {value for stored in log.records for value in stored.hashes}
+    """How much an entry agrees with a log: whether it points to a record, and whether its hash is one of its first keys."""
+    hashes = {value for stored in islice(log.records, _FIRST) for value in stored.hashes}
     return lambda entry: (log.at(entry.phy_offset) is not None) + (entry.key_hash in hashes)
 
 

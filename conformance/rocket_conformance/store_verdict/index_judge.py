@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, tee
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import java
@@ -16,7 +16,8 @@ from rocket_conformance.store_verdict.index_bytes import (
     read_index,
 )
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.stored_log import ROLLBACK, numbered_files
+from rocket_conformance.store_verdict.stored_log import numbered_files
+from rocket_conformance.store_verdict.stored_record import ROLLBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     from rocket_spec.layout import Geometry
 
-    from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+    from rocket_conformance.store_verdict.stored_record import StoredRecord
 
 __all__ = ["judge_indexes"]
 
@@ -81,9 +83,9 @@ def judge_indexes(
         seen.compare("IDX-SVC-4", Place(file.name, None, "digits of the name", digits, _NAME_DIGITS))
     for before, file in zip([None, *files], files, strict=False):
         _judge_file(file, before, geometry, log, seen, stopped=stopped)
-    puts = [
+    puts = (
         _Put(file, geometry, number, entry) for file in files for number, entry in enumerate(file.entries, 1)
-    ]
+    )
     _judge_sequence(puts, log, seen, stopped=stopped)
     return files
 
@@ -123,20 +125,20 @@ def _judge_file(
     elif before is not None:
         seen.hold("IDX-SVC-3", "IDX-FULL-1", "IDX-PUT-1")
     heads = _judge_chains(file, geometry, seen)
-    _judge_slots(file, heads, seen, torn=torn or not stopped)
-    _judge_header(file, before, heads, log, seen)
+    used = _judge_slots(file, heads, seen, torn=torn or not stopped)
+    _judge_header(file, before, used, log, seen)
 
 
-def _judge_chains(file: StoredIndex, geometry: Geometry, seen: Observations) -> dict[int, int]:
-    """Judges the previous entries; the last entry of each slot."""
-    heads: dict[int, int] = {}
+def _judge_chains(file: StoredIndex, geometry: Geometry, seen: Observations) -> memoryview[int]:
+    """Judges the previous entries; the last entry of each slot, 0 where there is none."""
+    heads = memoryview(bytearray(4 * geometry.hash_slot_num)).cast("i")  # pages without an entry cost nothing
     for number, entry in enumerate(file.entries, 1):
         put = _Put(file, geometry, number, entry)
         if entry.key_hash < 0:
             seen.breaks("IDX-HASH-2", put.place("key_hash", entry.key_hash, "0 or more"))
             continue
         slot = entry.key_hash % geometry.hash_slot_num
-        expected = heads.get(slot, 0)
+        expected = heads[slot]
         heads[slot] = number
         if entry.prev_entry == number and not expected:
             seen.note(_TORN)
@@ -147,24 +149,41 @@ def _judge_chains(file: StoredIndex, geometry: Geometry, seen: Observations) -> 
     return heads
 
 
-def _judge_slots(file: StoredIndex, heads: dict[int, int], seen: Observations, *, torn: bool) -> None:
+def _judge_slots(file: StoredIndex, heads: memoryview[int], seen: Observations, *, torn: bool) -> int:
+    """Judges the slots; the number of those that have entries."""
     following = len(file.entries) + 1
-    for slot in sorted(heads.keys() | file.slots.keys()):
-        found, expected = file.slots.get(slot, 0), heads.get(slot, 0)
+
+    def judge(slot: int, found: int) -> None:
+        expected = heads[slot]
         if torn and found == following:
             seen.note(_TORN)
-            continue
+            return
         place = Place(file.name, 40 + 4 * slot, f"slot {slot}", found, expected)
-        if slot in heads or found not in range(1, following):
+        if expected or found not in range(1, following):
             seen.compare("IDX-PUT-7", place)
         else:  # an entry that 4.9.3 puts into another slot
             seen.breaks("IDX-HASH-3", place)
-        if slot in heads and found == expected:
+        if expected and found == expected:
             seen.hold("IDX-HASH-3")
+
+    used = 0
+    newest = (
+        entry.key_hash % len(heads)
+        for number, entry in enumerate(file.entries, 1)
+        if entry.key_hash >= 0 and heads[entry.key_hash % len(heads)] == number
+    )
+    ours, theirs = tee(newest)
+    for slot, found in zip(ours, file.slots(theirs), strict=True):
+        used += 1
+        judge(slot, found)
+    for slot, found in file.slots_in_use():
+        if not heads[slot]:
+            judge(slot, found)
+    return used
 
 
 def _judge_header(
-    file: StoredIndex, before: StoredIndex | None, heads: dict[int, int], log: StoredLog, seen: Observations
+    file: StoredIndex, before: StoredIndex | None, used: int, log: StoredLog, seen: Observations
 ) -> None:
     header, entries = file.header, file.entries
 
@@ -179,7 +198,7 @@ def _judge_header(
         return
     compare("IDX-HDR-2", 16, "begin_phy_offset", header.begin_phy_offset, entries[0].phy_offset)
     compare("IDX-HDR-3", 24, "end_phy_offset", header.end_phy_offset, entries[-1].phy_offset)
-    compare("IDX-HDR-4", 32, "hash_slot_count", header.hash_slot_count, len(heads))
+    compare("IDX-HDR-4", 32, "hash_slot_count", header.hash_slot_count, used)
     first, last = log.at(entries[0].phy_offset), log.at(entries[-1].phy_offset)
     if first is not None:
         compare("IDX-HDR-2", 0, "begin_timestamp", header.begin_timestamp, first.request.store_timestamp)
@@ -223,12 +242,12 @@ def _judge_time(
 # --- which keys, in which order ---------------------------------------------------------------------------
 
 
-def _judge_sequence(puts: list[_Put], log: StoredLog, seen: Observations, *, stopped: bool) -> None:
-    runs = [(offset, list(run)) for offset, run in groupby(puts, key=lambda put: put.entry.phy_offset)]
-    following: int | None = None  # number of the record after the last one that was indexed
+def _judge_sequence(puts: Iterator[_Put], log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+    following: int | None = None  # end of the last record that was indexed
     before = -1
-    for number, (offset, run) in enumerate(runs):
-        first = run[0]
+    last: _Put | None = None
+    for (offset, run), next_run in _with_next(puts):
+        first, last = run[0], run[-1]
         if offset < before:
             seen.breaks(
                 "IDX-SVC-8",
@@ -245,29 +264,48 @@ def _judge_sequence(puts: list[_Put], log: StoredLog, seen: Observations, *, sto
             elif log.whole:
                 seen.breaks("IDX-PUT-6", first.place("phy_offset", offset, "the offset of a record"))
             continue
-        place = log.place_of(offset)
-        _judge_gap(following, place, first, log, seen)
-        following = place + 1
-        last = number == len(runs) - 1
-        cut = not stopped if last else log.dledger and runs[number + 1][1][0].number == 1
+        _judge_gap(following, stored, first, log, seen)
+        following = offset + stored.request.msg_size
+        cut = not stopped if next_run is None else log.dledger and next_run[1][0].number == 1
         _judge_keys(run, stored, seen, last=cut)
-    _judge_end(puts, following, log, seen, stopped=stopped)
+    _judge_end(last, following, log, seen, stopped=stopped)
 
 
-def _missing(log: StoredLog, begin: int, end: int) -> Iterator[StoredRecord]:
-    return (stored for stored in log.records[begin:end] if stored.indexed)
+_Run = tuple[int, list[_Put]]
 
 
-def _judge_gap(following: int | None, place: int, first: _Put, log: StoredLog, seen: Observations) -> None:
+def _with_next(puts: Iterator[_Put]) -> Iterator[tuple[_Run, _Run | None]]:
+    """The entries of one offset after another, each time with those of the next offset, None after the last ones."""
+    before: _Run | None = None
+    for offset, run in groupby(puts, key=lambda put: put.entry.phy_offset):
+        here = offset, list(run)
+        if before is not None:
+            yield before, here
+        before = here
+    if before is not None:
+        yield before, None
+
+
+def _missing(log: StoredLog, begin: int | None, end: int) -> StoredRecord | None:
+    """The first record between two positions, bytes, that has entries; None as the beginning is that of the log."""
+    if begin == end:
+        return None
+    start = log.begin if begin is None else begin
+    return next((stored for stored in log.records.between(start, end) if stored.indexed), None)
+
+
+def _judge_gap(
+    following: int | None, stored: StoredRecord, first: _Put, log: StoredLog, seen: Observations
+) -> None:
     """Judges that nothing is missing between two indexed records, or before the first one."""
-    lost = next(_missing(log, following or 0, place), None)
+    lost = _missing(log, following, stored.position)
     if lost is None:
         return
     if log.dledger and first.number == 1:
         seen.hold("DLG-13")
         seen.note(_DELETED)
         return
-    restarted = first.number == 1 and _recovers_at(log, place)
+    restarted = first.number == 1 and _recovers_at(log, stored.position)
     if restarted or (following is None and log.begin > 0 and first.number == 1):
         seen.note(_LOST)
         return
@@ -276,13 +314,9 @@ def _judge_gap(following: int | None, place: int, first: _Put, log: StoredLog, s
     )
 
 
-def _recovers_at(log: StoredLog, place: int) -> bool:
+def _recovers_at(log: StoredLog, position: int) -> bool:
     """Whether a recovery can begin at a record: it is the first indexed one of its log file."""
-    while place and not log.starts_a_file(place):
-        if log.records[place - 1].indexed:
-            return False
-        place -= 1
-    return True
+    return _missing(log, log.file_of(position).base, position) is None
 
 
 def _clause_of_missing(lost: StoredRecord) -> str:
@@ -292,21 +326,18 @@ def _clause_of_missing(lost: StoredRecord) -> str:
 
 
 def _judge_end(
-    puts: list[_Put], following: int | None, log: StoredLog, seen: Observations, *, stopped: bool
+    put: _Put | None, following: int | None, log: StoredLog, seen: Observations, *, stopped: bool
 ) -> None:
-    """Judges that the last records are indexed, unless the broker may have been on its way to them."""
+    """Judges that the records after the last entry's are not to be indexed, unless the broker may have been on its way."""
     if not log.whole:
         return
-    begin = following if following is not None else 0
-    lost = next(_missing(log, begin, len(log.records)), None)
+    lost = _missing(log, following, log.end)
     if lost is None:
         return
-    if not stopped or not puts or log.dledger:
+    if not stopped or put is None or log.dledger:
         seen.note(_DELETED if stopped and log.dledger else _LAG)
         return
-    seen.breaks(
-        _clause_of_missing(lost), puts[-1].place("phy_offset", puts[-1].entry.phy_offset, lost.position, lost)
-    )
+    seen.breaks(_clause_of_missing(lost), put.place("phy_offset", put.entry.phy_offset, lost.position, lost))
 
 
 def _judge_keys(run: list[_Put], stored: StoredRecord, seen: Observations, *, last: bool) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rocket_reference import dispatch_request, file_name
-from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC
 
 from rocket_conformance.store_verdict.entry_log import dledger_member, read_entries
@@ -18,10 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["LARGEST_LOG", "read_log"]
-
-LARGEST_LOG: Final = 1 << 30
-"""Bytes of commit log on disk that are judged at most: every record is kept in memory, in about 1 KB."""
+__all__ = ["read_log"]
 
 
 def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = ()) -> StoredLog:
@@ -33,7 +29,7 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         directories: of the commit log, in addition to `commitlog/` (STORE-17).
 
     Raises:
-        MalformedError: the files have more than `LARGEST_LOG` bytes together, or are those of several DLedger members.
+        MalformedError: the files are those of several DLedger members.
         OSError: a file cannot be read.
     """
     log = StoredLog(store=store)
@@ -44,13 +40,6 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
     member = dledger_member(store)
     log.dledger = member is not None
     entries = [] if member is None else numbered_files(member / "data")
-    on_disk = sum(path.stat().st_blocks * 512 for _, path in (*plain, *entries))
-    if on_disk > LARGEST_LOG:
-        raise MalformedError(
-            file=str(store),
-            found=f"{on_disk:,} bytes of commit log",
-            expected=f"at most {LARGEST_LOG:,} to judge a store; audit has no such limit",
-        )
     log.files = [
         LogFile(name_in(store, path), base, path.stat().st_size) for base, path in (*plain, *entries)
     ]

@@ -52,7 +52,7 @@ def _walk(file: StoredIndex, hashed: int, window: tuple[int, int], most: int, ru
     """The number of hits in one file; adds the rules that decide it."""
     begin, end = window
     hits = 0
-    number = file.slots.get(hashed % file.geometry.hash_slot_num, 0)
+    number = file.slot(hashed % file.geometry.hash_slot_num)
     if not 0 < number <= len(file.entries):
         rules.add("IDX-SEL-1")
         return 0

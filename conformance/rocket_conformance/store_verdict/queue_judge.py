@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import (
@@ -22,13 +22,16 @@ from rocket_spec.layout import QUEUE_UNIT
 from rocket_conformance.store_verdict.ext_files import judge_ext_files
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.sparse import read_written
-from rocket_conformance.store_verdict.stored_log import StoredRecord, numbered_files
+from rocket_conformance.store_verdict.stored_log import numbered_files
+from rocket_conformance.store_verdict.stored_record import further_queues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
     from pathlib import Path
 
+    from rocket_conformance.store_verdict.record_table import Queue
     from rocket_conformance.store_verdict.stored_log import StoredLog
+    from rocket_conformance.store_verdict.stored_record import StoredRecord
 
 __all__ = ["judge_queues", "units_of"]
 
@@ -36,20 +39,40 @@ _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size
 
 
-@dataclass
 class _Expected:
-    """One queue as the log has it: its records in their order, and the logical offset that each asks for."""
+    """One queue as the log has it: its records in their order, one by one, and the logical offset that each asks for.
 
-    records: list[StoredRecord] = field(default_factory=list[StoredRecord])
-    offsets: list[int] = field(default_factory=list[int])
-    light: bool = False
+    Attributes:
+        light: whether records of other queues belong to it (CQ-LMQ-1).
+        next: the first record that no unit has come for yet, and its offset; None after the last.
+        first: whether `next` is the first of all.
+    """
 
-    def number(self, record: StoredRecord, start: int) -> int | None:
-        """Number of a record from `start` on; None when the queue has no such one."""
-        for number in range(start, len(self.records)):
-            if self.records[number].position >= record.position:
-                return number if self.records[number] is record else None
-        return None
+    def __init__(self, log: StoredLog, queue: Queue, queues: Container[Queue]) -> None:
+        self._queue = queue
+        self._any_number = queue[1] == 0
+        self.light = log.records.is_further(queue[0]) and (self._any_number or (queue[0], 0) not in queues)
+        if self.light:
+            self._rest = log.records.with_further(queue, any_number=self._any_number)
+        else:
+            own = log.records.of_queue(queue)
+            self._rest = ((stored, stored.request.consume_queue_offset) for stored in own)
+        self.next = next(self._rest, None)
+        self.first = True
+
+    def has(self, record: StoredRecord) -> bool:
+        """Whether a record belongs to the queue."""
+        own = record.queued and (record.request.topic, record.request.queue_id) == self._queue
+        return own or (self.light and any(name == self._queue[0] for name, _ in further_queues(record)))
+
+    def take(self, record: StoredRecord) -> int:
+        """Goes on after a record of the queue; the logical offset that it asks for."""
+        asked = 0
+        while self.next is not None and self.next[0].position <= record.position:
+            asked = self.next[1]
+            self.next = next(self._rest, None)
+        self.first = False
+        return asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +108,18 @@ def judge_queues(
     if not root.is_dir():
         return
     queues = {(topic.name, number): folder for topic in _folders(root) for number, folder in _numbered(topic)}
-    expected = _expected(log, queues.keys())
     sizes: dict[int, str] = {}
-    for (topic, number), folder in sorted(queues.items()):
-        wanted = expected.pop((topic, number), _Expected())
-        _Queue(store, folder, wanted, log, seen, stopped, undisturbed_from).judge(sizes)
+    for queue, folder in sorted(queues.items()):
+        _Queue(store, folder, _Expected(log, queue, queues), log, seen, stopped, undisturbed_from).judge(
+            sizes
+        )
     if len(sizes) > 1:
         (size, first), (other, name) = sorted(sizes.items())[:2]
         seen.breaks("CQ-FILE-1", Place(name, None, "length", other, f"{size}, that of {first}"))
-    for (topic, number), wanted in sorted(expected.items()):
-        if wanted.light or not stopped or not log.whole:
-            continue
-        lost = wanted.records[0]
+    if not stopped or not log.whole:
+        return
+    for topic, number in sorted(queue for queue in log.records.queues() if queue not in queues):
+        lost = next(log.records.of_queue((topic, number)))
         place = Place(f"consumequeue/{topic}/{number}", None, "queue", "no files", "a unit", str(lost))
         seen.breaks("LOG-DSP-7" if lost.transaction else "CQ-FILE-3", place)
 
@@ -113,43 +136,6 @@ def _numbered(topic: Path) -> Iterator[tuple[int, Path]]:
             continue
 
 
-def _expected(log: StoredLog, queues: object) -> dict[tuple[str, int], _Expected]:
-    """The records of each queue; queues filled by multi-dispatch only where the store has any of them."""
-    found: dict[tuple[str, int], _Expected] = {}
-    present = set(queues)  # type: ignore[call-overload]  # the keys of a mapping
-    multi: list[tuple[str, StoredRecord, int]] = []
-    for stored in log.records:
-        if not stored.queued:
-            continue
-        request = stored.request
-        own = found.setdefault((request.topic, request.queue_id), _Expected())
-        own.records.append(stored)
-        own.offsets.append(request.consume_queue_offset)
-        multi += [(name, stored, offset) for name, offset in _further(stored)]
-    for name, stored, offset in multi:
-        for number in {0, stored.request.queue_id}:
-            if (name, number) in present:
-                light = found.setdefault((name, number), _Expected(light=True))
-                light.light = True
-                light.records.append(stored)
-                light.offsets.append(offset)
-                break
-    return found
-
-
-def _further(stored: StoredRecord) -> Iterator[tuple[str, int]]:
-    """Further queues that a record names, with the logical offsets that it asks for (CQ-LMQ-1)."""
-    properties = stored.request.properties or {}
-    names = java.split(properties.get("INNER_MULTI_DISPATCH", ""), ",")
-    offsets = java.split(properties.get("INNER_MULTI_QUEUE_OFFSET", ""), ",")
-    if len(names) == len(offsets) and names != [""]:
-        for name, text in zip(names, offsets, strict=True):
-            try:
-                yield name, java.parse_long(text)
-            except JavaError:
-                return
-
-
 # --- one queue --------------------------------------------------------------------------------------------
 
 
@@ -164,15 +150,15 @@ class _Queue:
     seen: Observations
     stopped: bool
     undisturbed_from: int | None
-    place: int = 0
-    """Number of the next record that is expected."""
     begun: bool = False
     """Whether there was a unit other than pre-blank ones."""
 
     def judge(self, sizes: dict[int, str]) -> None:
-        units = list(_units(self.store, self.folder, self.seen, sizes))
+        units = _units(self.store, self.folder, self.seen, sizes)
         before = -1
+        last: _Stored | None = None
         for stored in units:
+            last = stored
             if stored.unit.pre_blank:
                 continue
             offset = stored.unit.phy_offset
@@ -186,7 +172,9 @@ class _Queue:
             if offset >= self.log.begin:
                 self._compare(stored)
             self.begun = True
-        self._judge_end(units)
+        for _ in units:  # the files after the end are judged, too
+            pass
+        self._judge_end(last)
         judge_ext_files(self.store, self._ext_folder(), self.seen)
 
     def _ext_folder(self) -> Path:
@@ -206,35 +194,34 @@ class _Queue:
     def _compare(self, stored: _Stored) -> None:
         """Compares one unit with the record that it points to, and with the record that is next in the log."""
         offset, wanted = stored.unit.phy_offset, self.wanted
-        record = self.log.at(offset)
+        expected = None if wanted.next is None else wanted.next[0]
+        record = expected if expected is not None and expected.position == offset else self.log.at(offset)
         if record is None:
             if self.log.whole:
                 self.seen.breaks("CQ-UNIT-1", stored.place("phy_offset", offset, "the offset of a record"))
             return
-        number = wanted.number(record, self.place)
-        if number is None:
+        if not wanted.has(record):
             clause = "CQ-FILE-3" if record.queued else "LOG-DSP-7"
             self.seen.breaks(clause, stored.place("phy_offset", offset, "a record of this queue", record))
             return
-        if number > self.place and not self._may_lack_first():
-            lost = wanted.records[self.place]
-            place = stored.place("phy_offset", offset, lost.position, lost)
-            self.seen.breaks(_clause_of_missing(lost), place)
-        self.place = number + 1
-        self._judge_unit(stored, record, wanted.offsets[number])
+        if expected is not None and expected.position < offset and not self._may_lack_first():
+            place = stored.place("phy_offset", offset, expected.position, expected)
+            self.seen.breaks(_clause_of_missing(expected), place)
+        self._judge_unit(stored, record, wanted.take(record))
 
     def _may_lack_first(self) -> bool:
         """Whether units may be missing: light queues lose some to restarts (CQ-LMQ-4)."""
-        return self.wanted.light or (not self.begun and self.place == 0 and self.wanted.offsets[0] == 0)
+        begins = self.wanted.first and self.wanted.next is not None and self.wanted.next[1] == 0
+        return self.wanted.light or (not self.begun and begins)
 
-    def _judge_end(self, units: list[_Stored]) -> None:
-        if self.place >= len(self.wanted.records) or self.wanted.light or not self.log.whole:
+    def _judge_end(self, last: _Stored | None) -> None:
+        if self.wanted.next is None or self.wanted.light or not self.log.whole:
             return
-        lost = self.wanted.records[self.place]
+        lost, _ = self.wanted.next
         if not self.stopped:
             self.seen.note("messages at the log's end that have no unit yet")
             return
-        name = units[-1].file if units else f"consumequeue/{self.folder.parent.name}/{self.folder.name}"
+        name = last.file if last else f"consumequeue/{self.folder.parent.name}/{self.folder.name}"
         place = Place(name, None, "unit", "none", f"one for {lost.position:,}", str(lost))
         self.seen.breaks(_clause_of_missing(lost), place)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import IndexHeader, Store, StoreConfig, index_header
-from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
+from rocket_conformance.store_verdict.dledger_restart import judge_dledger_restart
 from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_bytes import agreement_with, geometry_of, read_index
 from rocket_conformance.store_verdict.log_reading import read_log
@@ -21,9 +22,9 @@ from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import numbered_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from rocket_conformance.store_verdict.index_bytes import Entry
+    from rocket_conformance.store_verdict.index_bytes import Entries, Entry
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
 __all__ = ["judge_continuation", "judge_restart", "log_end"]
@@ -35,7 +36,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
     """Judges a start over a store, crashed or not, followed by a clean stop.
 
     The reference starts over a copy of the store. What it has then, the broker must have too, and may have more:
-    what it stored itself since.
+    what it stored itself since. In DLedger mode, in which the reference does not start, `judge_dledger_restart` judges.
 
     Args:
         before: the store as the crash or the stop left it; it is not changed.
@@ -44,12 +45,11 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
         geometry: of the index files; None infers it.
 
     Raises:
-        UsageError: the geometry cannot be inferred, or the store is in DLedger mode, in which the reference does not start.
+        UsageError: the geometry cannot be inferred.
     """
     if dledger_member(before) is not None:
-        raise UsageError(
-            f"{after}: a store in DLedger mode; the starts over it cannot be judged, conform --store judges the rest"
-        )
+        judge_dledger_restart(before, after, seen, geometry=geometry)
+        return
     log = read_log(before, Observations())
     geometry = geometry or _geometry(before, log)
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
@@ -114,10 +114,11 @@ def _file_size(folder: Path, default: int) -> int:
 
 def _judge_log(expected: Path, after: Path, seen: Observations, *, clause: str) -> None:
     """The records that recovery keeps are there (STORE-6, STORE-12)."""
-    kept = read_log(expected, Observations()).records
-    found = read_log(after, Observations()).records
-    for number, record in enumerate(kept):
-        actual = found[number].position if number < len(found) else "no record"
+    kept, found = read_log(expected, Observations()), read_log(after, Observations())
+    for number, (record, other) in enumerate(zip_longest(kept.records, found.records)):
+        if record is None:
+            return
+        actual = "no record" if other is None else other.position
         place = Place("commitlog", None, f"record {number}", actual, record.position, str(record))
         if not seen.compare(clause, place):
             return
@@ -135,9 +136,15 @@ def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry
         found, wanted = (after / "index" / name).exists(), (expected / "index" / name).exists()
         said = {True: "kept", False: "deleted"}
         seen.compare("IDX-SVC-6", Place(f"index/{name}", None, "after the start", said[found], said[wanted]))
-    wanted_entries, found_entries = _entries(expected, geometry), _entries(after, geometry)
-    for number, entry in enumerate(wanted_entries):
-        actual = found_entries[number] if number < len(found_entries) else None
+    kept = sum(
+        len(_entries_of(before, name, geometry)) for name in old if (expected / "index" / name).exists()
+    )
+    new: Entry | None = None
+    others = _entries(after, geometry)
+    number = -1
+    for number, entry in enumerate(_entries(expected, geometry)):
+        actual = next(others, None)
+        new = entry if number == kept else new
         found_pair = (actual.key_hash, actual.phy_offset) if actual else "no entry"
         place = Place(
             "index",
@@ -148,26 +155,22 @@ def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry
         )
         if not seen.compare("STORE-11" if crashed else "IDX-LOAD-1", place):
             return False
-    again = crashed and any(not (expected / "index" / name).exists() for name in old) and bool(wanted_entries)
-    kept = sum(
-        len(_entries_of(before, name, geometry)) for name in old if (expected / "index" / name).exists()
-    )
-    files = numbered_files(before / "commitlog")
-    if (
-        len(files) > 1
-        and again
-        and any(entry.phy_offset >= files[1][0] for entry in wanted_entries[kept:][:1])
-    ):
-        seen.hold("CKP-3")  # the file from which dispatch begins again follows from the checkpoint
+    deleted = [name for name in sorted(old) if not (expected / "index" / name).exists()]
+    again = crashed and bool(deleted) and number >= 0
+    first = next((entry for name in deleted for entry in _entries_of(before, name, geometry)), None)
+    if again and first is not None and new is not None and new.phy_offset > first.phy_offset:
+        seen.hold(
+            "CKP-3"
+        )  # keys are lost for good: dispatch began after them, at a file that follows from the checkpoint
     return again
 
 
-def _entries(store: Path, geometry: Geometry) -> list[Entry]:
-    names = [path.name for _, path in numbered_files(store / "index")]
-    return [entry for name in names for entry in _entries_of(store, name, geometry)]
+def _entries(store: Path, geometry: Geometry) -> Iterator[Entry]:
+    for _, path in numbered_files(store / "index"):
+        yield from _entries_of(store, path.name, geometry)
 
 
-def _entries_of(store: Path, name: str, geometry: Geometry) -> list[Entry]:
+def _entries_of(store: Path, name: str, geometry: Geometry) -> Entries:
     return read_index(store / "index" / name, f"index/{name}", geometry).entries
 
 

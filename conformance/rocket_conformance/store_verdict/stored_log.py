@@ -4,60 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from bisect import bisect_left
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rocket_reference import DispatchRequest, JavaError, Record, base_offset, index_keys, key_hash, record
+from rocket_reference import JavaError, base_offset, index_keys, key_hash, record
 
-__all__ = ["ROLLBACK", "LogFile", "StoredLog", "StoredRecord", "name_in", "numbered_files"]
+from rocket_conformance.store_verdict.record_table import RecordTable
+from rocket_conformance.store_verdict.stored_record import StoredRecord
+
+if TYPE_CHECKING:
+    from rocket_reference import DispatchRequest, Record
+
+__all__ = ["LogFile", "StoredLog", "name_in", "numbered_files"]
 
 _KEPT: Final = ("TAGS", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
 
 _FIXED: Final = 91
 _IPV6: Final = 48
-_TRANSACTION_TYPE: Final = 12
-PREPARED: Final = 4
-ROLLBACK: Final = 12
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
-    """A record of the log: where it is, and what a dispatch makes of it.
-
-    Attributes:
-        position: its place in the log, bytes; 4.9.3 takes the recorded offset, which is the same in a healthy log.
-        request: what goes to consume queue and index; of its properties only those that decide where it goes.
-        hashes: key hashes that go to the index, in their order.
-    """
-
-    position: int
-    request: DispatchRequest
-    hashes: tuple[int, ...]
-
-    @property
-    def transaction(self) -> int:
-        """0 NOT, 4 PREPARED, 8 COMMIT, 12 ROLLBACK."""
-        return self.request.sys_flag & _TRANSACTION_TYPE
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of `hashes`, with topic and `#`."""
-        return list(index_keys(self.request))
-
-    @property
-    def indexed(self) -> bool:
-        """Whether 4.9.3 makes index entries for it."""
-        return bool(self.hashes) and self.transaction != ROLLBACK
-
-    @property
-    def queued(self) -> bool:
-        """Whether 4.9.3 makes a unit for it (LOG-DSP-7)."""
-        return self.transaction not in (PREPARED, ROLLBACK)
-
-    def __str__(self) -> str:
-        return f"record at {self.position:,}, topic {self.request.topic}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +36,7 @@ class LogFile:
 
 @dataclass
 class StoredLog:
-    """The records of a log in their order.
+    """The records of a log in their order, and its files.
 
     Attributes:
         records: in the order of their positions.
@@ -82,9 +47,10 @@ class StoredLog:
         dledger_begin: where that part begins, bytes; beyond every offset in a plain log.
         store: its directory.
         after_blanks: where files begin that follow one with a blank at its end.
+        committed: where the entries begin that DLedger does not call committed, bytes; beyond every offset without them.
     """
 
-    records: list[StoredRecord] = field(default_factory=list[StoredRecord])
+    records: RecordTable = field(default_factory=RecordTable)
     files: list[LogFile] = field(default_factory=list[LogFile])
     end: int = 0
     whole: bool = True
@@ -92,31 +58,24 @@ class StoredLog:
     dledger_begin: int = 1 << 63
     store: Path = Path()
     after_blanks: set[int] = field(default_factory=set[int])
-
-    def __post_init__(self) -> None:
-        self._positions: list[int] = []
+    committed: int = 1 << 63
+    _last: StoredRecord | None = field(default=None, init=False, repr=False)
 
     @property
     def begin(self) -> int:
         """Where the log begins, bytes."""
         return self.files[0].base if self.files else 0
 
-    def place_of(self, offset: int) -> int:
-        """Number of the first record at or after an offset."""
-        if len(self._positions) != len(self.records):
-            self._positions = [stored.position for stored in self.records]
-        return bisect_left(self._positions, offset)
-
     def at(self, offset: int) -> StoredRecord | None:
         """The record that begins at an offset."""
-        place = self.place_of(offset)
-        found = self.records[place] if place < len(self.records) else None
-        return found if found is not None and found.position == offset else None
+        if self._last is None or self._last.position != offset:
+            self._last = self.records.at(offset)
+        return self._last
 
     def keep(self, position: int, request: DispatchRequest) -> None:
         """Adds the record at a position, after all that are there."""
         hashes = tuple(key_hash(key) for key in index_keys(request))
-        self.records.append(StoredRecord(position, _kept(request), hashes))
+        self.records.add(StoredRecord(position, _kept(request), hashes))
 
     def row_of(self, stored: StoredRecord) -> Record:
         """All fields of a record, read from its file again."""
@@ -130,15 +89,13 @@ class StoredLog:
         return data[_FIXED + hosts + len(row.body) + len(row.topic.encode("utf-8")) :]
 
     def _bytes_of(self, stored: StoredRecord) -> bytes:
-        file = next(file for file in self.files if 0 <= stored.position - file.base < file.size)
+        file = self.file_of(stored.position)
         with (self.store / file.name).open("rb") as opened:
             return os.pread(opened.fileno(), stored.request.msg_size, stored.position - file.base)
 
-    def starts_a_file(self, place: int) -> bool:
-        """Whether the record with this number is the first of its file that matters: recoveries begin there."""
-        position = self.records[place].position
-        before = self.records[place - 1].position if place else -1
-        return any(before < file.base <= position for file in self.files)
+    def file_of(self, position: int) -> LogFile:
+        """The file that holds a record, by its position."""
+        return self.files[bisect_right(self.files, position, key=lambda file: file.base) - 1]
 
 
 def numbered_files(folder: Path) -> list[tuple[int, Path]]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections import defaultdict
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from rocket_spec.layout import ENTRY
 
 from rocket_conformance.store_verdict.answer_judge import open_answers
+from rocket_conformance.store_verdict.asked_records import records_asked_for
 from rocket_conformance.store_verdict.observations import Observations, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+    from rocket_conformance.store_verdict.stored_record import StoredRecord
     from rocket_conformance.workload import Manifest, Sent
 
 __all__ = ["first_undisturbed", "judge_workload"]
@@ -44,12 +45,8 @@ def judge_workload(
         indexes: its index files.
         seen: takes what is observed.
     """
-    by_id: defaultdict[tuple[str, str], list[StoredRecord]] = defaultdict(list)
-    wanted = {(sent.topic, sent.unique_key) for sent in manifest.sent}
-    for stored in log.records:
-        pair = stored.request.topic, stored.request.uniq_key or ""
-        if pair in wanted:
-            by_id[pair].append(stored)
+    asked = records_asked_for(manifest, log)
+    by_id = asked.by_id
     for sent in manifest.sent:
         if sent.kind == "transaction" or (sent.phy_offset is not None and sent.phy_offset < log.begin):
             continue
@@ -61,15 +58,15 @@ def judge_workload(
     ):
         _judge_batch(list(batch), log, seen)
     if manifest.answers:
-        with open_answers(store, log, indexes, seen) as judge:
+        with open_answers(store, log, indexes, asked, seen) as judge:
             for answer in manifest.answers:
-                judge.judge(answer, by_id)
+                judge.judge(answer)
     _judge_shown(manifest, log, seen)
 
 
 def _stored_of(
     sent: Sent,
-    by_id: dict[tuple[str, str], list[StoredRecord]],
+    by_id: Mapping[tuple[str, str], list[StoredRecord]],
     log: StoredLog,
     seen: Observations,
     *,
@@ -93,7 +90,7 @@ def _stored_of(
     if not found:
         return None
     request = found[0].request
-    if at is found[0]:
+    if at == found[0]:
         seen.compare("LOG-REC-7", Place(where, None, "physical offset", sent.phy_offset, found[0].position))
         seen.compare(
             "LOG-REC-6", Place(where, None, "queue offset", sent.queue_offset, request.consume_queue_offset)
@@ -118,7 +115,7 @@ def _judge_content(sent: Sent, stored: StoredRecord, log: StoredLog, seen: Obser
     seen.compare(clause, Place(where, None, "body (length, CRC-32)", found, (sent.body_size, sent.body_crc)))
     if stored.transaction:
         seen.hold("LOG-REC-5")
-    if sent.store_host is not None and log.at(sent.phy_offset or 0) is stored:
+    if sent.store_host is not None and log.at(sent.phy_offset or 0) == stored:
         seen.compare("LOG-REC-2", Place(where, None, "store_host", row.store_host, sent.store_host))
     properties = log.properties_of(stored)
     if sent.raw is not None:

@@ -2,7 +2,7 @@
 
 from rocket_conformance.workload.actions import Action, make_actions
 from rocket_conformance.workload.client import Client, ClientError
-from rocket_conformance.workload.crashes import Broker, run_crashes
+from rocket_conformance.workload.crashes import Broker, run_crashes, send_for_the_bound
 from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
 from rocket_conformance.workload.reach import BY_CHANCE, OUT_OF_REACH, page, reached
 from rocket_conformance.workload.running import run_workload
@@ -22,4 +22,5 @@ __all__ = [
     "read_manifest",
     "run_crashes",
     "run_workload",
+    "send_for_the_bound",
 ]

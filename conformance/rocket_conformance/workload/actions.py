@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "GROUP",
     "QUEUES",
+    "SENT_BACK",
     "Action",
     "key_of_least_hash",
     "keyless_batch",
+    "large_message",
     "make_actions",
     "plain_message",
     "single_entry",
@@ -31,14 +33,19 @@ Action = dict[str, Any]
 """One line to the client: `do`, and what that takes."""
 
 GROUP: Final = "rocketspec-workload"
+SENT_BACK: Final = (f"%RETRY%{GROUP}-reader", f"%DLQ%{GROUP}-reader")
+"""Topics that the broker makes for messages that were sent back to it; each has one queue."""
+
 QUEUES: Final = 3
 _PLAIN: Final = "rocketspec-Plain"
 _COLLIDING: Final = ("rocketspec-AaTopic", "rocketspec-BBTopic")
 _HALF: Final = "rocketspec-Paid"
 _LATER: Final = "rocketspec-Later"
 _MOST_KEYS: Final = 60
+_LONGEST_TOPIC: Final = 127
 _LONGEST_PROPERTIES: Final = 30_000
 _TOO_LONG: Final = 33_000
+_LARGE: Final = 20_000
 _OFTEN: Final = 70
 """More messages with one key than a query finds (IDX-SVC-11)."""
 
@@ -47,7 +54,7 @@ _COMPRESSED: Final = 8_000
 
 def topics() -> list[str]:
     """The topics that a workload makes, each with `QUEUES` queues; the last has the longest name that a client takes."""
-    return [_PLAIN, *_COLLIDING, _HALF, _LATER, "rocketspec-" + "x" * 100]
+    return [_PLAIN, *_COLLIDING, _HALF, _LATER, "rocketspec-".ljust(_LONGEST_TOPIC, "x")]
 
 
 def make_actions(seed: int, count: int) -> list[Action]:
@@ -68,6 +75,7 @@ def make_actions(seed: int, count: int) -> list[Action]:
         *_light_queues(rng),
         *_transactions(rng),
         *_delays(rng),
+        *_sent_back(),
     ]
     rng.shuffle(actions)
     bulk = [plain_message(rng, number) for number in range(count)]
@@ -97,6 +105,11 @@ def plain_message(rng: random.Random, number: int) -> Action:
         keys=" ".join(keys),
         tags=f"Tag{rng.randrange(5)}",
     )
+
+
+def large_message(rng: random.Random) -> Action:
+    """A message of one index entry, whose body the client compresses in vain: log files fill up, index files do not."""
+    return _send(_PLAIN, _queue(rng), rng.randbytes(_LARGE))
 
 
 def _within_a_second(rng: random.Random) -> Iterator[Action]:
@@ -147,7 +160,11 @@ def _tags(rng: random.Random) -> Iterator[Action]:
 
 
 def _bodies(rng: random.Random) -> Iterator[Action]:
-    """Bodies of one byte, of zeros, and so long that the client compresses them (LOG-REC-4, LOG-REC-5)."""
+    """Bodies without a byte, of one, of zeros, and so long that the client compresses them (LOG-REC-4, LOG-REC-5).
+
+    A client refuses to send an empty body, except in a batch that is given as bytes.
+    """
+    yield raw_batch(_queue(rng), (b"KEYS\x01raw-empty", "LOG-PROP-1", "raw-empty"), body=b"")
     yield _send(_PLAIN, 0, b"\0")
     yield _send(_PLAIN, 0, bytes(100))
     yield _send(_PLAIN, 0, b"compress me " * (_COMPRESSED // 12), keys="compressed")
@@ -184,10 +201,10 @@ RAW: Final = (
 """Properties in bytes, the clause that decides how they are read, and the key that 4.9.3 reads."""
 
 
-def raw_batch(queue: int, *rows: tuple[bytes, str, str]) -> Action:
+def raw_batch(queue: int, *rows: tuple[bytes, str, str], body: bytes = b"raw") -> Action:
     """A batch whose properties are bytes, which the broker stores as they are (LOG-PROP-6)."""
     messages = [
-        {"topic": _PLAIN, "body": _base64(b"raw"), "raw": _base64(raw), "shows": [clause, key]}
+        {"topic": _PLAIN, "body": _base64(body), "raw": _base64(raw), "shows": [clause, key]}
         for raw, clause, key in rows
     ]
     return {"do": "raw_batch", "topic": _PLAIN, "queue": queue, "messages": messages}
@@ -229,3 +246,9 @@ def _delays(rng: random.Random) -> Iterator[Action]:
     """Every delay level; the short ones are delivered while the workload runs (CQ-TAGS-2, LOG-DSP-5)."""
     for level in range(1, 19):
         yield _send(_LATER, _queue(rng), b"later", keys=f"later-{level}", tags="Later", delay=level)
+
+
+def _sent_back() -> Iterator[Action]:
+    """A message that a consumer gives back: once as a retry, delivered again after a second, once as a dead letter."""
+    for delay in (1, -1):
+        yield {"do": "send_back", "topic": _PLAIN, "queue": 0, "delay": delay}

@@ -10,22 +10,34 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING, Final
 
-from rocket_conformance.workload.actions import plain_message
-from rocket_conformance.workload.client import Client, ClientError
+from rocket_conformance.workload.actions import large_message, plain_message, single_entry
+from rocket_conformance.workload.client import ClientError
 from rocket_conformance.workload.running import acknowledged, make_topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from rocket_conformance.workload.actions import Action
+    from rocket_conformance.workload.client import Client
     from rocket_conformance.workload.manifest import Manifest
 
-__all__ = ["Broker", "run_crashes"]
+__all__ = ["Broker", "run_crashes", "send_for_the_bound"]
 
 _PATIENCE: Final = 120.0
 """Seconds that a stop may take."""
 
 _SOONEST, _LATEST = 0.5, 3.0
 """Seconds under load before a kill."""
+
+_APART: Final = 20
+"""ms between messages that come slowly."""
+
+_LARGE: Final = 12
+_BOUND: Final = 3_300
+"""ms: three seconds, by which recovery distrusts the checkpoint, and some more."""
+
+_FLUSHED: Final = 2_000
+"""ms until the log is flushed, if the broker does that every second."""
 
 _AFTER_STOP: Final = 100
 """Messages that are sent after a start over a cleanly stopped store."""
@@ -91,9 +103,28 @@ class Broker:
             self._process = None
 
 
+def send_for_the_bound(client: Client, manifest: Manifest) -> None:
+    """Sends bodies that fill log files of a small size, waits, and sends one more message; to be followed by a stop.
+
+    The checkpoint of the stop is then more than three seconds after log files that begin within the last index file, if the
+    broker flushed its whole log meanwhile (`flushPhysicQueueThoroughInterval` at 1000). The start after the next kill deletes
+    that index file, and recovery does not go back to its first key (CKP-3).
+
+    Args:
+        client: of the running broker.
+        manifest: takes what was acknowledged; its seed decides the bodies.
+    """
+    rng = random.Random(manifest.seed)  # noqa: S311 - test data
+    large = (large_message(rng) for _ in range(_LARGE))
+    for action in (*large, {"do": "pause", "ms": _BOUND}, single_entry(), {"do": "pause", "ms": _FLUSHED}):
+        answer = client.ask(action)
+        if "error" not in answer:
+            manifest.sent += acknowledged(action, answer)
+
+
 def run_crashes(
     broker: Broker,
-    open_client: Callable[[], Client],
+    client: Client,
     manifest: Manifest,
     *,
     kills: int,
@@ -102,9 +133,12 @@ def run_crashes(
 ) -> None:
     """Starts the broker, sends, kills it, starts it again and stops it, `kills` times; then does the same without a kill.
 
+    Before the first kill messages come slowly, so that the last index file of a small geometry does not roll; before the
+    others as fast as the broker takes them.
+
     Args:
         broker: not running; left stopped.
-        open_client: opens a client of its name server.
+        client: of its name server; it reconnects after each start.
         manifest: takes what was acknowledged before each kill; its seed decides what is sent, and when the kill comes.
         kills: number of crashes.
         on_crash: called with the number of the kill while the store is as the kill left it; with the number after the
@@ -118,37 +152,45 @@ def run_crashes(
     try:
         for number in range(1, kills + 1):
             broker.start()
-            with open_client() as client:
-                make_topics(client)
-                timer = threading.Timer(rng.uniform(_SOONEST, _LATEST), broker.kill)
-                timer.start()
-                _send_until_gone(client, manifest, rng)
-                timer.join()
+            make_topics(client)
+            timer = threading.Timer(rng.uniform(_SOONEST, _LATEST), broker.kill)
+            timer.start()
+            _send_until_gone(client, manifest, _slowly() if number == 1 else _fast(manifest, rng))
+            timer.join()
             on_crash(number)
             broker.start()
-            with open_client() as client:
-                make_topics(client)
+            make_topics(client)
             broker.stop()
             on_restart(number)
         on_crash(kills + 1)
         broker.start()
-        with open_client() as client:
-            make_topics(client)
-            for number in range(_AFTER_STOP):
-                action = plain_message(rng, number)
-                answer = client.ask(action)
-                if "error" not in answer:
-                    manifest.sent += acknowledged(action, answer)
+        make_topics(client)
+        for number in range(_AFTER_STOP):
+            action = plain_message(rng, number)
+            answer = client.ask(action)
+            if "error" not in answer:
+                manifest.sent += acknowledged(action, answer)
         broker.stop()
         on_restart(kills + 1)
     finally:
         broker.kill()
 
 
-def _send_until_gone(client: Client, manifest: Manifest, rng: random.Random) -> None:
-    """Sends plain messages until the first that fails."""
+def _slowly() -> Iterator[Action]:
+    """Messages of one index entry, some milliseconds apart."""
     while True:
-        action = plain_message(rng, len(manifest.sent))
+        yield single_entry()
+        yield {"do": "pause", "ms": _APART}
+
+
+def _fast(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
+    while True:
+        yield plain_message(rng, len(manifest.sent))
+
+
+def _send_until_gone(client: Client, manifest: Manifest, actions: Iterator[Action]) -> None:
+    """Carries actions out up to the first that fails."""
+    for action in actions:
         answer = client.ask(action)
         if "error" in answer:
             return

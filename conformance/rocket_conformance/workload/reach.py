@@ -101,12 +101,9 @@ OUT_OF_REACH: Final = {
     "DLG-8": "needs several members, whose stores are judged one by one",
     "DLG-10": "needs entries that no majority holds",
     "DLG-12": "the minimum offset is 0 until the log expires",
-    "DLG-13": "the reference does not start over a store in DLedger mode; the store at the end is judged",
     "DLG-14": "needs a broker that is switched to DLedger mode between two starts",
     "DLG-15": "needs a group without a leader",
-    "DLG-16": "the time of the commit log in a checkpoint may be that of any flush: it is not compared",
-    "DLG-17": "the reference does not start over a store in DLedger mode; the store at the end is judged",
-    "DLG-18": "the reference does not start over a store in DLedger mode; the store at the end is judged",
+    "DLG-18": "needs entries after the log's end, which another leader makes",
     "DLG-19": "needs a missing file, with which a broker does not start",
     "DLG-20": "needs a missing file",
 }

@@ -8,7 +8,7 @@ import time
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.workload.actions import QUEUES, Action, make_actions, topics
+from rocket_conformance.workload.actions import QUEUES, SENT_BACK, Action, make_actions, topics
 from rocket_conformance.workload.client import ClientError
 from rocket_conformance.workload.manifest import Manifest, Sent
 from rocket_conformance.workload.steering import roll_after_idle_second
@@ -105,7 +105,7 @@ def make_topics(client: Client) -> None:
 
 def acknowledged(action: Action, answer: dict[str, Any], number: int = 0) -> Iterator[Sent]:
     """The messages of an action that the broker acknowledged; `number` identifies a batch."""
-    if action["do"] == "pause" or answer["status"] != "SEND_OK":
+    if action["do"] in {"pause", "send_back"} or answer["status"] != "SEND_OK":
         return
     batched = action["do"] in {"batch", "raw_batch"}
     messages = action["messages"] if batched else [action]
@@ -142,15 +142,18 @@ def _questions(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
 
     What was answered so far is in the manifest when the next question is drawn.
     """
-    for topic in topics():
-        for queue in range(QUEUES):
-            here = {"topic": topic, "queue": queue}
-            yield {"do": "bounds", **here}
-            yield {"do": "read", **here, "begin": 0, "count": len(manifest.sent) + 1}
-            rows = manifest.answers[-1]["answer"].get("messages", [])
-            yield {"do": "read", **here, "begin": len(rows) + 5, "count": 1}
-            for time_asked in _times([row[5] for row in rows], rng):
-                yield {"do": "by_time", **here, "time": time_asked}
+    queues = [
+        *((topic, queue) for topic in topics() for queue in range(QUEUES)),
+        *((topic, 0) for topic in SENT_BACK),
+    ]
+    for topic, queue in queues:
+        here = {"topic": topic, "queue": queue}
+        yield {"do": "bounds", **here}
+        yield {"do": "read", **here, "begin": 0, "count": len(manifest.sent) + 1}
+        rows = manifest.answers[-1]["answer"].get("messages", [])
+        yield {"do": "read", **here, "begin": len(rows) + 5, "count": 1}
+        for time_asked in _times([row[5] for row in rows], rng):
+            yield {"do": "by_time", **here, "time": time_asked}
     for sent in rng.sample(manifest.sent, min(_QUESTIONS, len(manifest.sent))):
         if sent.kind in {"send", "batch"}:
             yield {"do": "unique", "topic": sent.topic, "id": sent.unique_key}
@@ -173,7 +176,10 @@ def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
     always = [pair for pair in sorted(asked) if pair[1].startswith(_ALWAYS)]
     drawn = rng.sample(sorted(asked), min(_QUESTIONS, len(asked)))
     stored = sorted(
-        row[5] for given in manifest.answers if given["do"] == "read" for row in given["answer"]["messages"]
+        row[5]
+        for given in manifest.answers
+        if given["do"] == "read"
+        for row in given["answer"].get("messages", [])
     )
     for topic, key in dict.fromkeys([*always, *drawn]):
         question = {"do": "query", "topic": topic, "key": key.replace("\ud800", "?")}
@@ -182,6 +188,7 @@ def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
             continue
         begin, end = sorted(rng.choices(stored, k=2))
         yield {**question, "max": rng.choice((1, 3, _RESULTS, 100)), "begin": begin, "end": end}
+    yield from _within_the_first_file(manifest, now)
     if stored:
         often = {"do": "query", "topic": topics()[0], "key": "often", "begin": 0}
         yield {**often, "max": 3, "end": now + _HOUR}
@@ -190,3 +197,18 @@ def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
         yield {**often, "max": 100, "begin": stored[len(stored) // 2], "end": now + _HOUR}
         yield {**often, "max": 100, "end": stored[len(stored) // 2]}
         yield {**often, "max": 100, "begin": stored[0] - _HOUR, "end": stored[0] - _HOUR // 2}
+
+
+def _within_the_first_file(manifest: Manifest, now: int) -> Iterator[Action]:
+    """Windows that begin or end between the first messages and the one that follows a second later (IDX-TIME-2, IDX-TIME-3)."""
+    moments = {
+        row[0]: row[5]
+        for given in manifest.answers
+        if given["do"] == "read"
+        for row in given["answer"].get("messages", [])
+    }
+    first = next((moments.get(sent.phy_offset) for sent in manifest.sent if sent.keys == "burst-4"), None)
+    if first is not None:
+        question = {"do": "query", "topic": topics()[0], "max": _RESULTS}
+        yield {**question, "key": "burst-later", "begin": first + 1, "end": now + _HOUR}
+        yield {**question, "key": "burst-0", "begin": 0, "end": first + 1}

@@ -6,6 +6,7 @@
 #   NAMESRV_START  command that starts the name server; empty where one runs
 #   NAMESRV        its address (127.0.0.1:9876)
 #   KILLS SEED MESSAGES OPTIONS   of `rocketspec workload` (2, 0, 2000, none)
+#   BASELINE       file of known failures; empty for none
 #   OUT            directory for the report, summary.md and the badges (out)
 #   TOOLS          folders that go before PATH for rocketspec, not for the broker
 set -eu
@@ -22,7 +23,7 @@ fi
 code=0
 PATH="${TOOLS:+$TOOLS:}$PATH" rocketspec workload --namesrv "$NAMESRV" --store "$STORE" \
   --start "PATH='$PATH'; export PATH; $BROKER_START" \
-  --kills "${KILLS:-2}" --seed "${SEED:-0}" --messages "${MESSAGES:-2000}" ${OPTIONS:-} \
+  --kills "${KILLS:-2}" --seed "${SEED:-0}" --messages "${MESSAGES:-2000}" ${BASELINE:+--baseline "$BASELINE"} ${OPTIONS:-} \
   --force -o "$OUT/manifest.json" --report "$OUT" > "$OUT/verdict.txt" || code=$?
 cat "$OUT/verdict.txt"
 {

@@ -302,16 +302,15 @@ public final class Workload {
         return rows(found);
     }
 
-    /** Gives a message back to the broker, which makes a retry of it, or a dead letter after the given number. */
+    /** Gives the oldest message of a queue back to the broker, which stores a retry of it, or a dead letter if the delay level is negative. */
     private Object sendBack(JsonObject action) throws Exception {
         MessageQueue queue = queue(action);
-        PullResult pulled = consumer.pull(queue, "*", action.get("offset").getAsLong(), 1);
+        PullResult pulled = consumer.pullBlockIfNotFound(queue, "*", consumer.minOffset(queue), 1);
         if (pulled.getPullStatus() != PullStatus.FOUND) {
             throw new IllegalStateException("nothing to send back: " + pulled.getPullStatus());
         }
-        MessageExt message = pulled.getMsgFoundList().get(0);
-        message.setReconsumeTimes(action.get("times").getAsInt());
-        consumer.sendMessageBack(message, action.get("delay").getAsInt(), queue.getBrokerName(), GROUP + "-reader");
+        consumer.sendMessageBack(pulled.getMsgFoundList().get(0), action.get("delay").getAsInt(), queue.getBrokerName(),
+            GROUP + "-reader");
         return Map.of();
     }
 

@@ -1,0 +1,164 @@
+"""The records of a log in a private database on disk: memory does not grow with their number."""
+
+from __future__ import annotations
+
+import marshal
+import sqlite3
+from heapq import merge
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_reference import DispatchRequest
+
+from rocket_conformance.store_verdict.stored_record import StoredRecord, further_queues
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Queue", "RecordTable"]
+
+Queue = tuple[str, int]
+"""Topic and queue number."""
+
+_AT_ONCE: Final = 1_000
+"""Records that are written together, and read together."""
+
+_TABLES: Final = """
+    create table record (position integer primary key, queue integer, row blob) strict;
+    create table further (name text, queue_id integer, position integer, asked integer) strict;
+"""
+
+
+class RecordTable:
+    """Records by position and by queue; they are added in ascending order of their positions.
+
+    SQLite keeps the database in memory while it is small, and else in a file that goes with this process.
+    """
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("")
+        self._database.executescript(_TABLES)
+        self._queues: dict[Queue, int] = {}
+        self._waiting: list[tuple[int, int | None, bytes]] = []
+        self._count = 0
+        self._indexed = False
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[StoredRecord]:
+        return self.between(-(1 << 63), (1 << 63) - 1)
+
+    def __reversed__(self) -> Iterator[StoredRecord]:
+        return self._select("order by position desc")
+
+    def add(self, stored: StoredRecord) -> None:
+        """Adds the record after all that are there."""
+        queue: int | None = None
+        if stored.queued:
+            own = stored.request.topic, stored.request.queue_id
+            queue = self._queues.setdefault(own, len(self._queues))
+            for name, asked in further_queues(stored):
+                values = name, stored.request.queue_id, stored.position, asked
+                self._database.execute("insert into further values (?, ?, ?, ?)", values)
+        self._waiting.append((stored.position, queue, _packed(stored)))
+        self._count += 1
+        if len(self._waiting) >= _AT_ONCE:
+            self._write()
+
+    def at(self, position: int) -> StoredRecord | None:
+        """The record at a position, bytes."""
+        return next(self._select("where position = ?", position), None)
+
+    def between(self, begin: int, end: int) -> Iterator[StoredRecord]:
+        """The records from `begin` up to and without `end`, bytes, in their order."""
+        return self._select("where position >= ? and position < ? order by position", begin, end)
+
+    def cut(self, position: int) -> None:
+        """Removes the records at and after a position, bytes."""
+        self._write()
+        for table in ("record", "further"):
+            self._database.execute(f"delete from {table} where position >= ?", (position,))  # noqa: S608
+        ((self._count,),) = self._database.execute("select count(*) from record")
+
+    def last_queued(self) -> StoredRecord | None:
+        """The last record that has a unit in a consume queue."""
+        return next(self._select("where queue is not null order by position desc"), None)
+
+    # --- queues -----------------------------------------------------------------------------------------
+
+    def queues(self) -> list[Queue]:
+        """The queues that records have as their own."""
+        self._write()
+        used = {number for (number,) in self._database.execute("select distinct queue from record")}
+        return [queue for queue, number in self._queues.items() if number in used]
+
+    def of_queue(self, queue: Queue) -> Iterator[StoredRecord]:
+        """The records whose own queue it is, in their order."""
+        self._write()
+        if not self._indexed:
+            self._database.executescript(
+                "create index by_queue on record (queue); create index by_name on further (name);"
+            )
+            self._indexed = True
+        number = self._queues.get(queue)
+        return iter(()) if number is None else self._select("where queue = ? order by position", number)
+
+    def with_further(self, queue: Queue, *, any_number: bool) -> Iterator[tuple[StoredRecord, int]]:
+        """The records of a queue, with the logical offsets that they ask for, those that name it as a further one included.
+
+        Args:
+            queue: topic and number.
+            any_number: whether records of queues with other numbers belong to it.
+        """
+        own = ((stored, stored.request.consume_queue_offset) for stored in self.of_queue(queue))
+        condition = "name = ?" if any_number else "name = ? and queue_id = ?"
+        rows = self._database.execute(
+            f"select position, asked from further where {condition} order by position",  # noqa: S608
+            queue[:1] if any_number else queue,
+        )
+        others = ((stored, asked) for position, asked in rows if (stored := self.at(position)) is not None)
+        return merge(own, others, key=lambda pair: pair[0].position)
+
+    def is_further(self, name: str) -> bool:
+        """Whether a record names a further queue of that name."""
+        self._write()
+        return any(self._database.execute("select 1 from further where name = ? limit 1", (name,)))
+
+    # --- the database -----------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        if self._waiting:
+            self._database.executemany("insert into record values (?, ?, ?)", self._waiting)
+            self._waiting.clear()
+
+    def _select(self, condition: str, *values: int) -> Iterator[StoredRecord]:
+        self._write()
+        cursor = self._database.execute(f"select position, row from record {condition}", values)  # noqa: S608
+        cursor.arraysize = _AT_ONCE
+        return (_unpacked(position, row) for position, row in cursor)
+
+
+def _packed(stored: StoredRecord) -> bytes:
+    request = stored.request
+    values = (
+        request.topic,
+        request.queue_id,
+        request.commit_log_offset,
+        request.msg_size,
+        request.tags_code,
+        request.store_timestamp,
+        request.consume_queue_offset,
+        request.keys,
+        request.uniq_key,
+        request.sys_flag,
+        request.prepared_transaction_offset,
+        dict(request.properties or {}),
+        True,  # success
+    )
+    return marshal.dumps((values, stored.hashes))
+
+
+def _unpacked(position: int, row: bytes) -> StoredRecord:
+    values: tuple[Any, ...]
+    values, hashes = marshal.loads(row)  # noqa: S302 - bytes of this process
+    return StoredRecord(position, DispatchRequest(*values), hashes)

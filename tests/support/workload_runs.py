@@ -1,0 +1,87 @@
+"""Runs of the workload against real brokers that share one name server and one client."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from planted_faults import Fault, overlay
+from real_broker import RealBroker, generator_jars
+from rocket_conformance.store_verdict import StoreVerdict, judge_store
+from rocket_conformance.workload import Client, make_actions, read_manifest, run_workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+__all__ = ["WorkloadRuns", "broken", "digest_of_workload"]
+
+COUNT: Final = 600
+"""Plain messages of a run."""
+
+
+class WorkloadRuns:
+    """One name server and one client, for as many runs as are wanted; use it in a `with` block.
+
+    Each run starts the broker over a store of its own, sends one workload, stops the broker and judges the store.
+
+    Args:
+        folder: where everything goes; it must not exist.
+        java: path of `java`.
+        jars: a folder of another release's jars, for the broker alone.
+    """
+
+    def __init__(self, folder: Path, java: str, *, jars: Path | None = None) -> None:
+        self._folder = folder
+        self._broker = RealBroker(folder / "broker", java, {}, jars=jars)
+        self._client: Client | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._client is not None:
+            self._client.__exit__(kind, error, trace)
+        self._broker.__exit__(kind, error, trace)
+
+    def run(
+        self, name: str, config: Mapping[str, str], *, seed: int, fault: Fault | None = None
+    ) -> StoreVerdict:
+        """The verdict on the store of one workload.
+
+        Args:
+            name: of the store; each run needs another one.
+            config: settings of the broker.
+            seed: of the workload.
+            fault: what is wrong with the broker.
+        """
+        broker, manifest = self._broker, self._folder / f"{name}.json"
+        broker.config = dict(config)
+        broker.store = self._folder / name
+        class_path = os.pathsep.join(generator_jars()[0])
+        broker.overlay = (
+            None if fault is None else overlay(fault, self._folder / "faults" / fault.name, class_path)
+        )
+        broker.start()
+        if self._client is None:
+            self._client = Client(broker.namesrv, version="4.9.3")
+        sent = run_workload(self._client, seed=seed, count=COUNT, version="4.9.3", store=broker.store)
+        broker.stop()
+        assert sent.refused == []
+        sent.write(manifest)
+        return judge_store(broker.store, manifest=read_manifest(manifest))
+
+
+def broken(verdict: StoreVerdict) -> dict[str, str]:
+    """The broken clauses with their first places, in the order they were found."""
+    return {clause: str(places[0]) for clause, places in verdict.observations.broken.items()}
+
+
+def digest_of_workload() -> str:
+    """A short name for what a run sends; figures of an older workload have another one."""
+    return hashlib.sha256(json.dumps(make_actions(1, COUNT)).encode()).hexdigest()[:12]
