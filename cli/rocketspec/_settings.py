@@ -122,6 +122,23 @@ def _needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
     return None
 
 
+def infers_geometry(store: Path) -> bool:
+    """Whether a rebuild infers the geometry of the index files from the store's own."""
+    from rocket_columnar.index import resolve
+    from rocket_columnar.store import usual_size
+
+    sizes = [(file, size) for file, size in _sizes(store, "index", ()) if size]
+    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    whole = [file for file, size in sizes if size == usual]
+    for files in (whole, *([file] for file in whole)):
+        try:
+            resolve(files)
+        except (UsageError, MalformedError, OSError):
+            continue
+        return True
+    return False
+
+
 def _sizes(store: Path, kind: str, commitlog: Sequence[Path]) -> list[tuple[StoreFile, int]]:
     from rocket_columnar.store import find_files, size_of
 
@@ -173,6 +190,8 @@ def _size_mismatch(settings: Settings, kind: str, code: str, name: str, wanted: 
     if not sizes or any(size == wanted for _, size in sizes):
         return None
     usual = usual_size([size for _, size in sizes])
+    if not usual:
+        return None
     path = "" if settings.conf is None else settings.conf.path
     text = (
         f"FILE SIZE DIFFERS: found files of {usual:,} bytes, but {path} sets {name} to {wanted:,}: "

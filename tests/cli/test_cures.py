@@ -47,6 +47,14 @@ def emptied(name: str) -> Callable[[Path], None]:
     return work
 
 
+def zeroed(name: str) -> Callable[[Path], None]:
+    def work(store: Path) -> None:
+        path = store / name
+        path.write_bytes(bytes(path.stat().st_size))
+
+    return work
+
+
 def flipped(name: str, offset: int) -> Callable[[Path], None]:
     def work(store: Path) -> None:
         data = bytearray((store / name).read_bytes())
@@ -87,6 +95,21 @@ STATES: dict[str, tuple[Callable[[Path], object], str]] = {
         "checkpoint.behind",
     ),
     "index and queues gone": (gone("index", "consumequeue"), "there are no index files"),
+    "index file zeroed": (zeroed(INDEX), "index.empty"),
+    "all index files empty": (
+        lambda store: [path.write_bytes(b"") for path in (store / "index").iterdir()],
+        "-o rebuilt-index --broker-conf BROKER.CONF",
+    ),
+    "first log file zeroed": (zeroed(f"commitlog/{0:020}"), "part of the commit log is missing"),
+    "last log file zeroed": (zeroed(f"commitlog/{98304:020}"), "the end of the commit log is missing"),
+    "queue file renamed": (
+        lambda store: (store / ORDERS).rename((store / ORDERS).with_name(f"{7:020}")),
+        "queue.order",
+    ),
+    "queue of another topic": (
+        lambda store: shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Copied/0"),
+        "queue.wrong_target",
+    ),
 }
 """What happens to the store, and part of what is printed about it."""
 

@@ -76,16 +76,16 @@ def rebuild(
     from rocket_columnar.rebuild import rebuild as engine
 
     from rocketspec._outputs import replaced
-    from rocketspec._settings import read_settings
+    from rocketspec._settings import infers_geometry, read_settings
     from rocketspec._store import has_files
     from rocketspec._terminal import fitted, note, progress, skipped
 
     threads = be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
-    has_index, has_queues = has_files(path, "index"), has_files(path, "queue")
+    inferred, has_queues = given is None and infers_geometry(path), has_files(path, "queue")
     if conf is not None:
-        given = given or (None if has_index else conf.geometry)
+        given = given or (None if inferred else conf.geometry)
         queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)
     with progress("rebuilding", unit="bytes") as step, replaced(output, _PARTS) if force else nullcontext():
         done = engine(
@@ -102,7 +102,7 @@ def rebuild(
     for text in _warnings(
         done,
         conf,
-        geometry_assumed=given is None and not has_index,
+        geometry_assumed=given is None and not inferred,
         size_assumed=queue_file_size is None and not has_queues,
     ):
         note(f"WARNING: {text}")

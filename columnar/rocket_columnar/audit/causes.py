@@ -26,6 +26,7 @@ _REBUILT_INDEX: Final = (
     "mv STORE/index index.old",
     "cp -R rebuilt-index/index STORE/index",
 )
+_REBUILT_WITH_CONF: Final = "rocketspec rebuild STORE -o rebuilt-index --broker-conf BROKER.CONF"
 _REBUILT_QUEUES: Final = (
     "rocketspec rebuild STORE -o rebuilt-queues --only-missing",
     "cp -R rebuilt-queues/consumequeue/. STORE/consumequeue/",
@@ -80,7 +81,12 @@ class Cause:
 
 
 def find_causes(
-    findings: Iterable[Finding], *, has_index: bool, has_queues: bool, last_log: str | None = None
+    findings: Iterable[Finding],
+    *,
+    has_index: bool,
+    has_queues: bool,
+    last_log: str | None = None,
+    knows_geometry: bool = True,
 ) -> list[Cause]:
     """The causes of an audit's findings, worst first; each finding is in exactly one.
 
@@ -89,6 +95,7 @@ def find_causes(
         has_index: whether the store has any index file.
         has_queues: whether it has any consume-queue file.
         last_log: name of its last commit-log file, if that is known.
+        knows_geometry: whether a rebuild infers the geometry from the store's index files.
     """
     left = sorted(findings, key=lambda finding: _GRAVITY[finding.severity])
     causes: list[Cause] = []
@@ -97,11 +104,11 @@ def find_causes(
         _misconfigured,
         _strays,
         partial(_log_damaged, last_log=last_log),
-        _log_end,
+        partial(_log_end, last_log=last_log),
         *([] if has_index else [_index_gone]),
         *([] if has_queues else [_queues_gone]),
         _queues_damaged,
-        _index_damaged,
+        partial(_index_damaged, knows_geometry=knows_geometry),
     ]
     for rule in rules:
         cause = rule(left)
@@ -180,8 +187,8 @@ def _quoted(file: str, root: str = "STORE") -> str:
 def _log_damaged(left: Sequence[Finding], *, last_log: str | None) -> Cause | None:
     """Without a replica a file that is damaged in its middle must be removed: a start would truncate the log there."""
     found = [finding for finding in left if finding.code in _LOG_DAMAGE]
-    missing = any(finding.code == "log.gap" for finding in found)
-    damaged = sorted({finding.file for finding in found if finding.code != "log.gap"})
+    missing = any(_is_missing(finding) for finding in found)
+    damaged = sorted({finding.file for finding in found if not _is_missing(finding)})
     commands = [f"cp {_quoted(file, 'REPLICA')} {_quoted(file)}" for file in damaged]
     if missing:
         commands.append(_MISSING_LOGS)
@@ -220,13 +227,18 @@ def _log_damaged(left: Sequence[Finding], *, last_log: str | None) -> Cause | No
     )
 
 
+def _is_missing(finding: Finding) -> bool:
+    """Whether a file of the log is missing, and not only some of its bytes."""
+    return finding.code == "log.gap" and finding.offset is None
+
+
 def _wanted_length(finding: Finding) -> int | None:
     """The length that a log file of another length should have, from the words of `check_log_files`."""
     found = re.search(r"found a file of .* bytes, expected ([0-9,]+) as in", finding.message)
     return None if found is None else int(found[1].replace(",", ""))
 
 
-def _log_end(left: Sequence[Finding]) -> Cause | None:
+def _log_end(left: Sequence[Finding], *, last_log: str | None) -> Cause | None:
     found = [finding for finding in left if finding.code == "index.ahead_of_log"]
     if not found and any(finding.code in _DANGLING for finding in left):
         found = [finding for finding in left if finding.code == "checkpoint.ahead"]
@@ -236,7 +248,10 @@ def _log_end(left: Sequence[Finding]) -> Cause | None:
         "copy the last files of commitlog/ from a replica",
         roots=found,
         follows=lambda finding: finding.code in (*_DANGLING, "checkpoint.ahead", "log.torn"),
-        commands=(_MISSING_LOGS,),
+        commands=(
+            _MISSING_LOGS,
+            *([] if last_log is None else [f"cp {_quoted(last_log, 'REPLICA')} {_quoted(last_log)}"]),
+        ),
     )
     if cause is None:
         return None
@@ -251,7 +266,7 @@ def _index_gone(left: Sequence[Finding]) -> Cause | None:
         "rebuild the index files with the geometry of the broker's configuration",
         roots=(finding for finding in left if finding.code == "index.missing_key"),
         commands=(
-            "rocketspec rebuild STORE -o rebuilt-index --broker-conf BROKER.CONF",
+            _REBUILT_WITH_CONF,
             "mkdir -p STORE/index",
             "cp -R rebuilt-index/index/. STORE/index/",
         ),
@@ -283,17 +298,29 @@ def _queues_damaged(left: Sequence[Finding]) -> Cause | None:
         and "consume queues" in finding.cure
     ]
     sizes = [finding for finding in found if finding.code == "queue.size"]
+    misplaced = sorted({finding.file for finding in found if _is_misplaced(finding)})
     return _cause(
         left,
         "",
         "rebuild the consume queues and put them in place while the broker is stopped",
         roots=sizes or found,
         follows=lambda finding: finding in found,
-        commands=_REBUILT_QUEUES,
+        commands=(*(_set_aside(file) for file in misplaced), *_REBUILT_QUEUES),
     )
 
 
-def _index_damaged(left: Sequence[Finding]) -> Cause | None:
+def _is_misplaced(finding: Finding) -> bool:
+    """Whether a queue file holds another queue's units, or another file's, from its first on: none may be written in its place."""
+    return finding.code in ("queue.order", "queue.wrong_target") and finding.offset == 0
+
+
+def _set_aside(file: str) -> str:
+    """Moves a queue file away, into directories of the same names."""
+    folder = shell_word(f"old/{file.rpartition('/')[0]}")
+    return f"mkdir -p {folder} && mv {_quoted(file)} {folder}/"
+
+
+def _index_damaged(left: Sequence[Finding], *, knows_geometry: bool) -> Cause | None:
     found = [
         finding
         for finding in left
@@ -305,8 +332,8 @@ def _index_damaged(left: Sequence[Finding]) -> Cause | None:
         "",
         "rebuild the index files and put them in place while the broker is stopped",
         roots=sizes or found,
-        follows=lambda finding: finding in found,
-        commands=_REBUILT_INDEX,
+        follows=lambda finding: finding in found or finding.code == "index.empty",
+        commands=_REBUILT_INDEX if knows_geometry else (_REBUILT_WITH_CONF, *_REBUILT_INDEX[1:]),
     )
 
 

@@ -111,12 +111,11 @@ def plan_rebuild(
 def _geometry(files: Sequence[StoreFile], given: Geometry | None) -> Geometry:
     if given is not None:
         return given
-    indexes = [file for file in files if file.kind == "index"]
-    if not indexes:
+    sizes = {file: size for file in files if file.kind == "index" and (size := file.size())}
+    if not sizes:
         return DEFAULT_GEOMETRY
-    sizes = [file.size() for file in indexes]
-    usual = usual_size(sizes)
-    whole = [file for file, size in zip(indexes, sizes, strict=True) if size == usual]
+    usual = usual_size(list(sizes.values()))
+    whole = [file for file, size in sizes.items() if size == usual]
     try:
         return resolve(whole).geometry
     except ValueError:

@@ -101,6 +101,8 @@ def rebuild(
         if only_missing:
             drop_unchanged(staging, plan.files)
         files = commit(staging, directory, {"job": "rebuild", "store": str(store)})
+    for part in ("index", "consumequeue"):  # a log without a record gives no file
+        (directory / part).mkdir(exist_ok=True)
     return rebuilt(plan, dispatched, files)
 
 

@@ -79,7 +79,7 @@ def audit(
     from rocket_columnar.audit import find_causes
     from rocket_columnar.store import while_listed
 
-    from rocketspec._settings import mismatches, read_settings
+    from rocketspec._settings import infers_geometry, mismatches, read_settings
     from rocketspec._store import has_files, last_log
     from rocketspec._terminal import progress
     from rocketspec.verbs.audit.findings_view import Places, print_causes, summary
@@ -115,6 +115,7 @@ def audit(
         has_index=has_files(path, "index"),
         has_queues=has_files(path, "queue"),
         last_log=last_log(path, settings.commitlog),
+        knows_geometry=settings.geometry is not None or infers_geometry(path),
     )
     places = Places.of(settings)
     if report is not None:
