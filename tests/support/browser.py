@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -97,6 +99,11 @@ class Browser:
         result = self.command("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
+
+    def printed_pages(self) -> int:
+        """Number of sheets that the page has on paper; open it with the medium "print"."""
+        pdf = base64.b64decode(self.command("Page.printToPDF", preferCSSPageSize=True)["data"])
+        return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
     def press(self, key: str, code: int) -> None:
         """Presses and releases a key, such as `Tab`, 9."""

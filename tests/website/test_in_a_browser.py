@@ -66,6 +66,11 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path) -> None:
     assert wide == []
 
 
+def test_the_runbook_fits_two_sheets_of_paper(browser: Browser, site: Path) -> None:
+    browser.open((site / "docs/recovery.html").as_uri(), media="print")
+    assert browser.printed_pages() == 2
+
+
 def test_the_search_works_without_a_server(browser: Browser, site: Path) -> None:
     browser.open((site / "search.html").as_uri() + "?q=polygenelubricants")
     assert any("spec/SPEC.html" in link for link in browser.value(FOUND))
