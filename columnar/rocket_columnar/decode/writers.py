@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
 import pyarrow as pa
 from rocket_spec.errors import UsageError
 
+from rocket_columnar.decode.parquet_groups import RowGroups
 from rocket_columnar.decode.text_formats import csv_bytes, csv_header, jsonl_bytes
 from rocket_columnar.store import protected_directories
 
@@ -116,16 +118,23 @@ class _Arrow:
 
 
 class _Parquet:
-    """A Parquet file, compressed with zstd; with a `pool` of one thread, a row group is encoded while the next is decoded."""
+    """A Parquet file, compressed with zstd; with a `pool`, its row groups are encoded side by side."""
 
-    def __init__(self, stream: BinaryIO, schema: pa.Schema, pool: ThreadPoolExecutor | None) -> None:
+    def __init__(
+        self, stream: BinaryIO, schema: pa.Schema, pool: ThreadPoolExecutor | None, ahead: int
+    ) -> None:
         from pyarrow.parquet import ParquetWriter
 
-        self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
+        self._schema = schema
         self._pool = pool
-        self._encoding: Future[None] | None = None
+        self._ahead = ahead
         self._held: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
+        self._encoding: deque[Future[memoryview]] = deque()
+        if pool is None:
+            self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
+        else:
+            self._groups = RowGroups(stream)
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._held and (
@@ -137,41 +146,50 @@ class _Parquet:
         self._bytes += batch.nbytes
 
     def _end_group(self) -> None:
-        """Encodes the collected rows as a row group, after the one before."""
+        """Encodes the collected rows as a row group, after the ones before."""
         group = pa.Table.from_batches(self._held).unify_dictionaries()
         self._held, self._rows, self._bytes = [], 0, 0
         if self._pool is None:
-            self._encode(group)
+            self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
             return
-        self._finish()
-        self._encoding = self._pool.submit(self._encode, group)
-
-    def _encode(self, group: pa.Table) -> None:
-        self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
-
-    def _finish(self) -> None:
-        """Waits for the row group that is being encoded."""
-        encoding, self._encoding = self._encoding, None
-        if encoding is not None:
-            encoding.result()
+        self._encoding.append(self._pool.submit(_encoded, group, self._schema))
+        while len(self._encoding) > self._ahead:
+            self._groups.add(self._encoding.popleft().result())
 
     def close(self) -> None:
         if self._held:
             self._end_group()
-        self._finish()
-        self._writer.close()
+        if self._pool is None:
+            self._writer.close()
+            return
+        while self._encoding:
+            self._groups.add(self._encoding.popleft().result())
+        self._groups.close()
 
     def abandon(self) -> None:
-        with suppress(Exception):
-            self._finish()
+        if self._pool is not None:
+            wait(self._encoding)
+            return
         with suppress(Exception):
             self._writer.close()
         self._writer.is_open = False  # or it would try again, and complain, when it is collected
 
 
-def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema, pool: ThreadPoolExecutor | None) -> _Writer:
+def _encoded(group: pa.Table, schema: pa.Schema) -> memoryview:
+    """A Parquet file with one row group."""
+    from pyarrow.parquet import ParquetWriter
+
+    sink = pa.BufferOutputStream()
+    with ParquetWriter(sink, schema, **parquet_options(schema)) as writer:
+        writer.write_table(group, row_group_size=max(group.num_rows, 1))
+    return memoryview(sink.getvalue()).cast("B")
+
+
+def _writer(
+    stream: BinaryIO, fmt: Format, schema: pa.Schema, pool: ThreadPoolExecutor | None, threads: int
+) -> _Writer:
     if fmt == "parquet":
-        return _Parquet(stream, schema, pool)
+        return _Parquet(stream, schema, pool, threads)
     if fmt == "arrow":
         return _Arrow(stream, schema)
     return _Text(stream, fmt, schema)
@@ -209,7 +227,7 @@ def write(
         directory: created if it is missing; files of these names in it are replaced.
         fmt: one of `FORMATS`.
         source: path from which the batches are read; writing into that store is refused.
-        threads: with more than one, a row group of Parquet is encoded while the next is decoded.
+        threads: number of row groups of Parquet that are encoded at once, while the next one is decoded.
 
     Returns:
         The files by table, in the order of the tables.
@@ -225,14 +243,15 @@ def write(
     parts: dict[str, Path] = {}
     try:
         with ExitStack() as stack:
-            pool = stack.enter_context(ThreadPoolExecutor(1)) if threads > 1 and form == "parquet" else None
+            parallel = threads > 1 and form == "parquet"
+            pool = stack.enter_context(ThreadPoolExecutor(threads)) if parallel else None
             writers: dict[str, _Writer] = {}
             for table, batch in batches:
                 if table not in writers:
                     part = directory / f".{table}.{form}.{os.getpid()}.part"
                     parts[table] = part
                     stream = stack.enter_context(part.open("wb"))
-                    writers[table] = _writer(stream, form, batch.schema, pool)
+                    writers[table] = _writer(stream, form, batch.schema, pool, threads)
                     stack.callback(writers[table].abandon)
                 writers[table].write(batch)
             for writer in writers.values():
