@@ -15,6 +15,7 @@ from rocket_spark.kafka_rows import kafka_rows
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
+from rocket_spark.stores import Store
 from rocket_spark.tasks import JobError
 from rocket_spark.times_out_of_range import count_times_out_of_range
 
@@ -26,6 +27,7 @@ __all__ = [
     "DecodeSummary",
     "JobError",
     "SparkUnavailableError",
+    "Store",
     "StoreStatus",
     "TableSummary",
     "audit_stores",

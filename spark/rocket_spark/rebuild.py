@@ -40,7 +40,7 @@ from rocket_spark.rebuild_tasks import (
     queue_task,
     state_of,
 )
-from rocket_spark.stores import StorePath, name_stores, reasons, store_files
+from rocket_spark.stores import StorePath, name_stores, reasons, store_files, stores_by_name
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:
@@ -149,15 +149,18 @@ def plan_rebuilds(
     failed: Failures | None = None,
 ) -> RebuildJob:
     """The first half of `rebuild_stores`, without Spark; arguments and errors as there."""
-    named = name_stores(stores)
+    named, given = name_stores(stores), stores_by_name(stores)
     plans: dict[str, RebuildPlan] = {}
     unused: dict[str, tuple[str, ...]] = {}
     for name, path in named.items():
         try:
             skipped: list[tuple[str, str]] = []
-            files = store_files(path, storage, lambda *left_out, skipped=skipped: skipped.append(left_out))
+            store = given[name]
+            options = store.options(storage)
+            files = store_files(path, options, lambda *left_out, skipped=skipped: skipped.append(left_out))
             usable, unused[name] = _usable(files)
-            plans[name] = plan_rebuild(path, geometry, queue_file_size, files=usable, skipped=skipped)
+            shape, size = geometry or store.geometry, queue_file_size or store.queue_file_size
+            plans[name] = plan_rebuild(path, shape, size, files=usable, skipped=skipped)
         except (FormatError, UsageError, OSError) as error:
             if failed is None or len(named) == 1:
                 raise

@@ -3,22 +3,64 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files import find_files, is_remote, storage_for, stripped
+from rocket_spark.files import COMMITLOG, find_files, is_remote, storage_for, stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
 
-__all__ = ["StorePath", "name_stores", "reasons", "store_files"]
+__all__ = ["Store", "StorePath", "name_stores", "reasons", "store_files", "stores_by_name"]
 
-StorePath = str | Path
-"""A path, or a URI (`s3://`, `hdfs://`) as a string."""
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """One store of a job, with what is known of it beside its files.
+
+    Attributes:
+        path: its directory, or a URI (`s3://`, `hdfs://`) as a string.
+        commitlog: directories of its commit log outside of `commitlog` in it, in the same kind of storage.
+        geometry: of its index files, unless the job is given one.
+        queue_file_size: bytes of its consume-queue files, unless the job is given a size.
+    """
+
+    path: str | Path
+    commitlog: tuple[str, ...] = ()
+    geometry: Geometry | None = None
+    queue_file_size: int | None = None
+
+    def options(self, storage: Mapping[str, str] | None) -> dict[str, str]:
+        """The options of S3 and HDFS, and the directories of this store's commit log.
+
+        Raises:
+            UsageError: a directory with a comma in its path, which separates directories.
+        """
+        options = dict(storage or {})
+        for folder in self.commitlog:
+            if "," in folder:
+                raise UsageError(
+                    f"{folder}: a comma separates directories of a commit log; a path cannot contain one"
+                )
+        return options | {COMMITLOG: ",".join(self.commitlog)} if self.commitlog else options
+
+
+StorePath = str | Path | Store
+"""A path, a URI (`s3://`, `hdfs://`) as a string, or a `Store`."""
+
+
+def stores_by_name(stores: StorePath | Sequence[StorePath]) -> dict[str, Store]:
+    """The stores of a job by their names; see `name_stores`."""
+    given = [stores] if isinstance(stores, str | Path | Store) else list(stores)
+    each = [store if isinstance(store, Store) else Store(store) for store in given]
+    return dict(zip(name_stores(given), each, strict=True))
 
 
 def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
@@ -27,24 +69,24 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
     Raises:
         UsageError: no store, one named twice, or one inside another.
     """
-    given = [stores] if isinstance(stores, str | Path) else list(stores)
+    given = [stores] if isinstance(stores, str | Path | Store) else list(stores)
     if not given:
         raise UsageError("no store to read")
-    paths = [_absolute(store) for store in given]
+    paths = [_absolute(store.path if isinstance(store, Store) else store) for store in given]
     if len(paths) == 1:
         return {"": paths[0]}
     parts = [path.split("/") for path in paths]
-    for number, mine in enumerate(parts):
-        for other in parts[:number]:
-            if mine == other:
-                raise UsageError(f"{paths[number]}: named twice")
-            if mine[: len(other)] == other[: len(mine)]:
-                raise UsageError(f"{paths[number]}: overlaps {'/'.join(other)}")
+    order = sorted(range(len(parts)), key=parts.__getitem__)
+    for before, number in pairwise(order):  # in order, what is inside a directory follows it
+        if parts[before] == parts[number]:
+            raise UsageError(f"{paths[number]}: named twice")
+        if parts[number][: len(parts[before])] == parts[before]:
+            raise UsageError(f"{paths[number]}: overlaps {paths[before]}")
     common = next(number for number, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1)
     return {"/".join(mine[common:]): path for mine, path in zip(parts, paths, strict=True)}
 
 
-def _absolute(store: StorePath) -> str:
+def _absolute(store: str | Path) -> str:
     """Symbolic links are kept: their names may be those that the stores are known by."""
     if is_remote(str(store)):
         return stripped(str(store))

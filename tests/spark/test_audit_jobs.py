@@ -155,10 +155,27 @@ def test_a_log_in_several_directories(spark: SparkSession, tmp_path: Path) -> No
     assert log.select("file").distinct().count() > 3
 
 
+def test_stores_with_commit_logs_of_their_own(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    from rocket_spark import Store, audit_stores, decode_stores, rebuild_stores
+
+    store = open_store("many-paths", tmp_path)
+    folders = tuple(str(store / f"commitlog-{letter}") for letter in "abc")
+    stores: list[Store | Path] = [Store(store, folders), golden["lmq"]]
+    assert list(audit_stores(spark, stores)) == []
+    status = decode_stores(spark, stores, tmp_path / "out", ["commit_log"]).status
+    assert [found.rows for found in status if found.path == str(store)] == [120]
+    done = rebuild_stores(spark, stores, tmp_path / "rebuilt")
+    assert {found.store: done[found.store].records for found in status} == {
+        found.store: found.rows for found in status
+    }
+
+
 def test_a_log_in_several_directories_belongs_to_one_store(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = runner("spark", capfd, monkeypatch)
     done = run("audit", tmp_path / "a", tmp_path / "b", "--commitlog", tmp_path)
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "--commitlog belongs to one store" in done.err
+    assert f"--commitlog {tmp_path}: with several stores, expected STORE=PATH" in done.err

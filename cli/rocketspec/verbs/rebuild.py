@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rocketspec._broker_conf import BrokerConf
 
-__all__ = ["register"]
+__all__ = ["rebuild_warnings", "register"]
 
 _LIGHT: Final = "consumequeue/%LMQ%"
 _PARTS: Final = ("index", "consumequeue", "consumequeue_ext", "_manifest.json")
@@ -99,7 +99,7 @@ def rebuild(
             commitlog=settings.commitlog,
             on_progress=step,
         )
-    for text in _warnings(
+    for text in rebuild_warnings(
         done,
         conf,
         geometry_assumed=given is None and not inferred,
@@ -126,7 +126,7 @@ def rebuild(
         raise typer.Exit(FINDINGS)
 
 
-def _warnings(
+def rebuild_warnings(
     done: Rebuilt, conf: BrokerConf | None, *, geometry_assumed: bool, size_assumed: bool
 ) -> Iterator[str]:
     """What was assumed, and how the files differ from the broker's configuration."""

@@ -15,7 +15,7 @@ from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.audit.cross_check import CrossCheck, cross_check
 from rocket_spark.files import commit_logs, disk_bytes, is_remote, storage_for
-from rocket_spark.stores import StorePath, name_stores, reasons, store_files
+from rocket_spark.stores import StorePath, name_stores, reasons, store_files, stores_by_name
 from rocket_spark.tasks import Failures, JobError, Progress, cores, one_line_errors, run_tasks, silent
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def audit_stores(
     """
     named = name_stores(stores)
     collected = failed if len(named) > 1 else None
-    tasks = _plan_tasks(named, level, geometry, storage)
+    tasks = _plan_tasks(stores, level, geometry, storage)
     if level == "quick":
         weights = [_PLAN_WEIGHT] * len(tasks)
         results = run_tasks(
@@ -145,19 +145,23 @@ def cross_check_stores(
         OSError: a store cannot be read.
         JobError: Spark gave up.
     """
-    named = {name: path for name, path in name_stores(stores).items() if name not in failed}
-    plans = _plans(spark, _plan_tasks(named, "default", geometry, storage), None, silent)
+    tasks = [task for task in _plan_tasks(stores, "default", geometry, storage) if task.store not in failed]
+    plans = _plans(spark, tasks, None, silent)
     with one_line_errors():
         return cross_check(spark, plans, findings)
 
 
 def _plan_tasks(
-    stores: dict[str, str],
+    stores: StorePath | Sequence[StorePath],
     level: Level,
     geometry: Geometry | None,
     storage: Mapping[str, str] | None,
 ) -> list[_PlanTask]:
-    return [_PlanTask(name, path, level, geometry, dict(storage or {})) for name, path in stores.items()]
+    paths = name_stores(stores)
+    return [
+        _PlanTask(name, paths[name], level, geometry or store.geometry, store.options(storage))
+        for name, store in stores_by_name(stores).items()
+    ]
 
 
 def _plans(

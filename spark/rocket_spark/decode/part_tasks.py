@@ -90,10 +90,10 @@ class StorePlan:
 
 @dataclass(frozen=True, slots=True)
 class TaskCutter:
-    """Cuts stores into tasks: of the wanted tables, with the given geometry, `times` as large as usual."""
+    """Cuts stores into tasks: of the wanted tables, with the geometries given by store, `times` as large as usual."""
 
     tables: Collection[str] | None
-    geometry: Geometry | None
+    geometries: Mapping[str, Geometry | None]
     times: int
 
     def stores(
@@ -111,7 +111,7 @@ class TaskCutter:
         for name, files in chosen.items():
             covered = before["coverage"].get(name, {}) if "coverage" in before else None
             try:
-                plan, mine = self.store(files, covered)
+                plan, mine = self.store(files, covered, self.geometries[name])
             except (FormatError, UsageError, OSError) as error:
                 if strict:
                     raise
@@ -123,12 +123,12 @@ class TaskCutter:
         return plans, tasks
 
     def store(
-        self, files: list[StoreFile], before: Mapping[str, Any] | None
+        self, files: list[StoreFile], before: Mapping[str, Any] | None, geometry: Geometry | None
     ) -> tuple[StorePlan, list[PartTask]]:
         """The tasks of one store, in the order of its files; only what is not in `before` if that is given."""
         if before is not None:
             files = [file for file in files if file.size()]  # 0: made, not yet laid out
-        guesses = resolve_each(files, self.geometry)
+        guesses = resolve_each(files, geometry)
         bounds = None if before is None else bounds_of(files, guesses, before)
         following = dict(zip(files, followers(files), strict=True))
         tasks: list[PartTask] = []
@@ -240,8 +240,10 @@ def _together(
 
 
 def task_cutter(
-    stores: Mapping[str, list[StoreFile]], tables: Collection[str] | None, geometry: Geometry | None
+    stores: Mapping[str, list[StoreFile]],
+    tables: Collection[str] | None,
+    geometries: Mapping[str, Geometry | None],
 ) -> TaskCutter:
     """The cutter for a job that decodes these files, whose tasks grow with the job."""
     total = sum(disk_bytes(file) for files in stores.values() for file in files)
-    return TaskCutter(tables, geometry, min(max(total // (_TASK_BYTES * _MANY_TASKS), 1), _LARGEST))
+    return TaskCutter(tables, geometries, min(max(total // (_TASK_BYTES * _MANY_TASKS), 1), _LARGEST))

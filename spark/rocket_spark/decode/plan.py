@@ -14,7 +14,7 @@ from rocket_spark.decode.coverage import REPLACED
 from rocket_spark.decode.options import DecodeOptions, check_options
 from rocket_spark.decode.part_tasks import task_cutter
 from rocket_spark.output import check_out, earlier_manifest
-from rocket_spark.stores import StorePath, name_stores, reasons, store_files
+from rocket_spark.stores import Store, StorePath, name_stores, reasons, store_files, stores_by_name
 from rocket_spark.tasks import Failures, JobError
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ def plan_decode(
     `on_skip` is called with the name of each file that is skipped, and the reason.
     """
     check_options(options, overwrite=overwrite)
-    named = name_stores(stores)
+    named, given = name_stores(stores), stores_by_name(stores)
     for table in tables or ():
         if table not in TABLES:
             raise UsageError(f"table {table}: unknown; choose from {', '.join(TABLES)}")
-    found = _found(named, storage)
+    found = _found(named, given, storage)
     for listed in found.values():
         for skip in listed.skipped:
             on_skip(*skip)
@@ -114,7 +114,7 @@ def plan_decode(
         )
     before = _before(out, named, tables, options, storage)
     chosen = _select(good, tables, named)
-    cut = task_cutter(chosen, tables, geometry)
+    cut = task_cutter(chosen, tables, {name: geometry or store.geometry for name, store in given.items()})
     plans, tasks = cut.stores(chosen, before, failed, strict=options.fail_fast or len(named) == 1)
     if not plans:
         raise JobError(f"no store can be decoded: {reasons(failed, named)}")
@@ -124,17 +124,20 @@ def plan_decode(
     )
 
 
-def _found(named: Mapping[str, str], storage: Mapping[str, str] | None) -> dict[str, _Found]:
-    def listed(path: str) -> _Found:
+def _found(
+    named: Mapping[str, str], given: Mapping[str, Store], storage: Mapping[str, str] | None
+) -> dict[str, _Found]:
+    def listed(name: str) -> _Found:
         found = _Found()
         try:
-            found.files = store_files(path, storage, lambda *skip: found.skipped.append(skip))
+            options = given[name].options(storage)
+            found.files = store_files(named[name], options, lambda *skip: found.skipped.append(skip))
         except (FormatError, UsageError, OSError) as error:
             found.error = error
         return found
 
     with ThreadPoolExecutor(_PLANNERS) as pool:
-        return dict(zip(named, pool.map(listed, named.values()), strict=True))
+        return dict(zip(named, pool.map(listed, named), strict=True))
 
 
 def _before(

@@ -12,7 +12,6 @@ from rocket_spec.errors import UsageError
 
 from rocketspec._options import (
     FINDINGS,
-    CommitLogPaths,
     DeepLevel,
     GeometryText,
     JsonLines,
@@ -23,12 +22,15 @@ from rocketspec._options import (
 )
 from rocketspec._terminal import note
 from rocketspec.verbs.spark.job_options import (
+    BrokerConfs,
+    CommitLogs,
     Conf,
     FailFast,
     Master,
     Remote,
     Storage,
     Stores,
+    named_stores,
     note_failed,
     spark_session,
     storage_options,
@@ -43,7 +45,7 @@ __all__ = ["audit"]
 
 
 def audit(
-    stores: Stores,
+    stores: Stores = None,
     *,
     quick: QuickLevel = False,
     deep: DeepLevel = False,
@@ -58,7 +60,8 @@ def audit(
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
-    commitlog: CommitLogPaths = None,
+    commitlog: CommitLogs = None,
+    broker_conf: BrokerConfs = None,
     geometry: GeometryText = None,
     fail_fast: FailFast = False,
     as_json: JsonLines = False,
@@ -72,18 +75,19 @@ def audit(
     if quick and (deep or cross_check):
         raise UsageError("--quick cannot be combined with --deep or --cross-check")
     given = read_geometry(geometry)
-    if len(stores) == 1 and "://" not in stores[0]:
-        Path(stores[0]).stat()  # the system's own reason, before Spark starts
+    storage_settings = storage_options(storage)
+    named = [store for store, _ in named_stores(stores, commitlog, broker_conf, storage_settings)]
+    if len(named) == 1 and "://" not in str(named[0].path):
+        Path(named[0].path).stat()  # the system's own reason, before Spark starts
     from rocket_spark import audit_stores, cross_check_stores
 
-    storage_settings = storage_options(storage, commitlog, stores)
     level: Level = "quick" if quick else "deep" if deep else "default"
     checked = None
     failed: Failures = {}
     with spark_session(master, remote, conf, only_jobs=not cross_check) as (spark, report):
         audited = audit_stores(
             spark,
-            stores,
+            named,
             level,
             geometry=given,
             storage=storage_settings,
@@ -93,7 +97,7 @@ def audit(
         found = list(audited)
         if cross_check:
             checked = cross_check_stores(
-                spark, stores, found, geometry=given, storage=storage_settings, failed=failed.keys()
+                spark, named, found, geometry=given, storage=storage_settings, failed=failed.keys()
             )
     counts = _print_audited(found, as_json=as_json)
     wrong = {name: str(error) for name, error in failed.items()}
@@ -103,7 +107,7 @@ def audit(
             write_json({"store": name, "error": reason})
     else:
         told = ", ".join(counted(counts[name], name) for name in ("error", "warning", "note") if counts[name])
-        typer.echo(f"{counted(len(stores) - len(wrong), 'store')} audited: {told or 'no findings'}")
+        typer.echo(f"{counted(len(named) - len(wrong), 'store')} audited: {told or 'no findings'}")
     if checked is not None:
         joined = f"{checked.records:,} records, {checked.units:,} units and {checked.entries:,} entries"
         note(f"cross-check by joins of {joined}: " + ("differs" if checked.disagreements else "agrees"))

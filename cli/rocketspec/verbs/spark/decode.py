@@ -10,7 +10,6 @@ import typer
 from rocketspec._options import (
     FINDINGS,
     AsJson,
-    CommitLogPaths,
     GeometryText,
     TableNames,
     Timestamps,
@@ -21,6 +20,8 @@ from rocketspec._options import (
 )
 from rocketspec._terminal import note, skipped
 from rocketspec.verbs.spark.job_options import (
+    BrokerConfs,
+    CommitLogs,
     Conf,
     FailFast,
     Master,
@@ -29,6 +30,7 @@ from rocketspec.verbs.spark.job_options import (
     Resume,
     Storage,
     Stores,
+    named_stores,
     note_failed,
     one_line,
     spark_session,
@@ -42,7 +44,7 @@ __all__ = ["decode"]
 
 
 def decode(
-    stores: Stores,
+    stores: Stores = None,
     *,
     output: Annotated[
         str,
@@ -57,7 +59,8 @@ def decode(
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
-    commitlog: CommitLogPaths = None,
+    commitlog: CommitLogs = None,
+    broker_conf: BrokerConfs = None,
     table: TableNames = None,
     geometry: GeometryText = None,
     overwrite: Overwrite = False,
@@ -105,14 +108,15 @@ def decode(
         key_list=key_list,
         partition_by=tuple(partition_by or ()),
     )
+    settings = storage_options(storage)
     with one_line():
         plan = plan_decode(
-            stores,
+            [store for store, _ in named_stores(stores, commitlog, broker_conf, settings)],
             output,
             table or None,
             given,
             overwrite=overwrite,
-            storage=storage_options(storage, commitlog, stores),
+            storage=settings,
             options=options,
             on_skip=skipped,
         )

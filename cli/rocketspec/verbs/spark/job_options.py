@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -14,12 +14,17 @@ from rocketspec._options import UNREADABLE
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
+    from rocket_spark import Store
     from rocket_spark.tasks import Progress
 
+    from rocketspec._broker_conf import BrokerConf
+
 __all__ = [
+    "BrokerConfs",
+    "CommitLogs",
     "Conf",
     "FailFast",
     "Master",
@@ -28,6 +33,7 @@ __all__ = [
     "Resume",
     "Storage",
     "Stores",
+    "named_stores",
     "note_failed",
     "one_line",
     "spark_session",
@@ -35,9 +41,27 @@ __all__ = [
 ]
 
 Stores = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="STORE", help="One or more stores, as the workers see them: a path, s3:// or hdfs://."
+        metavar="STORE",
+        help="One or more stores, as the workers see them: a path, s3:// or hdfs://. \\[default: that of --broker-conf]",
+        show_default=False,
+    ),
+]
+CommitLogs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--commitlog",
+        metavar="[STORE=]PATH",
+        help="A directory of a store's commit log outside STORE/commitlog, if it has several; repeatable.",
+    ),
+]
+BrokerConfs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--broker-conf",
+        metavar="[STORE=]FILE",
+        help="The broker's configuration file, of one store or of all: directories, geometry and file sizes; repeatable.",
     ),
 ]
 Master = Annotated[
@@ -133,26 +157,135 @@ def _settings(option: str, given: list[str] | None) -> dict[str, str]:
     return settings
 
 
-def storage_options(
-    given: list[str] | None, commitlog: list[str] | None, stores: list[str]
-) -> dict[str, str]:
-    """The options of S3 and HDFS, and the directories of the store's commit log.
+def storage_options(given: list[str] | None) -> dict[str, str]:
+    """The options of S3 and HDFS.
 
     Raises:
-        UsageError: an unknown option, or directories of a commit log with several stores.
+        UsageError: an unknown option.
     """
-    from rocket_spark.files import COMMITLOG, check_settings
+    from rocket_spark.files import check_settings
 
     settings = _settings("--storage", given)
     check_settings(settings)
-    if commitlog:
-        if len(stores) > 1:
-            raise UsageError(
-                "--commitlog belongs to one store; run the job once for each store that has several"
-            )
-        if any("," in folder for folder in commitlog):
-            raise UsageError(
-                "--commitlog: a comma in a path separates directories; name each with an option of its own"
-            )
-        settings[COMMITLOG] = ",".join(commitlog)
     return settings
+
+
+def named_stores(
+    stores: list[str] | None,
+    commitlog: list[str] | None,
+    broker_confs: list[str] | None,
+    storage: Mapping[str, str],
+    *,
+    rebuilding: bool = False,
+) -> list[tuple[Store, BrokerConf | None]]:
+    """The stores of a job as the options describe them, each with its configuration.
+
+    Args:
+        stores: as given; None for the store of a configuration.
+        commitlog: PATH for a single store, or STORE=PATH.
+        broker_confs: FILE for all stores, or STORE=FILE.
+        storage: options of S3 and HDFS.
+        rebuilding: whether the configuration's geometry and file size hold for a store that has no such files.
+
+    Raises:
+        UsageError: no store is named, or an option does not belong to one store.
+        OSError: a configuration cannot be read.
+    """
+    from rocketspec._broker_conf import read_broker_conf
+
+    if not stores:
+        conf = read_broker_conf(Path(broker_confs[0])) if broker_confs else None
+        if conf is None or conf.store is None:
+            raise UsageError(
+                "name the directory of a store, or give a --broker-conf FILE that sets storePathRootDir"
+            )
+        stores = [conf.store]
+    folders: dict[str, list[str]] = {}
+    for owner, value in _by_store(commitlog, stores):
+        if owner is None and len(stores) > 1:
+            raise UsageError(f"--commitlog {value}: with several stores, expected STORE=PATH")
+        folders.setdefault(owner or stores[0], []).append(value)
+    confs: dict[str, BrokerConf] = {}
+    for owner, value in _by_store(broker_confs, stores):
+        conf = read_broker_conf(Path(value))
+        if owner is None and len(stores) > 1:
+            _require_inside(conf)
+        confs = {owner: conf} | confs if owner else dict.fromkeys(stores, conf) | confs
+    return [
+        (
+            _store_of(store, folders.get(store), confs.get(store), storage, rebuilding=rebuilding),
+            confs.get(store),
+        )
+        for store in stores
+    ]
+
+
+def _by_store(given: list[str] | None, stores: list[str]) -> Iterator[tuple[str | None, str]]:
+    """Values of an option with the store that each is for; None for all of them."""
+    for text in given or ():
+        owner = next((store for store in stores if text.startswith(f"{store}=")), None)
+        yield owner, text if owner is None else text[len(owner) + 1 :]
+
+
+def _require_inside(conf: BrokerConf) -> None:
+    """Refuses directories that several stores cannot share."""
+    for folder in conf.commit_logs:
+        if conf.store is None or not PurePosixPath(folder).is_relative_to(conf.store):
+            raise UsageError(
+                f"{conf.path}: names {folder}, which is not in storePathRootDir; with several stores, use "
+                "--broker-conf STORE=FILE"
+            )
+
+
+def _store_of(
+    store: str,
+    folders: list[str] | None,
+    conf: BrokerConf | None,
+    storage: Mapping[str, str],
+    *,
+    rebuilding: bool,
+) -> Store:
+    from rocket_spark import Store
+    from rocket_spark.files import is_remote
+
+    if conf is None:
+        return Store(store, tuple(folders or ()))
+    if is_remote(store):
+        shape, logs = None, tuple(folders or _far_folders(store, conf))
+    else:
+        from rocketspec._settings import read_settings, warn
+
+        settings = read_settings(Path(store), folders, None, conf.path)
+        warn(settings)
+        shape, logs = settings.geometry, tuple(map(str, settings.commitlog))
+    if not rebuilding:
+        return Store(store, logs, shape)
+    has_index, has_queues = (_has_files(store, kind, storage) for kind in ("index", "queue"))
+    return Store(
+        store,
+        logs,
+        shape or (None if has_index else conf.geometry),
+        None if has_queues else conf.queue_file_size,
+    )
+
+
+def _far_folders(store: str, conf: BrokerConf) -> Iterator[str]:
+    """The configured directories of the log, as those of a copy of the store on S3 or HDFS."""
+    for text in conf.commit_logs:
+        folder = PurePosixPath(text)
+        if conf.store is None or not folder.is_relative_to(conf.store):
+            raise UsageError(
+                f"{conf.path}: names {text}, which is not in storePathRootDir; name its copy with --commitlog"
+            )
+        below = folder.relative_to(conf.store).as_posix()
+        if below != "commitlog":
+            yield f"{store.rstrip('/')}/{below}"
+
+
+def _has_files(store: str, kind: str, storage: Mapping[str, str]) -> bool:
+    from rocket_spark.files import find_files
+
+    try:
+        return bool(find_files(store, kind, options=storage))
+    except (UsageError, OSError):  # the job reports it
+        return False

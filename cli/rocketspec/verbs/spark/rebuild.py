@@ -9,7 +9,6 @@ import typer
 
 from rocketspec._options import (
     FINDINGS,
-    CommitLogPaths,
     JsonLines,
     OnlyMissing,
     QueueFileSize,
@@ -18,7 +17,10 @@ from rocketspec._options import (
     write_json,
 )
 from rocketspec._terminal import note
+from rocketspec.verbs.rebuild import rebuild_warnings
 from rocketspec.verbs.spark.job_options import (
+    BrokerConfs,
+    CommitLogs,
     Conf,
     FailFast,
     Master,
@@ -27,6 +29,7 @@ from rocketspec.verbs.spark.job_options import (
     Resume,
     Storage,
     Stores,
+    named_stores,
     note_failed,
     one_line,
     spark_session,
@@ -41,7 +44,7 @@ __all__ = ["rebuild"]
 
 
 def rebuild(
-    stores: Stores,
+    stores: Stores = None,
     *,
     output: Annotated[
         str,
@@ -56,7 +59,8 @@ def rebuild(
     remote: Remote = None,
     conf: Conf = None,
     storage: Storage = None,
-    commitlog: CommitLogPaths = None,
+    commitlog: CommitLogs = None,
+    broker_conf: BrokerConfs = None,
     geometry: RebuildGeometry = None,
     queue_file_size: QueueFileSize = None,
     only_missing: OnlyMissing = False,
@@ -77,16 +81,18 @@ def rebuild(
     from rocket_spark import plan_rebuilds, run_rebuild
 
     failed: Failures = {}
+    settings = storage_options(storage)
+    described = named_stores(stores, commitlog, broker_conf, settings, rebuilding=True)
     with one_line():
         job = plan_rebuilds(
-            stores,
+            [store for store, _ in described],
             output,
             geometry=given,
             queue_file_size=queue_file_size,
             only_missing=only_missing,
             overwrite=overwrite,
             resume=resume,
-            storage=storage_options(storage, commitlog, stores),
+            storage=settings,
             failed=None if fail_fast else failed,
         )
     for name, unused in job.unused.items():
@@ -98,6 +104,16 @@ def rebuild(
             )
     with spark_session(master, remote, conf) as (spark, report):
         done = run_rebuild(spark, job, failed=None if fail_fast else failed, progress=report)
+    for (name, path), (store, own) in zip(job.stores.items(), described, strict=True):
+        if name in done:
+            kinds = {file.kind for file in job.plans[name].files}
+            for text in rebuild_warnings(
+                done[name],
+                own,
+                geometry_assumed=(given or store.geometry) is None and "index" not in kinds,
+                size_assumed=(queue_file_size or store.queue_file_size) is None and "queue" not in kinds,
+            ):
+                note(f"WARNING: {path}: {text}" if name else f"WARNING: {text}")
     wrong = {name: str(failed[name]) for name in job.stores if name in failed}
     note_failed(wrong)
     if as_json:

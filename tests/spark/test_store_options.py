@@ -1,0 +1,113 @@
+"""`--commitlog` and `--broker-conf` of the verbs on Spark: what each store of a job becomes, without Spark."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_golden import open_store
+from rocket_spark import JobError, Store
+from rocket_spec.layout import Geometry
+from verb_run import runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verb_run import Outcome
+
+Planned = tuple[list[Store], "Outcome"]
+
+
+@pytest.fixture
+def planned(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Planned]:
+    """The stores that a verb hands to its job, which ends there."""
+    seen: list[list[Store]] = []
+
+    def plan(stores: list[Store], *_arguments: Any, **_options: Any) -> None:
+        seen.append(stores)
+        raise JobError("a job that a test ends here")
+
+    def run(verb: str, *arguments: object) -> Planned:
+        seen.clear()
+        monkeypatch.setattr("rocket_spark.plan_decode", plan)
+        monkeypatch.setattr("rocket_spark.plan_rebuilds", plan)
+        ended = runner("spark", capfd, monkeypatch)(verb, *arguments, "-o", "never")
+        return (seen[0] if seen else []), ended
+
+    return run
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[Path]:
+    """Two copies of a store whose log is in three directories, none of them `commitlog`."""
+    first = open_store("many-paths", tmp_path)
+    return [first, Path(shutil.copytree(first, tmp_path / "second"))]
+
+
+def conf_of(path: Path, root: str, *more: str) -> Path:
+    logs = ",".join(f"{root}/commitlog-{letter}" for letter in "abc")
+    path.write_text("\n".join([f"storePathRootDir={root}", f"storePathCommitLog={logs}", *more]))
+    return path
+
+
+def folders(store: Path) -> tuple[str, ...]:
+    return tuple(str(store / f"commitlog-{letter}") for letter in "abc")
+
+
+def test_one_configuration_for_all_stores(
+    two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
+) -> None:
+    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store")
+    stores, ended = planned("decode", *two, "--broker-conf", conf)
+    assert stores == [Store(str(store), folders(store)) for store in two]
+    assert ended.code == 3
+
+
+def test_a_directory_outside_of_the_store_belongs_to_one_store(
+    two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
+) -> None:
+    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store", f"readOnlyCommitLogStorePaths={tmp_path}")
+    stores, ended = planned("decode", *two, "--broker-conf", conf)
+    assert (stores, ended.code, ended.err.count("\n")) == ([], 2, 1)
+    assert f"{conf}: names {tmp_path}, which is not in storePathRootDir" in ended.err
+    assert "--broker-conf STORE=FILE" in ended.err
+    ((first, second), _) = planned("decode", *two, "--broker-conf", f"{two[0]}={conf}")
+    assert first.commitlog == (*folders(two[0]), str(tmp_path))
+    assert second == Store(str(two[1]))
+
+
+def test_directories_named_by_store(two: list[Path], planned: Callable[..., Planned]) -> None:
+    options = [part for folder in folders(two[1]) for part in ("--commitlog", f"{two[1]}={folder}")]
+    stores, _ = planned("rebuild", *two, *options)
+    assert stores == [Store(str(two[0])), Store(str(two[1]), folders(two[1]))]
+
+
+def test_the_store_of_the_configuration(
+    two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
+) -> None:
+    conf = conf_of(tmp_path / "broker.conf", str(two[0]))
+    assert planned("decode", "--broker-conf", conf)[0] == [Store(str(two[0]), folders(two[0]))]
+    _, ended = planned("decode")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "name the directory of a store" in ended.err
+
+
+def test_a_rebuild_takes_geometry_and_sizes_that_no_file_shows(
+    two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
+) -> None:
+    sizes = "maxHashSlotNum=11", "maxIndexNum=40", "mappedFileSizeConsumeQueue=1000"
+    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store", *sizes)
+    shutil.rmtree(two[0] / "index")
+    shutil.rmtree(two[0] / "consumequeue")
+    ((lost, whole), _) = planned("rebuild", *two, "--broker-conf", conf)
+    assert (lost.geometry, lost.queue_file_size) == (Geometry(11, 40), 1000)
+    assert (whole.geometry, whole.queue_file_size) == (None, None)
+
+
+def test_directories_of_a_copy_far_away(tmp_path: Path, planned: Callable[..., Planned]) -> None:
+    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store")
+    store = "s3://backups/a/store"
+    (stores, _) = planned("decode", store, "--broker-conf", conf)
+    assert stores == [Store(store, tuple(f"{store}/commitlog-{letter}" for letter in "abc"))]
