@@ -66,22 +66,36 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_venv(path: Path) -> tuple[Path, Path]:
-    """A fresh environment; its python and its folder of commands."""
-    venv.create(path, with_pip=True)
+    """A fresh environment without pip; its python and its folder of commands."""
+    venv.create(path)
     commands = path / ("Scripts" if sys.platform == "win32" else "bin")
     return commands / "python", commands
 
 
+def install(python: Path, *arguments: str | Path) -> None:
+    """Installs into the environment of `python`, with the pip that runs these tests."""
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    )
+    run(*pip, *arguments, cwd=python.parent)
+
+
 def test_the_wheel_then_an_editable_install_work_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
     python, commands = make_venv(tmp_path / "venv")
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, "--require-hashes", "-r", ROOT / "requirements/base.txt", cwd=tmp_path)
+    install(python, "--no-compile", "--require-hashes", "-r", ROOT / "requirements/base.txt")
 
-    run(*pip, "--no-deps", wheel, cwd=tmp_path)
+    install(python, "--no-compile", "--no-deps", wheel)
     assert "conform" in run(commands / "rocketspec", "--help", cwd=tmp_path)
     assert "_data" in run(python, "-c", CHECK, cwd=tmp_path)
 
-    run(*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT, cwd=tmp_path)
+    install(python, "--no-deps", "--no-build-isolation", "--editable", ROOT)
     assert "conform" in run(commands / "rocketspec", "--help", cwd=tmp_path)
     found = Path(run(python, "-c", CHECK, cwd=tmp_path).strip())
     assert found == ROOT / "spec/SPEC.md"
@@ -90,9 +104,8 @@ def test_the_wheel_then_an_editable_install_work_in_a_clean_environment(wheel: P
 def base_install(wheel: Path, path: Path) -> tuple[Path, Path]:
     """The wheel with its locked dependencies and no extra; its python and its command."""
     python, commands = make_venv(path)
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, "--require-hashes", "-r", ROOT / "requirements/base.txt", cwd=path)
-    run(*pip, "--no-deps", wheel, cwd=path)
+    install(python, "--require-hashes", "-r", ROOT / "requirements/base.txt")
+    install(python, "--no-deps", wheel)
     return python, commands / "rocketspec"
 
 
@@ -167,7 +180,7 @@ def test_the_facade_without_the_engine_names_the_command_that_installs_it(base: 
 
 def test_the_pytest_plugin_works_with_the_base_install(base: tuple[Path, Path], tmp_path: Path) -> None:
     python, rocketspec = base
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest>=8", cwd=tmp_path)
+    install(python, "pytest>=8")
     run(rocketspec, "adapter", "new", "python", "-o", tmp_path / "adapter", cwd=tmp_path)
     adapter = f"{python} {tmp_path / 'adapter' / 'adapter.py'}"
     suite = (
@@ -185,15 +198,5 @@ def test_the_pytest_plugin_works_with_the_base_install(base: tuple[Path, Path], 
 
 def test_the_reference_works_with_the_standard_library_alone(wheel: Path, tmp_path: Path) -> None:
     python, _ = make_venv(tmp_path / "venv")
-    run(
-        python,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--disable-pip-version-check",
-        wheel,
-        cwd=tmp_path,
-    )
+    install(python, "--no-compile", "--no-deps", wheel)
     run(python, "-c", BARE, cwd=tmp_path)
