@@ -18,7 +18,8 @@ _OPTIONS: Final = "options, each by its keyword"
 _VERB: Final = "one parameter for each option of the verb, as typer reads them"
 
 _LOOP: Final = (
-    "one pass over the bytes: a part of it would take arrays, each of which costs a count of its users"
+    "one pass over the bytes; with texts put by parts that take whole columns, a decode of 349,000 records of 96 MiB takes "
+    "twice the processor time (0.105 s, not 0.050 s)"
 )
 
 EXCEPTIONS: Final = {
@@ -44,7 +45,6 @@ EXCEPTIONS: Final = {
     "columnar/rocket_columnar/findings/forms.py:finding": _OPTIONS,
     "columnar/rocket_columnar/index/bulk_build.py:build": _OPTIONS,
     "columnar/rocket_columnar/kernels/log_columns.py:scan_columns": _LOOP,
-    "columnar/rocket_columnar/kernels/log_requests.py:_scan": _LOOP,
     "columnar/rocket_columnar/query/broker_query.py:query": _OPTIONS,
     "columnar/rocket_columnar/query/explanation.py:explain": _OPTIONS,
     "columnar/rocket_columnar/rebuild/store_rebuild.py:rebuild": _OPTIONS,

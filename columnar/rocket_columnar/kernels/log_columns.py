@@ -162,8 +162,43 @@ def _has_room(data: NDArray[np.uint8], offsets: NDArray[np.int32], row: int, len
     return long(offsets[np.uint64(row)]) + length + SLACK <= len(data)
 
 
+@inlined
+def _put_fields(columns: LogColumns, parts: Any, at: int, row: Any) -> None:
+    """The fixed fields of one record."""
+    born, both = parts.after_born - _AFTER_BORN, parts.body - _AFTER_STORE - 16
+    wide, masks, longs = columns.wide.places, columns.wide.masks, columns.wide.values
+    narrow, ints = columns.narrow.places, columns.narrow.values
+    for k in range(len(wide)):
+        field = wide[k]
+        place = field + (both if field >= _AFTER_STORE else born if field >= _AFTER_BORN else at)
+        longs[k, row] = i64(place) & masks[k]
+    for k in range(len(narrow)):
+        field = narrow[k]
+        ints[k, row] = i32(field + (both if field >= _AFTER_STORE else at))
+
+
+@inlined
+def _put_spans(spans: RowSpans, parts: Any, record: Any, row: Any) -> None:
+    """Where the parts of one record are; `record` is its begin, its end and the window's address."""
+    at, end, base = record
+    spans.start[row] = at - base
+    spans.after_born[row] = parts.after_born - base
+    spans.body[row] = parts.body - base
+    spans.body_length[row] = parts.body_length
+    spans.properties[row] = parts.properties - base
+    spans.length[row] = end - parts.properties
+
+
+@inlined
+def _tags_hash(values: Any) -> Any:
+    """`String.hashCode` of TAGS."""
+    if values.plain:
+        return np.int32(byte_hash(values.tags, values.tags_end, 0)[0])
+    return np.int32(text_hash(values.tags, values.tags_end, long(0)))
+
+
 @jit
-def scan_columns(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes; its parts would take counted arrays
+def scan_columns(  # noqa: C901, PLR0912, PLR0915 - with texts put by parts that take whole columns it needs twice the time
     piece: Piece,
     topics: TopicKinds,
     limits: Limits,
@@ -188,8 +223,6 @@ def scan_columns(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes; its
     at, last, size = base + piece.start, base + piece.stop, base + piece.end
     room, position = piece.room, piece.position
     known, numbers, kinds, delays = places_of(topics.strings), topics.numbers, topics.kinds, topics.delays
-    wide, masks, longs = columns.wide.places, columns.wide.masks, columns.wide.values
-    narrow, ints = columns.narrow.places, columns.narrow.values
     topic_numbers, codes, spans = columns.topics, columns.codes, columns.spans
     keys_data, keys_offsets, keys_valid = columns.keys
     unique_data, unique_offsets, unique_valid = columns.unique
@@ -203,9 +236,9 @@ def scan_columns(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes; its
         if parts.size == 0:
             break
         end = at + parts.size
-        behind_next = end + i32(end)
+        after_next = end + i32(end)
         for line in range(_LINES):  # the next record's topic and properties are probably there
-            fetch(behind_next - 64 * line)
+            fetch(after_next - 64 * line)
         number, _ = find(parts.topic, parts.topic_length, *known)
         if number < 0:
             stop[0].topic, stop[0].length = parts.topic - base, parts.topic_length
@@ -228,28 +261,14 @@ def scan_columns(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes; its
                 why = FULL
                 break
             i = np.uint64(row)
-            born, both = parts.after_born - _AFTER_BORN, parts.body - _AFTER_STORE - 16
-            for k in range(len(wide)):
-                field = wide[k]
-                place = field + (both if field >= _AFTER_STORE else born if field >= _AFTER_BORN else at)
-                longs[k, i] = i64(place) & masks[k]
-            for k in range(len(narrow)):
-                field = narrow[k]
-                ints[k, i] = i32(field + (both if field >= _AFTER_STORE else at))
+            _put_fields(columns, parts, at, i)
             if len(topic_numbers):
                 topic_numbers[i] = numbers[np.uint64(number)]
             if with_spans:
-                spans.start[i] = at - base
-                spans.after_born[i] = parts.after_born - base
-                spans.body[i] = parts.body - base
-                spans.body_length[i] = parts.body_length
-                spans.properties[i] = parts.properties - base
-                spans.length[i] = length
+                _put_spans(spans, parts, (at, end, base), i)
             if with_texts:
                 values = property_values(parts.properties, end)
-                level = long(0)
-                if kind & SCHEDULED:
-                    level = delay_level(values.delay, values.delay_end)
+                level = delay_level(values.delay, values.delay_end) if kind & SCHEDULED else long(0)
                 if level < 0 or not (values.plain or well_formed(parts.properties, end)):
                     stop[0].properties, stop[0].length = parts.properties - base, length
                     stop[0].size, stop[0].number = parts.size, number
@@ -262,17 +281,12 @@ def scan_columns(  # noqa: C901, PLR0912, PLR0915 - one pass over the bytes; its
                     _put(unique_data, unique_offsets, unique_valid, row, values.unique, values.unique_end)
                 if with_tags:
                     _put(tags_data, tags_offsets, tags_valid, row, values.tags, values.tags_end)
-                if with_codes:
-                    if level > 0:
-                        codes[i] = timestamp + 1000 * delays[min(level, len(delays)) - 1]
-                    elif values.plain:
-                        codes[i] = np.int32(byte_hash(values.tags, values.tags_end, 0)[0])
-                    else:
-                        codes[i] = np.int32(text_hash(values.tags, values.tags_end, long(0)))
+                if with_codes and level > 0:
+                    codes[i] = timestamp + 1000 * delays[min(level, len(delays)) - 1]
+                elif with_codes:
+                    codes[i] = _tags_hash(values)
             row += 1
         records += 1
-        at = end
-        room -= parts.size
-        position += parts.size
+        at, room, position = end, room - parts.size, position + parts.size
     stop[0].records = records
     return why, at - base, row

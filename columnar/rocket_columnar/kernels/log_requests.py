@@ -168,8 +168,30 @@ def _hash_words(at: int, end: int, code: int, hashes: int) -> Any:
     return hashes, good
 
 
+@inlined
+def _hash_keys(values: Any, code: int, hashes: int) -> Any:
+    """Writes the hashes of the unique key and of the words of KEYS; where the next one goes, and whether all are UTF-8."""
+    good = True
+    if values.unique_end > values.unique:
+        found = _hash(values.unique, values.unique_end - values.unique, code)
+        good = found >= 0
+        put_i32(hashes, key_hash(found))
+        hashes += 4
+    hashes, words_good = _hash_words(values.keys, values.keys_end, code, hashes)
+    return hashes, good and words_good
+
+
+@inlined
+def _tags_hash(values: Any) -> Any:
+    """`String.hashCode` of TAGS as a signed number, 0 without tags; and whether they are UTF-8."""
+    if values.tags_end <= values.tags:
+        return long(0), True
+    code = _hash(values.tags, values.tags_end - values.tags, long(0))
+    return ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000, code >= 0
+
+
 @jit
-def _scan(  # noqa: C901, PLR0915 - one pass over the bytes; its parts would take counted arrays
+def _scan(  # noqa: PLR0915 - one pass over the bytes; its parts would take counted arrays
     piece: Piece, topics: DispatchTopics, rows: RequestColumns, stop: NDArray[np.void]
 ) -> tuple[int, int]:
     """Fills rows with the records that begin in a piece of the log and end in its window.
@@ -211,26 +233,17 @@ def _scan(  # noqa: C901, PLR0915 - one pass over the bytes; its parts would tak
         if len(bodies.starts):
             bodies.starts[row], bodies.lengths[row] = parts.body - base, parts.body_length
             bodies.expected[row] = i32(at + 8) & 0xFFFFFFFF
-        level, good, code = long(0), True, long(0)
-        if scheduled[place]:
-            level = delay_level(values.delay, values.delay_end)
-        if level == 0 and values.tags_end > values.tags:
-            code = _hash(values.tags, values.tags_end - values.tags, long(0))
-            good = code >= 0
-            code = ((code + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+        level = delay_level(values.delay, values.delay_end) if scheduled[place] else long(0)
+        good, code = True, long(0)
+        if level == 0:
+            code, good = _tags_hash(values)
         elif level > 0:
             code = timestamp + 1000 * delays[min(level, len(delays)) - 1]
         rows.tags_code[row] = code
         to = hashes + 4 * used
         if sys_flag & 12 != 12:
-            first = long(codes[place])
-            if values.unique_end > values.unique:
-                found = _hash(values.unique, values.unique_end - values.unique, first)
-                good &= found >= 0
-                put_i32(to, key_hash(found))
-                to += 4
-            to, words_good = _hash_words(values.keys, values.keys_end, first, to)
-            good &= words_good
+            to, keys_good = _hash_keys(values, long(codes[place]), to)
+            good &= keys_good
         if level < 0 or not good:
             stop[0].properties, stop[0].length = parts.properties - base, length
             stop[0].size, stop[0].number = parts.size, place
@@ -240,9 +253,7 @@ def _scan(  # noqa: C901, PLR0915 - one pass over the bytes; its parts would tak
         rows.key_count[row] = count
         used += count
         row += 1
-        at = end
-        room -= parts.size
-        position += parts.size
+        at, room, position = end, room - parts.size, position + parts.size
     stop[0].rows, stop[0].hashes = row, used
     return why, at - base
 
