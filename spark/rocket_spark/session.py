@@ -40,6 +40,13 @@ _ADDRESS: Final = re.compile(r"(\[[^\]]+\]|[^/:,]+):(\d+)")
 _ON_LOOPBACK: Final = re.compile(r"local(\[|$|-cluster)|spark://(localhost|127\.0\.0\.1)[:,]")
 
 
+_NO_ADDRESS: Final = re.compile(r"UnknownHostException|Service 'sparkDriver' failed after")
+
+_ADDRESS_CURE: Final = (
+    "the driver cannot listen on this machine's address: set SPARK_LOCAL_IP to one that the workers reach"
+)
+
+
 class SparkUnavailableError(RuntimeError):
     """This machine lacks something that Spark needs; the message is one line with the cure."""
 
@@ -96,6 +103,8 @@ def _starting() -> Iterator[None]:
 
 def _reason(error: Exception, log: Path | None) -> str:
     """Why Spark did not start, in one line: the JVM's last line before its stack trace, otherwise the first line of the error."""
+    cause = getattr(error, "java_exception", None)
+    text = str(error) if cause is None else str(cause.getMessage())
     if log is not None:
         said = [
             line
@@ -103,10 +112,9 @@ def _reason(error: Exception, log: Path | None) -> str:
             if "Exception" in line.split(":")[0]
         ]
         if said:
-            return said[-1].partition("Exception: ")[2] or said[-1]
-    cause = getattr(error, "java_exception", None)
-    text = str(error) if cause is None else str(cause.getMessage())
-    return text.strip().partition("\n")[0]
+            text = said[-1].partition("Exception: ")[2] or said[-1]
+    whole = text if cause is None else f"{cause.toString()} {text}"
+    return _ADDRESS_CURE if _NO_ADDRESS.search(whole) else text.strip().partition("\n")[0]
 
 
 def open_session(
@@ -196,8 +204,9 @@ def _classic(builder: SparkSession.Builder, master: str | None, options: str) ->
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = builder.config("spark.ui.showConsoleProgress", "false")
-    if hasattr(socket, "AF_UNIX"):
-        # Over TCP each task waits 40 ms: small writes that go together meet an acknowledgement that is delayed.
+    if hasattr(socket, "AF_UNIX") and (master or "").startswith(("local", "spark://")):
+        # Over TCP each task waits 40 ms: small writes that go together meet an acknowledgement that is delayed. In the
+        # containers of YARN, which spark-submit may start, the folder of a socket is longer than the 107 bytes allowed.
         builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
     if master is None:
         return builder

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import uuid4
@@ -21,7 +22,18 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SETTINGS", "ParquetSide", "Query", "Side", "SourceSide", "differing", "digest"]
+__all__ = ["SETTINGS", "SHAPES", "ParquetSide", "Query", "Side", "SourceSide", "differing", "digest"]
+
+SHAPES: Final = (
+    "leaf", "join", "semi", "union", "group", "cached", "actions", "self", "view", "distinct", "top", "window", "stream",
+)  # fmt: skip
+"""What a query does with its frames: the query of seed N has shape N modulo their number."""
+
+_FOLLOWED: Final = ("consume_queue", "commit_log")
+"""The tables that a stream can follow; for the others a stream is read as a leaf."""
+
+_POOL: Final = 8
+"""How many sets of options the queries over a table choose from."""
 
 _KEYS: Final = {
     "index_headers": ["file"],
@@ -53,7 +65,11 @@ class Side(Protocol):
         filters: Sequence[Condition] = (),
         rows: int | None = None,
     ) -> DataFrame:
-        """The table: some columns of it, the rows that pass, in partitions of about so many rows."""
+        """The table: some columns of it, the rows that pass, in partitions of about `rows` rows."""
+        ...
+
+    def stream(self, condition: str, most: int | None, stack: ExitStack, **options: Any) -> DataFrame:
+        """What a stream of the table with a condition wrote, until it had read everything, `most` rows at a time."""
         ...
 
 
@@ -74,18 +90,24 @@ class SourceSide:
         rows: int | None = None,
     ) -> DataFrame:
         """As of `Side`, by options of the source; one load for the same options."""
-        options: dict[str, Any] = {}
-        if columns is not None:
-            options["columns"] = ",".join(columns)
-        if filters:
-            options["filters"] = json.dumps(filters)
-        if rows is not None:
-            options["maxPartitionRows"] = rows
+        options = _options(columns, filters, rows)
         key = json.dumps(options)
         if key not in self.loads:
             reader = self.spark.read.format(self.format_name).options(**options)
             self.loads[key] = reader.load(self.path)
         return self.loads[key]
+
+    def stream(self, condition: str, most: int | None, stack: ExitStack, **options: Any) -> DataFrame:
+        """As of `Side`, by a query that ends when it has read everything."""
+        chosen = {"columns": None, "filters": (), "rows": None} | options
+        reader = self.spark.readStream.format(self.format_name).options(**_options(**chosen))
+        if most is not None:
+            reader = reader.option("maxRowsPerTrigger", most)
+        name = f"followed_{uuid4().hex}"
+        writer = reader.load(self.path).where(condition).writeStream.format("memory").queryName(name)
+        writer.trigger(availableNow=True).start().awaitTermination()
+        stack.callback(self.spark.catalog.dropTempView, name)
+        return self.spark.table(name)
 
 
 @dataclass
@@ -94,6 +116,10 @@ class ParquetSide:
 
     spark: SparkSession
     path: Path
+
+    @cached_property
+    def _whole(self) -> DataFrame:
+        return self.spark.read.parquet(str(self.path))
 
     def load(
         self,
@@ -104,7 +130,7 @@ class ParquetSide:
     ) -> DataFrame:
         """As of `Side`, in Spark SQL."""
         del rows
-        frame = self.spark.read.parquet(str(self.path))
+        frame = self._whole
         for column, sign, value in filters:
             frame = frame.where(
                 f"{column} IN ({', '.join(map(_literal, value))})"
@@ -113,6 +139,11 @@ class ParquetSide:
             )
         return frame if columns is None else frame.select(*columns)
 
+    def stream(self, condition: str, most: int | None, stack: ExitStack, **options: Any) -> DataFrame:
+        """As of `Side`, without a stream."""
+        del most, stack
+        return self.load(**options).where(condition)
+
 
 @dataclass(frozen=True)
 class Query:
@@ -120,6 +151,16 @@ class Query:
 
     seed: int
     run: Callable[[Side, ExitStack], DataFrame]
+
+
+def _options(columns: Sequence[str] | None, filters: Sequence[Condition], rows: int | None) -> dict[str, Any]:
+    """The options of a source for `Side.load`."""
+    given = {
+        "columns": ",".join(columns or ()),
+        "filters": json.dumps(filters) if filters else "",
+        "maxPartitionRows": rows,
+    }
+    return {name: value for name, value in given.items() if value}
 
 
 def _literal(value: Any) -> str:
@@ -133,6 +174,8 @@ class _Maker:
     """Makes one query of a seed. `rows` are some of the table, whose values the comparisons use."""
 
     def __init__(self, table: str, rows: Sequence[dict[str, Any]], seed: int) -> None:
+        self.table = table
+        self.seed = seed
         self.random = Random(f"{table} {seed}")  # noqa: S311 - a test's seeds
         self.key = _KEYS[table]
         self.types = {column.name: column.type for column in TABLES[table]}
@@ -176,8 +219,8 @@ class _Maker:
             return f"{column} IN ({', '.join(map(_literal, value))})"
         return f"{column} {sign} {_literal(value)}"
 
-    def leaf(self) -> Callable[[Side], DataFrame]:
-        """The table with options, most often none, and perhaps a condition; it has the key's columns."""
+    def options(self) -> dict[str, Any]:
+        """Options of a load, most often none."""
         options: dict[str, Any] = {}
         if self.random.random() < 0.3:
             options["filters"] = [self.compared() for _ in range(self.random.randint(1, 2))]
@@ -186,6 +229,15 @@ class _Maker:
             options["columns"] = [*self.key, *self.random.sample(others, min(3, len(others)))]
         if self.random.random() < 0.15:
             options["rows"] = 100
+        return options
+
+    def pooled(self) -> dict[str, Any]:
+        """One of the few sets of options that the queries over the table share."""
+        return _Maker(self.table, self.rows, -1 - self.random.randrange(_POOL)).options()
+
+    def leaf(self) -> Callable[[Side], DataFrame]:
+        """The table with options and perhaps a condition; it has the key's columns."""
+        options = self.pooled()
         condition = self.predicate() if self.random.random() < 0.6 and "columns" not in options else None
 
         def loaded(side: Side) -> DataFrame:
@@ -195,42 +247,60 @@ class _Maker:
         return loaded
 
     def tree(self) -> Callable[[Side, ExitStack], DataFrame]:
-        """One to three leaves, joined, united or counted."""
-        shape = self.random.choice(
-            ("leaf", "leaf", "join", "semi", "union", "group", "cached", "view", "distinct", "top", "window")
-        )
+        """One or two leaves and what the shape of the seed does with them."""
+        shape = SHAPES[self.seed % len(SHAPES)]
+        if shape in ("actions", "self"):
+            return self._again(shape)
+        if shape == "stream" and self.table in _FOLLOWED:
+            return self._followed()
         one, other = self.leaf(), self.leaf()
-        if shape == "join":
-            how = self.random.choice(("inner", "left", "full"))
-            return lambda side, _: one(side).select(self.key).join(other(side), self.key, how)
-        if shape == "semi":
-            how = self.random.choice(("left_semi", "left_anti"))
-            return lambda side, _: one(side).join(other(side).select(self.key), self.key, how)
-        if shape == "union":
-            return lambda side, _: one(side).unionByName(other(side), allowMissingColumns=True)
-        if shape == "group":
-            by = self.random.choice(self.key)
-            last = self.key[-1]
-            return lambda side, _: (
-                one(side)
-                .groupBy(by)
-                .agg({"*": "count", last: "max"})
-                .join(other(side).select(self.key), by, "full")
-            )
         if shape == "cached":
             return lambda side, stack: self._cached(one(side), other(side), stack)
         if shape == "view":
             return lambda side, stack: self._viewed(side, one(side), stack)
-        if shape == "distinct":
-            return lambda side, _: one(side).select(self.key[0]).distinct()
-        if shape == "top":
-            most = self.random.randint(1, 50)
-            return lambda side, _: one(side).orderBy(self.key).limit(most)
-        if shape == "window":
-            by, order = self.key[0], ", ".join(self.key)
-            row = f"row_number() OVER (PARTITION BY {by} ORDER BY {order} DESC) AS place"
-            return lambda side, _: one(side).selectExpr("*", row).where("place <= 3")
-        return lambda side, _: one(side)
+        combine = self._combination(shape)
+        return lambda side, _: combine(one(side), other(side))
+
+    def _combination(self, shape: str) -> Callable[[DataFrame, DataFrame], DataFrame]:
+        """What a shape makes of two frames; some only use the first one."""
+        by, last, order = self.random.choice(self.key), self.key[-1], ", ".join(self.key)
+        joins = ("left_semi", "left_anti") if shape == "semi" else ("inner", "left", "full")
+        how, most = self.random.choice(joins), self.random.randint(1, 50)
+        row = f"row_number() OVER (PARTITION BY {self.key[0]} ORDER BY {order} DESC) AS place"
+        made: dict[str, Callable[[DataFrame, DataFrame], DataFrame]] = {
+            "join": lambda one, other: one.select(self.key).join(other, self.key, how),
+            "semi": lambda one, other: one.join(other.select(self.key), self.key, how),
+            "union": lambda one, other: one.unionByName(other, allowMissingColumns=True),
+            "group": lambda one, other: (
+                one.groupBy(by).agg({"*": "count", last: "max"}).join(other.select(self.key), by, "full")
+            ),
+            "distinct": lambda one, _: one.select(self.key[0]).distinct(),
+            "top": lambda one, _: one.orderBy(self.key).limit(most),
+            "window": lambda one, _: one.selectExpr("*", row).where("place <= 3"),
+        }
+        return made.get(shape, lambda one, _: one)
+
+    def _again(self, shape: str) -> Callable[[Side, ExitStack], DataFrame]:
+        """One frame used several times, with and without a condition: by actions, or by both sides of a join."""
+        options = {name: value for name, value in self.pooled().items() if name != "columns"}
+        condition = self.predicate()
+
+        def acted(side: Side, _: ExitStack) -> DataFrame:
+            frame = side.load(**options)
+            counts = [frame.where(condition).count(), frame.count(), frame.where(condition).count()]
+            return frame.selectExpr("*", *(f"{count} AS count_{at}" for at, count in enumerate(counts)))
+
+        def joined(side: Side, _: ExitStack) -> DataFrame:
+            frame = side.load(**options)
+            passed = frame.where(condition).selectExpr(*self.key, "true AS passed")
+            return frame.join(passed, self.key, "left")
+
+        return acted if shape == "actions" else joined
+
+    def _followed(self) -> Callable[[Side, ExitStack], DataFrame]:
+        options = {name: value for name, value in self.pooled().items() if name != "columns"}
+        condition, most = self.predicate(), self.random.choice((None, 500))
+        return lambda side, stack: side.stream(condition, most, stack, **options)
 
     def _cached(self, one: DataFrame, other: DataFrame, stack: ExitStack) -> DataFrame:
         kept = one.persist()
