@@ -38,6 +38,7 @@ LONG: Final = struct.Struct(">q")
 ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)
 ENTRY_SIZE: Final = INDEX_ENTRY.size
 _ROUNDS: Final = 1024  # steps along chains, after which a longer one is left to the walk
+_SHORT: Final = 16  # entries that are read in the time in which the chain of one hash is walked
 _PREVIOUS: Final = INDEX_ENTRY.offset_of("prev_entry")
 _HEADER_SIZE, _SLOT_SIZE = INDEX_HEADER.size, INDEX_SLOT.size
 (
@@ -268,11 +269,20 @@ class MappedIndex:
         self._fetch(position, ENTRY_SIZE)
         return Entry._make(ENTRY.unpack_from(self._mapping, position))
 
-    def may_hold(self, key_hashes: NDArray[np.int32]) -> list[int]:
+    def may_hold(
+        self, key_hashes: NDArray[np.int32], order: NDArray[np.signedinteger] | None = None
+    ) -> list[int]:
         """Places of the hashes that an entry of their chains has, and of some that none has.
 
         The others are on no chain, whatever damage or a running broker has done to it.
+
+        Args:
+            key_hashes: many hashes.
+            order: `np.argsort(key_hashes)`, if many files are searched for them.
         """
+        if self._is_short(len(key_hashes)):
+            order = np.argsort(key_hashes) if order is None else order
+            return self._held_anywhere(key_hashes[order], order)
         places = np.arange(len(key_hashes))
         if not self._slots or not _HEADER_SIZE <= self._entries <= self._size:
             return places.tolist()
@@ -295,6 +305,25 @@ class MappedIndex:
             numbers = np.where(previous == numbers, 0, previous)
         held: list[int] = np.sort(np.concatenate([*found, places])).tolist()
         return held
+
+    def _is_short(self, hashes: int) -> bool:
+        """Whether all entries are read sooner than the chains of this many hashes are walked."""
+        room = self._size - self._entries
+        plain = self._slots > 0 and self._entries == _HEADER_SIZE + _SLOT_SIZE * self._slots
+        # An entry of a greater number may be anywhere: positions wrap.
+        inside = self._entries + ENTRY_SIZE * self._index_count < 1 << 31
+        return plain and inside and ENTRY_SIZE <= room <= ENTRY_SIZE * _SHORT * hashes
+
+    def _held_anywhere(self, ascending: NDArray[np.int32], order: NDArray[np.signedinteger]) -> list[int]:
+        """Places of the hashes that any entry has, whatever its chain; `order` has the places of `ascending`."""
+        count = (self._size - self._entries) // ENTRY_SIZE
+        self._fetch(self._entries, ENTRY_SIZE * count)
+        words = np.frombuffer(self._mapping, ">i4", ENTRY_SIZE // INT.size * count, self._entries)
+        held = np.unique(words[:: ENTRY_SIZE // INT.size])
+        first, stop = (np.searchsorted(ascending, held, side) for side in ("left", "right"))
+        places = [order[begin:end] for begin, end in zip(first, stop, strict=True) if begin < end]
+        found: list[int] = np.sort(np.concatenate([np.empty(0, np.int64), *places])).tolist()
+        return found
 
     def _words(self, words: NDArray[Any], positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """The ints at positions inside the file."""

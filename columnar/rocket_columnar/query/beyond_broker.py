@@ -81,9 +81,10 @@ def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str])
     """
     names = list(topics)
     hashes = np.array([hash_key(index_key(topic, unique_key)) for topic in names], np.int32)
+    order = np.argsort(hashes)
     offsets: list[set[int]] = [set() for _ in names]
     for _, index in store.indexes.files:
-        for place in index.may_hold(hashes):
+        for place in index.may_hold(hashes, order):
             key_hash = int(hashes[place])
             offsets[place] |= settled(index, key_hash, partial(_hits, index, key_hash))
     rows = (_rows(store, topic, unique_key, found) for topic, found in zip(names, offsets, strict=True))

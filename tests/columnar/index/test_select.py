@@ -189,7 +189,12 @@ def test_chains_too_long_for_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(found[0]) > 10
 
 
-def test_hashes_that_an_image_may_hold_are_all_that_a_walk_finds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("short", [0, 16])
+def test_hashes_that_an_image_may_hold_are_all_that_a_walk_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int
+) -> None:
+    """Found on the chains of each hash, or among all entries of a short file."""
+    monkeypatch.setattr("rocket_columnar.index.mapped_index._SHORT", short)
     random_ = random.Random(20)  # noqa: S311
     hashes = hash_keys([f"T#{number}" for number in range(120)])
     for turn in range(60):
