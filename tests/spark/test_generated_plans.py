@@ -1,13 +1,14 @@
 """Generated queries over every source give what the same queries give over the engine's Parquet.
 
 Each query runs twice, the second time among others than the first, in one session and over the same loads.
-The long test writes its figures to `docs/query-plans.json`, table by table.
+The long tests write their figures to `docs/query-plans.json` and a line of `docs/spark-sources.md`, table by table.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,7 @@ STORES = ("ext", "lmq", "small-roll", "transactions")
 BY_TABLE = {source.table: source for source in SOURCES}
 ROOT: Final = Path(__file__).parents[2]
 FIGURES: Final = ROOT / "docs" / "query-plans.json"
+PAGE: Final = ROOT / "docs" / "spark-sources.md"
 _FEW: Final = 2
 """Queries of each table: together they have every shape but a stream, whose start Spark gives ten seconds."""
 
@@ -109,13 +111,33 @@ def run_apart(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def page_line(figures: dict[str, list[dict[str, Any]]]) -> str:
+    """The line of the page that states the figures."""
+    said = []
+    for part, entries in figures.items():
+        counts = ", ".join(
+            f"{entry['plans']} of `{BY_TABLE[entry['table']].format_name}` on Spark {entry['spark']}"
+            for entry in entries
+        )
+        said.append(f"{part}: {counts}")
+    wrong = sum(len(entry["differing"]) for entries in figures.values() for entry in entries)
+    return f"Queries compared, {'; '.join(said)}. Different results: {wrong}."
+
+
 def write_figures(part: str, entries: list[dict[str, Any]]) -> None:
-    """Adds entries to a part of the figures, or replaces them."""
-    figures = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
-    kept = {(entry["table"], entry["spark"]): entry for entry in figures.get(part, [])}
-    kept |= {(entry["table"], entry["spark"]): entry for entry in entries}
+    """Adds entries to a part of the figures, or replaces them; then the page's line."""
+    figures = json.loads(FIGURES.read_text("utf-8"))
+    kept = {(entry["table"], entry["spark"]): entry for entry in (*figures.get(part, []), *entries)}
     figures[part] = list(kept.values())
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    page = re.sub(r"^Queries compared, .*$", page_line(figures), PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    PAGE.write_text(page, "utf-8")
+
+
+def test_the_page_states_the_figures() -> None:
+    figures = json.loads(FIGURES.read_text("utf-8"))
+    assert page_line(figures) in PAGE.read_text("utf-8").splitlines()
+    assert [entry for entries in figures.values() for entry in entries if entry["differing"]] == []
 
 
 @pytest.mark.soak
