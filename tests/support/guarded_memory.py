@@ -12,10 +12,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["GuardedNumpy", "guarded"]
+__all__ = ["Arena", "GuardedNumpy", "PooledNumpy", "guarded"]
 
 _PAGE: Final = mmap.PAGESIZE
 _NONE: Final = 0  # PROT_NONE
+_ARENA: Final = 1 << 18
 
 
 def guarded(count: int, kind: DTypeLike, fill: int = 0) -> NDArray[Any]:
@@ -58,4 +59,53 @@ class GuardedNumpy(ModuleType):
             return np.full(shape, value, dtype)
         found = guarded(shape, dtype)
         found[:] = value
+        return found
+
+
+class Arena:
+    """Memory before a forbidden page that is used again for one input after the other."""
+
+    def __init__(self, size: int) -> None:
+        self._whole = guarded(-(-size // _PAGE) * _PAGE, np.uint8)
+
+    def put(self, data: bytes, *, slack: int = 0) -> NDArray[np.uint8]:
+        """The bytes, and `slack` more that mean nothing, at the arena's end; they stay until the next call."""
+        begin = len(self._whole) - len(data) - slack
+        found = self._whole[begin:]
+        found[: len(data)] = np.frombuffer(data, np.uint8)
+        found[len(data) :] = 0xA5
+        return found
+
+    def empty(self, count: int, kind: DTypeLike) -> NDArray[Any]:
+        """`count` items at the arena's end, full of a byte that no length or offset should be."""
+        found = self._whole[len(self._whole) - count * np.dtype(kind).itemsize :]
+        found[:] = 0xA5
+        return found.view(kind)
+
+
+class PooledNumpy(GuardedNumpy):
+    """The same without new memory for each array: what was handed out before `again` is used again after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._arenas: list[Arena] = []
+        self._used = 0
+
+    def again(self) -> None:
+        """Nobody holds what was handed out so far."""
+        self._used = 0
+
+    def empty(self, shape: Any, dtype: DTypeLike = float) -> NDArray[Any]:
+        """As GuardedNumpy's."""
+        if not isinstance(shape, int) or shape * np.dtype(dtype).itemsize > _ARENA:
+            return super().empty(shape, dtype)
+        if self._used == len(self._arenas):
+            self._arenas.append(Arena(_ARENA))
+        self._used += 1
+        return self._arenas[self._used - 1].empty(shape, dtype)
+
+    def zeros(self, shape: Any, dtype: DTypeLike = float) -> NDArray[Any]:
+        """As GuardedNumpy's."""
+        found = self.empty(shape, dtype)
+        found[...] = 0
         return found
