@@ -37,11 +37,10 @@ test: $(VENV)/dev.stamp
 soak: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest --soak -q $(ARGS)
 
-## fuzz: damaged stores, parsers and compiled loops, SECONDS=60 each; failures go to tests/fuzz, which `test` replays
+## fuzz: every function that takes bytes, for SECONDS=60, and golden stores for 60 more; failures go to tests/fuzz, which `test` replays
 fuzz: $(VENV)/dev.stamp
-	@$(BIN)/python tests/support/input_fuzz.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
-	@$(BIN)/python tests/support/compiled_fuzz.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
-	@$(BIN)/python tests/support/engine_fuzz.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
+	@$(BIN)/python tests/support/fuzz_run.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
+	@$(BIN)/python tests/support/engine_fuzz.py --seconds 60 --seed $(or $(SEED),0) $(ARGS)
 
 ## bench: speed as ratios measured side by side in one run, into benchmarks/RESULTS.md
 bench: $(VENV)/dev.stamp

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from rocket_conformance.input_files import read_input
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
@@ -15,6 +16,8 @@ __all__ = ["BrokerConf", "read_broker_conf"]
 _LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000
 _UNIT: Final = 20  # bytes of a consume-queue unit
+_LONGEST: Final = 1 << 20
+_PATHS: Final = ("storePathRootDir", "storePathCommitLog", "readOnlyCommitLogStorePaths")
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -55,10 +58,15 @@ def read_broker_conf(path: Path) -> BrokerConf:
     """Reads a broker's configuration.
 
     Raises:
-        UsageError: a number that the broker would not take.
+        UsageError: a number or a path that the broker would not take.
+        MalformedError: not a regular file, or longer than 1 MiB.
         OSError: the file cannot be read.
     """
-    values = _properties(path.read_text("utf-8", "replace"))
+    expected = "the configuration file of a broker"
+    values = _properties(read_input(path, limit=_LONGEST, expected=expected).decode("utf-8", "replace"))
+    for name in _PATHS:
+        if re.search("[\0\ud800-\udfff]", values.get(name, "")):  # a \u escape can be either
+            raise UsageError(f"{path}: found {name}={values[name]!a}, expected a path")
 
     def number(name: str, default: int) -> int:
         text = values.get(name, str(default))
@@ -81,7 +89,7 @@ def read_broker_conf(path: Path) -> BrokerConf:
         commit_logs=tuple(
             dict.fromkeys(
                 part.strip()
-                for name in ("storePathCommitLog", "readOnlyCommitLogStorePaths")
+                for name in _PATHS[1:]
                 for part in values.get(name, "").split(",")
                 if part.strip()
             )

@@ -36,8 +36,9 @@ def read_input(path: Path, *, limit: int, expected: str) -> bytes:
             raise MalformedError(file=str(path), found="a directory", expected=expected)
         if not stat.S_ISREG(about.st_mode):
             raise MalformedError(file=str(path), found="not a regular file", expected=expected)
-        data = file.read(limit + 1)
-    if len(data) > limit:
+        size = min(about.st_size, limit)
+        data = file.read(size + 1)  # room for this much is taken at once
+    if len(data) > limit or about.st_size > limit:
         raise MalformedError(
             file=str(path),
             found=f"{about.st_size:,} bytes",

@@ -6,6 +6,7 @@ come from here. All integers are big-endian and signed. Standard library only.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, NamedTuple
@@ -148,13 +149,14 @@ class Geometry(NamedTuple):
 
 
 def parse_geometry(text: str) -> Geometry:
-    """The geometry that `text` names as "SLOTS,ENTRIES"; UsageError for anything else."""
-    parts = text.split(",")
-    if len(parts) != 2 or not all(part.strip().isdecimal() and int(part) > 0 for part in parts):
+    """The geometry that `text` names as "SLOTS,ENTRIES", both of 32 bits as in Java; UsageError for anything else."""
+    found = re.fullmatch(r" *([0-9]{1,10}) *, *([0-9]{1,10}) *", text)
+    slots, entries = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not (0 < slots < 1 << 31 and 0 < entries < 1 << 31):
         raise UsageError(
-            f"geometry {text!r}: expected two positive numbers SLOTS,ENTRIES, such as 5000000,20000000"
+            f"geometry {text[:80]!r}: expected two positive numbers of 32 bits, SLOTS,ENTRIES, such as 5000000,20000000"
         )
-    return Geometry(int(parts[0]), int(parts[1]))
+    return Geometry(slots, entries)
 
 
 def _layout(name: str, clause: str, *rows: tuple[str, str, str, str]) -> Layout:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rocket_conformance.baseline import read_baseline
 from rocket_conformance.cases import case_from_json, directed_cases
 from rocket_conformance.expect import fill_directory
 from rocket_conformance.images import image_of
+from rocket_conformance.input_files import read_input
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.replays import read_replay
 from rocket_golden import DamagedError, manifest, vectors, zstd
@@ -225,6 +227,16 @@ def test_a_sparse_case_file_of_1_tb_is_refused(tmp_path: Path) -> None:
         file.truncate(1 << 40)
     with pytest.raises(MalformedError, match="1,099,511,627,776 bytes"):
         read_replay(path)
+
+
+def test_a_small_file_takes_no_room_for_the_greatest_one(tmp_path: Path) -> None:
+    path = tmp_path / "report.jsonl"
+    path.write_bytes(b"{}")
+    tracemalloc.start()
+    assert read_input(path, limit=1 << 30, expected="a report") == b"{}"
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 20
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no FIFOs")

@@ -1,30 +1,19 @@
 """The compiled loops forced on damaged files, with a forbidden page after each of their buffers, beside the path without them.
 
-`python tests/support/compiled_fuzz.py --seconds 60 [--seed N]` (part of `make fuzz`). A loop that reads or writes past a buffer
-ends the process with a signal, after `--trace FILE` has the input; a result that differs ends it with exit code 1. Pieces of
-the log are small, so that records cross their ends.
+`fuzz_run` makes the inputs. A loop that reads or writes past a buffer ends the process with a signal. Pieces of the log are
+small, so that records cross their ends.
 """
 
 from __future__ import annotations
 
-import argparse
-import base64
-import json
-import random
-import sys
-import time
-from collections import Counter
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
-import fuzz_figures
 from guarded_memory import GuardedNumpy, guarded
-from input_fuzz import TARGETS, mutated
-from rocket_columnar import store
+from input_fuzz import TARGETS
 from rocket_columnar.decode import decode
 from rocket_columnar.log import LogStretch, TopicNames
 from rocket_columnar.store import Source, StoreFile, open_reader, placed_file
@@ -142,41 +131,3 @@ def check(name: str, data: bytes) -> str | None:
     run = KINDS[name][1]
     plain, fast = (run(data, compiled=compiled) for compiled in (False, True))
     return None if repr(plain) == repr(fast) else f"without: {plain!r:.2000}\ncompiled: {fast!r:.2000}"
-
-
-def main() -> None:
-    """Makes inputs until the time is over; exit code 1 if a result differed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--trace", type=Path, help="the input that runs is written here")
-    parser.add_argument("--record", action="store_true", help="add the numbers to docs/fuzz-figures.json")
-    given = parser.parse_args()
-    rng = random.Random(given.seed)  # noqa: S311 - reproducible inputs
-    for name, (samples, _) in KINDS.items():
-        assert check(name, samples[0]) is None, name  # compiles
-    store.PAUSES = ()  # type: ignore[assignment, misc] # no broker is writing
-    until, found = time.monotonic() + given.seconds, 0
-    counts: Counter[str] = Counter()
-    while time.monotonic() < until:
-        name = rng.choice(sorted(KINDS))
-        samples = KINDS[name][0]
-        data = mutated(rng.choice(samples) * rng.choice((1, 1, 5)), rng, samples)
-        if given.trace is not None:
-            text = json.dumps({"compiled": name, "data": base64.b64encode(data).decode()})
-            given.trace.write_text(text + "\n", "utf-8")
-        wrong = check(name, data)
-        counts[f"compiled: {name}"] += 1
-        if wrong is not None:
-            found += 1
-            sys.stdout.write(f"{name} {base64.b64encode(data).decode()}\n{wrong}\n")
-    sys.stdout.write(
-        f"{counts.total():>12,}  inputs of {len(KINDS)} compiled paths, seed {given.seed}: {found} failures\n"
-    )
-    if given.record:
-        fuzz_figures.add(counts, found, given.seed)
-    sys.exit(min(found, 1))
-
-
-if __name__ == "__main__":
-    main()

@@ -252,7 +252,7 @@ def main() -> None:
                 sys.stdout.write("\n".join([str(path), *wrong.values(), ""]))
     sys.stdout.write(f"{count:,} inputs of {len(TARGETS)} functions, seed {given.seed}: {found} failures\n")
     if given.record:
-        fuzz_figures.add({f"store: {name}": count for name in TARGETS}, found, given.seed)
+        fuzz_figures.add({f"golden store: {name}": count for name in TARGETS}, found, given.seed)
     sys.exit(min(found, 1))
 
 

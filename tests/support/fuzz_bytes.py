@@ -12,7 +12,21 @@ __all__ = ["LONGEST", "Samples"]
 LONGEST: Final = 1 << 16
 """Bytes of an input at most."""
 
-_NUMBERS: Final = (0, 1, -1, 2, 0x7F, 0x80, 0x7FFF, 0x8000, 0x7FFFFFFF, -(1 << 31), 1 << 31, (1 << 63) - 1, -(1 << 63))
+_NUMBERS: Final = (
+    0,
+    1,
+    -1,
+    2,
+    0x7F,
+    0x80,
+    0x7FFF,
+    0x8000,
+    0x7FFFFFFF,
+    -(1 << 31),
+    1 << 31,
+    (1 << 63) - 1,
+    -(1 << 63),
+)
 
 
 class Samples(NamedTuple):

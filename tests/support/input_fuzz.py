@@ -1,35 +1,23 @@
 """Bytes from strangers through every function that parses them: files of a store, case files, baselines, reports, the protocol.
 
-`python tests/support/input_fuzz.py --seconds 60 [--seed N] [--target NAME]` (part of `make fuzz`) mutates samples until the
-time is over: flips, cuts, repeats and splices of bytes, extreme numbers in the fields of a layout and in JSON, deep nesting.
-With `--guided` the mutations are led by coverage; that needs the package atheris. An input that ends in anything but an
-answer or a documented error is written to `tests/fuzz/inputs/`, which the tests replay.
+`fuzz_run` mutates their samples: flips, cuts, repeats and splices of bytes, extreme numbers in the fields of a layout and in
+JSON, deep nesting. An input that ends in anything but an answer or a documented error is written to `tests/fuzz/inputs/`, which
+the tests replay.
 """
 
 from __future__ import annotations
 
-import argparse
-import atexit
 import base64
 import hashlib
 import json
 import random
 import re
 import shutil
-import sys
-import tempfile
-import time
-import traceback
-from collections import Counter
-from functools import cache, partial
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from unittest.mock import patch
 
-import fuzz_figures
 from rocket_columnar import adapter as engine_adapter
-from rocket_columnar import store
 from rocket_columnar.decode import decode
 from rocket_columnar.log import LogStretch, TopicNames
 from rocket_columnar.store import Source, StoreFile, open_reader, placed_file
@@ -44,14 +32,13 @@ from rocket_conformance.workload import read_manifest
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
-from time_limit import limited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from rocket_conformance.protocol import Op
 
-__all__ = ["INPUTS", "TARGETS", "Target", "failure", "load", "mutated"]
+__all__ = ["CASE_OPS", "INPUTS", "QUEUE_OPS", "TARGETS", "Target", "keep", "load", "mutated"]
 
 INPUTS: Final = Path(__file__).parents[1] / "fuzz" / "inputs"
 SECONDS: Final = 20
@@ -163,14 +150,14 @@ def _handle(adapter: Any, data: bytes, folder: Path) -> None:
         assert not outside
 
 
-_CASE_OPS: Final[list[dict[str, Any]]] = [
+CASE_OPS: Final[list[dict[str, Any]]] = [
     {"op": "index.open", "file": "20260101000000000", "hash_slot_num": 7, "index_num": 12, "end_phy_offset": "0",
      "end_timestamp": "0", "load": False},
     {"op": "index.put", "key": "T#k", "phy_offset": "0", "store_timestamp": "1700000000000"},
     {"op": "index.select", "key": "T#k", "max_num": 32, "begin": "0", "end": "9223372036854775807"},
     {"op": "index.header"}, {"op": "key.hash", "key_utf16": "d800"}, {"op": "index.flush"},
 ]  # fmt: skip
-_QUEUE_OPS: Final[list[dict[str, Any]]] = [
+QUEUE_OPS: Final[list[dict[str, Any]]] = [
     {"op": "queue.open", "topic": "T", "queue_id": 0, "file_size": 100, "load": False},
     {"op": "queue.put", "offset": "100", "size": 91, "tags_code": "7", "cq_offset": "0"},
     {"op": "queue.get", "cq_offset": "0"}, {"op": "queue.recover"}, {"op": "tags.code", "tags": "a"},
@@ -183,7 +170,7 @@ def _json(value: object) -> bytes:
 
 
 def _samples() -> dict[str, tuple[bytes, ...]]:
-    case = {"rocketspec_case": 1, "id": "IDX-HASH-1/x", "clauses": ["IDX-HASH-1"], "ops": _CASE_OPS, "seed": 1,
+    case = {"rocketspec_case": 1, "id": "IDX-HASH-1/x", "clauses": ["IDX-HASH-1"], "ops": CASE_OPS, "seed": 1,
             "files": {"20260101000000000": {"zstd_base64": "KLUv/QRYAQAAAMk3XGQ="}}}  # fmt: skip
     hello = {"protocol": 1, "name": "x", "version": "1", "language": "y", "ops": ["key.hash"], "geometry": [[1, 2]],
              "features": ["lone_surrogates"], "max_in_flight": 4}  # fmt: skip
@@ -192,14 +179,14 @@ def _samples() -> dict[str, tuple[bytes, ...]]:
     manifest = {"rocketspec_workload": 1, "seed": 1, "client": "4.9.3", "kills": 0, "refused": [], "answers": [],
                 "sent": [{"topic": "T", "queue_id": 0, "queue_offset": 0, "keys": "k"}]}  # fmt: skip
     return {
-        "case": (_json(case), _json({**case, "ops": _QUEUE_OPS})),
+        "case": (_json(case), _json({**case, "ops": QUEUE_OPS})),
         "baseline": (b"# known\nIDX-PUT-5/* diverged # reason\nCQ-*/x crash because\n",),
         "report": ((INPUTS.parent / "report.jsonl").read_bytes(),),
         "manifest": (_json(manifest),),
         "line": (_json(hello), _json(answer), _json({"id": "1", "results": [{"rejected": "no"}] * 3})),
         "message": (
             _json({"cmd": "hello", "protocol": 1}),
-            *(_json({"cmd": "case", "id": "1", "dir": ".", "ops": ops}) for ops in (_CASE_OPS, _QUEUE_OPS)),
+            *(_json({"cmd": "case", "id": "1", "dir": ".", "ops": ops}) for ops in (CASE_OPS, QUEUE_OPS)),
         ),
         "log": (_log(),),
         "queue": (unit(0, 91) + unit(91, 91, 5) + unit(0, 0x7FFFFFFF) + bytes(40),),
@@ -298,27 +285,6 @@ def mutated(data: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
     return data
 
 
-@cache
-def _folder() -> Path:
-    """A folder of this process, removed at its end."""
-    folder = Path(tempfile.mkdtemp(prefix="rocketspec-fuzz-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
-
-
-def failure(name: str, data: bytes, *, seconds: int = SECONDS) -> str | None:
-    """What a target ended in, if that is neither an answer nor a documented error."""
-    target = TARGETS[name]
-    try:
-        with limited(seconds), patch.object(store, "PAUSES", ()):  # no broker is writing
-            target.run(data, _folder())
-    except target.errors:
-        return None
-    except Exception:  # noqa: BLE001 - each is a find
-        return traceback.format_exc(limit=-4)
-    return None
-
-
 def load(path: Path) -> tuple[str, bytes]:
     """Target and bytes of an input of the corpus."""
     value = json.loads(path.read_bytes())
@@ -332,92 +298,3 @@ def keep(name: str, data: bytes) -> Path:
     path = INPUTS / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
     path.write_text(text + "\n", "utf-8")
     return path
-
-
-def _blind(names: Sequence[str], seconds: float, seed: int) -> tuple[Counter[str], int]:
-    """Mutations by chance; each target gets the same time."""
-    counts: Counter[str] = Counter()
-    found, seen = 0, set[str]()
-    rng = random.Random(seed)  # noqa: S311 - reproducible inputs
-    for name in names:
-        samples = TARGETS[name].samples
-        until = time.monotonic() + seconds / len(names)
-        while time.monotonic() < until:
-            data = mutated(rng.choice(samples), rng, samples)
-            counts[name] += 1
-            wrong = failure(name, data)
-            if wrong is not None:
-                last = wrong.strip().splitlines()[-1][:60] + wrong.strip().splitlines()[-3][:80]
-                if last not in seen:
-                    seen.add(last)
-                    sys.stdout.write(f"{name}: {keep(name, data)}\n{wrong}\n")
-                found += 1
-    return counts, found
-
-
-def _guided(names: Sequence[str], seconds: float, seed: int) -> None:
-    """Mutations led by coverage; ends the process."""
-    try:
-        atheris: Any = import_module("atheris")
-    except ImportError:
-        sys.exit(
-            "atheris is not installed; `pip install -r requirements/fuzz.txt` adds it, on Linux and Python 3.11 to 3.13"
-        )
-    folder = Path(tempfile.mkdtemp(prefix="rocketspec-fuzz-"))
-    for number, name in enumerate(names):
-        for place, sample in enumerate(TARGETS[name].samples):
-            (folder / f"{number}-{place}").write_bytes(bytes([number]) + sample)
-    for module in [
-        name for name in sys.modules if name.startswith(("rocket_columnar", "rocket_conformance"))
-    ]:
-        for value in vars(sys.modules[module]).values():
-            if (
-                callable(value)
-                and getattr(value, "__module__", None) == module
-                and hasattr(value, "__code__")
-            ):
-                value.__code__ = atheris.instrument_func(value).__code__
-
-    def one(data: bytes) -> None:
-        if not data:
-            return
-        name = names[data[0] % len(names)]
-        wrong = failure(name, data[1:])
-        if wrong is not None:
-            sys.stdout.write(f"{name}: {keep(name, data[1:])}\n{wrong}\n")
-
-    flags = [
-        f"-max_total_time={int(seconds)}",
-        f"-seed={seed or 1}",
-        "-max_len=65536",
-        "-print_final_stats=1",
-    ]
-    atheris.Setup([sys.argv[0], *flags, str(folder)], one)
-    atheris.Fuzz()
-
-
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Makes inputs until the time is over; exit code 1 if one was found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--target", action="append", choices=sorted(TARGETS))
-    parser.add_argument("--guided", action="store_true")
-    parser.add_argument("--record", action="store_true", help="add the numbers to docs/fuzz-figures.json")
-    given = parser.parse_args(None if arguments is None else list(arguments))
-    names = given.target or sorted(TARGETS)
-    if given.guided:
-        _guided(names, given.seconds, given.seed)
-    counts, found = _blind(names, given.seconds, given.seed)
-    if given.record:
-        fuzz_figures.add(counts, found, given.seed)
-    for name in names:
-        sys.stdout.write(f"{counts[name]:>12,}  {name}\n")
-    sys.stdout.write(
-        f"{counts.total():>12,}  inputs of {len(names)} targets, seed {given.seed}: {found} failures\n"
-    )
-    sys.exit(min(found, 1))
-
-
-if __name__ == "__main__":
-    main()

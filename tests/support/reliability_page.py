@@ -49,14 +49,22 @@ def _costs() -> str:
 
 def _fuzz() -> str:
     found = _read(FUZZ)
-    total = sum(found["inputs"].values())
+    targets = found["targets"]
+    total = sum(one["inputs"] for one in targets.values())
     rows = [
-        f"{total:,} inputs, seeds {', '.join(map(str, found['seeds']))}; {found['failures']} crashes, hangs or other failures.",
+        f"{total:,} distinct inputs of {len(targets)} targets, seeds {', '.join(map(str, found['seeds']))}: {found['failures']} crashes, hangs,",
+        (
+            f"disagreements or other failures. Processor time in all {sum(one['cpu_ns'] for one in targets.values()) / 6e10:,.0f} minutes; "
+            f"greatest memory of the process {found['peak_mib']:,} MiB."
+        ),
         "",
-        "| target | inputs |",
-        "|---|---|",
-        *(f"| {name} | {count:,} |" for name, count in found["inputs"].items()),
+        "| target | inputs | distinct results | inputs per second | slowest input |",
+        "|---|---|---|---|---|",
     ]
+    for name, one in targets.items():
+        speed = f"{one['inputs'] / (one['cpu_ns'] / 1e9):,.0f}" if one["cpu_ns"] else ""
+        slowest = f"{one['worst_ns'] / 1e6:,.1f} ms, {one['worst_bytes']:,} bytes" if one["worst_ns"] else ""
+        rows.append(f"| {name} | {one['inputs']:,} | {one['results']:,} | {speed} | {slowest} |")
     return "\n".join(rows)
 
 

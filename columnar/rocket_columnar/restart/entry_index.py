@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rocket_spec.errors import MalformedError
 from rocket_spec.layout import ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT, ENTRY_MAGIC
 
 from rocket_columnar.formats import parse_long
@@ -23,6 +24,8 @@ __all__ = ["EntryIndex", "unfit_checkpoint"]
 
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _COMMITTED: Final = "committedIndex"
+_LONGEST: Final = 1 << 20
+"""Bytes of a checkpoint of DLedger, which writes two lines."""
 
 
 class EntryIndex:
@@ -65,13 +68,26 @@ class EntryIndex:
 
 
 def unfit_checkpoint(member: Path) -> str | None:
-    """Why the store would not load with this checkpoint of DLedger, or None."""
+    """Why the store would not load with this checkpoint of DLedger, or None.
+
+    Raises:
+        MalformedError: it is longer than 1 MiB.
+        OSError: it cannot be read.
+    """
     try:
-        text = (member / "checkpoint").read_text("latin-1")
+        with open_reader(member / "checkpoint") as reader:
+            if reader.size > _LONGEST:
+                raise MalformedError(
+                    file=reader.name,
+                    found=f"{reader.size:,} bytes",
+                    expected=f"at most {_LONGEST:,}",
+                    clause="DLG-11",
+                )
+            text = reader.read(0, reader.size).tobytes().decode("latin-1")
     except FileNotFoundError:
         return None
     values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     committed = values.get(_COMMITTED, "").strip()
     if not committed or parse_long(committed) is not None:
         return None
-    return f"{member.name}/checkpoint: found {_COMMITTED}={committed!r}, expected a number: the store does not load"
+    return f"{member.name}/checkpoint: found {_COMMITTED}={committed[:80]!r}, expected a number: the store does not load"

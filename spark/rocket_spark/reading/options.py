@@ -108,10 +108,16 @@ def _geometry(options: Mapping[str, str]) -> Geometry | None:
 
 def _paths(options: Mapping[str, str], format_name: str) -> tuple[str, ...]:
     # several come as JSON
-    paths = [options["path"]] if "path" in options else json.loads(options.get("paths", "[]"))
+    text = options.get("paths", "[]")
+    try:
+        paths = [options["path"]] if "path" in options else json.loads(text)
+    except (ValueError, RecursionError):
+        paths = None
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        raise UsageError(f"option paths: {text[:80]!r} is not a JSON list of paths")
     if not paths or "" in paths:
         raise UsageError(f'option path: missing; spark.read.format("{format_name}").load(path)')
-    return tuple(str(path) for path in paths)
+    return tuple(paths)
 
 
 def flag(options: Mapping[str, str], name: str, *, default: bool = False) -> bool:

@@ -236,8 +236,10 @@ def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: 
         size = file.size()
         if table == "consume_queue" and size and not size % QUEUE_UNIT.size:
             written = _written(file) if file in last else size
-            for span in _spans(0, -(-written // QUEUE_UNIT.size), request.max_partition_rows):
-                yield Piece(file, span)
+            step = request.max_partition_rows * QUEUE_UNIT.size
+            end = -(-written // QUEUE_UNIT.size) * QUEUE_UNIT.size
+            for begin, stop in pairwise([*_cuts(file, 0, end, step), end] if end else []):
+                yield Piece(file, (begin // QUEUE_UNIT.size, stop // QUEUE_UNIT.size))
         else:
             yield Piece(file)
 
@@ -249,6 +251,24 @@ def _written(file: StoreFile) -> int:
     with file.open() as reader:
         last = reader.last_nonzero(0, reader.size)
         return 0 if last is None else last + 1
+
+
+def _cuts(file: StoreFile, first: int, end: int, step: int) -> list[int]:
+    """Where the parts of [first, end) of a file begin: every `step` bytes, where the disk holds any of the next ones.
+
+    A hole belongs to the part before it, so that their number grows with the bytes on disk.
+    """
+    if file.source is not None:
+        return list(range(first, end, step))
+    with file.open() as reader:
+        held = [(max(begin, first), min(stop, end)) for begin, stop in reader.extents()]
+    steps = {
+        number
+        for begin, stop in held
+        if begin < stop
+        for number in range((begin - first) // step, -(-(stop - first) // step))
+    }
+    return sorted({first, *(first + step * number for number in steps)})
 
 
 def _begins(file: StoreFile) -> bool:
@@ -278,7 +298,9 @@ def log_pieces(
         if joined and behind[0].base_offset >= end:
             following = (behind[0],) if number + 1 >= last else (behind[0], files[last])
         written = end if number < last else file.base_offset + _written(file)
-        cuts = [*range(first, max(min(written, stop), first + 1), step), stop]
+        base = file.base_offset
+        begins = _cuts(file, first - base, max(min(written, stop), first + 1) - base, step)
+        cuts = [*(base + begin for begin in begins), stop]
         for begin, finish in pairwise(cuts):
             yield Piece(file, (begin, finish), following if finish == stop else following[-1:])
 

@@ -1,0 +1,116 @@
+"""Directed hostile files beside a store's own: configurations of brokers, and DLedger's checkpoint; each is one line."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_golden import open_store
+from store_bytes import put, record, unit
+from verb_run import runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from verb_run import Outcome
+
+
+@pytest.fixture
+def verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Runs a verb: its name, then its arguments."""
+    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(4 << 30)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("storePathRootDir=/a\\u0000b\n", "storePathRootDir='/a\\x00b', expected a path"),
+        ("storePathRootDir=/a\\ud800\n", "storePathRootDir='/a\\ud800', expected a path"),
+        ("storePathRootDir=/\nstorePathCommitLog=/a\\u0000,/b\n", "expected a path"),
+        ("readOnlyCommitLogStorePaths=\\udfff\n", "expected a path"),
+    ],
+)
+def test_a_configuration_whose_path_no_system_takes(
+    text: str, found: str, verb: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    conf = tmp_path / "broker.conf"
+    conf.write_text(text)
+    for name in ("inspect", "audit"):
+        ended = verb(name, "--broker-conf", conf)
+        assert (ended.code, ended.out) == (2, "")
+        assert found in ended.err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [(_sparse, "4,294,967,296 bytes"), (os.mkfifo, "not a regular file"), (lambda path: path.symlink_to("/dev/zero"), "not a regular file")],
+    ids=["sparse file of 4 GiB", "FIFO", "/dev/zero"],
+)  # fmt: skip
+def test_a_configuration_that_never_ends(
+    make: Callable[[Path], None], found: str, verb: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    conf = tmp_path / "broker.conf"
+    make(conf)
+    ended = verb("inspect", "--broker-conf", conf)
+    assert (ended.code, ended.out) == (3, "")
+    assert found in ended.err
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "found"),
+    [
+        (_sparse, 3, "4,294,967,296 bytes"),
+        (os.mkfifo, 3, "not a regular file"),
+        (lambda path: path.write_text(f"committedIndex={'9' * 100_000}\n"), 1, "expected a number"),
+    ],
+    ids=["sparse file of 4 GiB", "FIFO", "number of 100,000 digits"],
+)
+def test_a_checkpoint_of_dledger_that_never_ends(
+    make: Callable[[Path], object], code: int, found: str, verb: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    store = open_store("dledger", tmp_path)
+    (checkpoint,) = store.glob("dledger-*/checkpoint")
+    checkpoint.unlink()
+    make(checkpoint)
+    ended = verb("audit", store, "--restart")
+    assert ended.code == code
+    assert found in " ".join((ended.out + ended.err).split())
+    assert len(ended.out + ended.err) < 5000
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("more", [0, 1], ids=["a hole to its end", "data at both ends"])
+@pytest.mark.parametrize(
+    ("source", "folder", "rows"), [("commitlog", "commitlog", 3), ("consumequeue", "consumequeue/T/0", 1)]
+)
+def test_a_file_of_a_terabyte_is_few_partitions(
+    source: str, folder: str, rows: int, more: int, tmp_path: Path
+) -> None:
+    from rocket_spark.sources import SOURCES
+
+    size, log = 1 << 40, source == "commitlog"
+    first = record(0) + record(len(record(0))) if log else unit(0, 91)
+    path = put(tmp_path, f"{folder}/{0:020}", first)
+    with path.open("r+b") as file:
+        file.truncate(size // 20 * 20)
+        if more:
+            file.seek(size // 20 * 20 - 200)
+            file.write((record(size // 20 * 20 - 200) if log else unit(7, 91)).ljust(200, b"\0"))
+    put(tmp_path, f"{folder}/{size // 20 * 20:020}", record(size // 20 * 20) if log else unit(91, 91))
+    format_name = f"rocketmq-{source}"
+    (made,) = (one for one in SOURCES if one.format_name == format_name)
+    asked = made({"path": str(tmp_path), "mode": "PERMISSIVE"})
+    reader = asked.reader(asked.schema())
+    parts = reader.partitions()
+    assert len(parts) <= 4
+    if log:
+        found = [batch for part in parts for batch in reader.read(part)]
+        told = sum(batch.num_rows - batch.column("_corrupt_record").null_count for batch in found)
+        assert sum(batch.num_rows for batch in found) - told == rows + more
