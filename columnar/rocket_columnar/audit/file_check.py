@@ -67,7 +67,7 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
                     f"found {size:,} bytes, expected {usual:,} as in the other queues' files: a broker refuses to start",
                 )
             )
-        elif file.base_offset % usual:
+        elif usual and file.base_offset % usual:
             text = f"found a name that is not a multiple of {usual:,}, the length of the files: a broker reads it at wrong offsets"
             report(finding("queue.order", file.name, 0, text, clause="CQ-FILE-2"))
         end = ends.get((file.topic, file.queue_id))
