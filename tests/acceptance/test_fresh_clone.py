@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from page_run import run_page
+from page_run import matches, run_page
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
 pytestmark = [pytest.mark.soak, pytest.mark.network]
 
 
@@ -31,6 +33,10 @@ def test_the_first_commands_in_a_fresh_clone(tmp_path: Path, capsys: pytest.Capt
         )
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         assert shown in done.stdout
+        if target == "conform":
+            (block,) = re.findall(r"^```\n(clauses .*?)^```$", README, re.MULTILINE | re.DOTALL)
+            report = f"report: {clone / 'out' / 'conform' / 'report.html'}"
+            assert matches("...\n" + block.replace("report: out/conform/report.html", report), done.stdout)
         with capsys.disabled():
             sys.stdout.write(f"make {target} in a fresh clone: {time.monotonic() - started:.0f} s\n")
 

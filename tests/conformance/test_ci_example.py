@@ -147,7 +147,7 @@ def test_the_broker_s_workflow_hands_over_what_the_script_reads() -> None:
     assert {*handed, "IMAGE", "ROCKETSPEC"} == set(job["env"])
     arguments = re.findall(r"--build-arg \"(\w+)=", steps["build"])
     dockerfile = (BROKER / "Dockerfile").read_text("utf-8")
-    assert all(f"\nARG {name}=" in dockerfile for name in arguments)
+    assert all(re.search(rf"^ARG {name}\b", dockerfile, re.MULTILINE) for name in arguments)
     assert re.findall(r"^COPY (?!--from)(\S+)", dockerfile, re.MULTILINE) == ["judge-broker.sh"]
     stages = re.findall(r"^FROM \S+ AS (\w+)$", dockerfile, re.MULTILINE)
     assert set(re.findall(r"^COPY --from=(\w+)", dockerfile, re.MULTILINE)) == set(stages)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -40,6 +41,64 @@ def test_no_page_promises_a_package_index() -> None:
         for match in re.finditer(r"pip install ['\"]?rocketspec\b.*", page.read_text("utf-8"))
     ]
     assert found == []
+
+
+@pytest.mark.skipif(ON_AN_INDEX, reason="released")
+def test_no_example_installs_the_bare_name() -> None:
+    """What `ROCKETSPEC` or the input `rocketspec` is by default, in container file and workflows to copy."""
+    examples = [path for path in (ROOT / "docs" / "ci").rglob("*") if path.is_file()]
+    found = [
+        f"{path.name}: {match[0]}"
+        for path in examples
+        for match in re.finditer(
+            r"(?i)(?:rocketspec[:=] *|pip install.* |rocketspec:\n.*\n *default: )rocketspec *$",
+            path.read_text("utf-8"),
+            re.MULTILINE,
+        )
+    ]
+    assert found == []
+
+
+SCHEMAS = {
+    "vendor.github-workflows": [*WORKFLOWS, *(ROOT / "docs" / "ci").rglob("*.yml")],
+    "vendor.github-actions": [ROOT / "gate-action" / "action.yml"],
+    "vendor.github-issue-forms": [
+        path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config"
+    ],
+    "vendor.github-issue-config": [ROOT / ".github" / "ISSUE_TEMPLATE" / "config.yml"],
+    "vendor.citation-file-format": [ROOT / "CITATION.cff"],
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_file_for_the_host_fits_its_schema(schema: str) -> None:
+    """The schemas of SchemaStore, as check-jsonschema ships them."""
+    files = [str(path) for path in SCHEMAS[schema]]
+    checker = Path(sys.executable).with_name("check-jsonschema")
+    kind = ["--default-filetype", "yaml"]
+    done = subprocess.run(
+        [str(checker), *kind, "--builtin-schema", schema, *files], capture_output=True, text=True, check=False
+    )
+    assert files
+    assert done.returncode == 0, done.stdout
+
+
+CONTAINER_FILES = [str(ROOT / "release" / "Dockerfile"), str(ROOT / "docs" / "ci" / "broker" / "Dockerfile")]
+SCRIPTS = [
+    *(str(path) for path in (ROOT / "docs" / "ci").rglob("*.sh")),
+    str(ROOT / ".ci" / "run"),
+]
+
+
+@pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="the linters are Linux programs"
+)
+@pytest.mark.parametrize(("linter", "files"), [("hadolint", CONTAINER_FILES), ("shellcheck", SCRIPTS)])
+def test_container_files_and_scripts_are_clean(linter: str, files: list[str]) -> None:
+    program = Path(sys.executable).with_name(linter)
+    done = subprocess.run([str(program), *files], capture_output=True, text=True, check=False)
+    assert len(files) > 1
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_two_builds_are_equal_and_whole(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ if [ -n "${NAMESRV_START:-}" ]; then
   trap 'kill "$namesrv"' EXIT
 fi
 code=0
+# The broker keeps the PATH of its image, and OPTIONS are meant to be split.
+# shellcheck disable=SC2097,SC2098,SC2086
 PATH="${TOOLS:+$TOOLS:}$PATH" rocketspec workload --namesrv "$NAMESRV" --store "$STORE" \
   --start "PATH='$PATH'; export PATH; $BROKER_START" \
   --kills "${KILLS:-2}" --seed "${SEED:-0}" --messages "${MESSAGES:-2000}" ${BASELINE:+--baseline "$BASELINE"} ${OPTIONS:-} \
