@@ -24,4 +24,7 @@ def missing_extra(error: ModuleNotFoundError, what: str) -> str | None:
     library = (error.name or "").partition(".")[0]
     if library not in _EXTRAS:
         return None
-    return f"{what} needs {library}, which is not installed: pip install 'rocketspec[{_EXTRAS[library]}]'"
+    extra = (
+        "spark" if what == "spark" and _EXTRAS[library] == "engine" else _EXTRAS[library]
+    )  # it includes the engine
+    return f"{what} needs {library}, which is not installed: pip install 'rocketspec[{extra}]'"

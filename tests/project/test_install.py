@@ -145,28 +145,30 @@ def test_the_base_install_tests_an_adapter(base: tuple[Path, Path], tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "subject"),
+    ("arguments", "subject", "extra"),
     [
-        (("conform",), "the bundled engine, tested without a COMMAND,"),
-        (("decode", "store"), "decode"),
-        (("inspect", "pyproject.toml"), "inspect"),
-        (("query", "store", "--topic", "T", "--key", "k"), "query"),
-        (("audit", "store"), "audit"),
-        (("rebuild", "store", "-o", "out"), "rebuild"),
-        (("diff", "a", "b"), "diff"),
-        (("digest", "store"), "digest"),
-        (("spark", "audit", "."), "spark"),
+        (("conform",), "the bundled engine, tested without a COMMAND,", "engine"),
+        (("decode", "store"), "decode", "engine"),
+        (("inspect", "pyproject.toml"), "inspect", "engine"),
+        (("query", "store", "--topic", "T", "--key", "k"), "query", "engine"),
+        (("audit", "store"), "audit", "engine"),
+        (("rebuild", "store", "-o", "out"), "rebuild", "engine"),
+        (("diff", "a", "b"), "diff", "engine"),
+        (("digest", "store"), "digest", "engine"),
+        (("spark", "decode", ".", "-o", "out"), "spark", "spark"),
+        (("spark", "audit", "."), "spark", "spark"),
+        (("spark", "rebuild", ".", "-o", "out"), "spark", "spark"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_a_verb_without_its_extra_names_the_command_that_installs_it(
-    base: tuple[Path, Path], arguments: tuple[str, ...], subject: str
+    base: tuple[Path, Path], arguments: tuple[str, ...], subject: str, extra: str
 ) -> None:
     _, rocketspec = base
     done = subprocess.run([rocketspec, *arguments], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2, done.stderr
     assert re.fullmatch(
-        rf"rocketspec: {subject} needs \w+, which is not installed: pip install 'rocketspec\[engine\]'\n",
+        rf"rocketspec: {subject} needs \w+, which is not installed: pip install 'rocketspec\[{extra}\]'\n",
         done.stderr,
     ), done.stderr
     run(rocketspec, *arguments[:1], "--help", cwd=ROOT)

@@ -47,7 +47,7 @@ COLUMNAR = {
     "query": {"arrow", "decode", "formats", "index", "store"},
     "findings": {"log", "store"},
     "audit": {"decode", "findings", "formats", "index", "kernels", "log", "store"},
-    "restart": {"audit", "decode", "formats", "index", "log", "store"},
+    "restart": {"audit", "formats", "index", "log", "store"},
     "rebuild": {"decode", "findings", "formats", "index", "kernels", "log", "store"},
     "describe": {"arrow", "decode", "formats", "index", "log", "store"},
     "adapter": {"formats", "index"},

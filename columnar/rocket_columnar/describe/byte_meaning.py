@@ -25,7 +25,7 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.decode import decode
-from rocket_columnar.formats import decode_utf8, host_text, is_blank, iso, to_i64
+from rocket_columnar.formats import LONG_MIN, decode_utf8, host_text, is_blank, iso, to_i64
 from rocket_columnar.index import IndexHeader, read_header
 from rocket_columnar.store import Reader, entry_position, open_reader
 
@@ -205,7 +205,7 @@ def _in_units(
     base, number, end = file.base_offset, 0, 0
     if file.kind == "ext":
         table, column, layout = "consume_queue_ext", "address", EXT_UNIT
-        base = to_i64(base - (1 << 63))
+        base = to_i64(base + LONG_MIN)
     batches = decode(
         [file],
         tables=[table],

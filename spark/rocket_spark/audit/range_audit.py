@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_columnar import audit as engine
+from rocket_columnar.formats import LONG_MIN
 from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.audit.cross_check import CrossCheck, cross_check
@@ -336,7 +337,7 @@ def _range_tasks(store: str, every: list[tuple[Range, ...]], surveys: Surveys) -
 
 def _narrowed(surveys: Surveys, ranges: Sequence[Range]) -> Surveys:
     """Of all blocks those that point into these ranges; the first range also has what points nowhere."""
-    begin = ranges[0].begin if ranges[0].number else -(1 << 63)
+    begin = ranges[0].begin if ranges[0].number else LONG_MIN
     end = ranges[-1].end
     return engine.Surveys(
         _blocks(surveys.queues, begin, end, needed=False), _blocks(surveys.indexes, begin, end, needed=True)

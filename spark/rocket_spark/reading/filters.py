@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.decode import Where
+from rocket_columnar.formats import LONG_MAX, LONG_MIN
 from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Condition", "Wanted", "conditions"]
 
-_LONG: Final = (-(1 << 63), (1 << 63) - 1)
+_LONG: Final = (LONG_MIN, LONG_MAX)
 _SIGNS: Final = {"=": "==", "==": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in"}
 _TYPES: Final[dict[str, type]] = {"int16": int, "int32": int, "int64": int, "string": str, "bool": bool}
 _FORM: Final = (

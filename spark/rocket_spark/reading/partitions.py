@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import InputPartition
 from rocket_columnar.decode import TABLE_KINDS, decode
+from rocket_columnar.formats import LONG_MIN
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
@@ -277,7 +278,7 @@ def _begins(file: StoreFile) -> bool:
 
 
 def log_pieces(
-    files: list[StoreFile], step: int, bounds: tuple[int, int] = (-(1 << 63), 1 << 62)
+    files: list[StoreFile], step: int, bounds: tuple[int, int] = (LONG_MIN, 1 << 62)
 ) -> Iterator[Piece]:
     """Ranges of a log, each with the files that its decoding needs.
 
