@@ -44,7 +44,11 @@ KILLED = {**EVERYTHING, "flushPhysicQueueThoroughInterval": "1000"}
 FIGURES = DOCS / "planted-broker-faults.json"
 SEED_FIGURES = DOCS / "workload-seeds.json"
 OTHER_RELEASES = {
-    "4.7.0": {"IDX-HDR-4": r"^index/\d{17} at byte 32, header hash_slot_count: "},
+    "4.7.0": {
+        "IDX-HDR-4": r"^index/\d{17} at byte 32, header hash_slot_count: ",
+        "LOG-PROP-1": r"^record at [\d,]+, topic SCHEDULE_TOPIC_XXXX, end of the properties: found 02, ",
+        "LOG-PROP-3": r"^index/\d{17} at byte [\d,]+, entry \d+ phy_offset: ",
+    },
     "5.3.1": {},
     "5.5.1": {},
 }

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from rocket_conformance.store_verdict import Observations, judge_store
 from rocket_conformance.store_verdict.log_reading import read_log
-from rocket_conformance.store_verdict.stored_log import StoredLog, StoredRecord
+from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_record import StoredRecord
 from rocket_conformance.workload import (
     OUT_OF_REACH,
     Manifest,

@@ -6,6 +6,7 @@ import marshal
 import sqlite3
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
+from weakref import finalize
 
 from rocket_reference import DispatchRequest
 
@@ -23,6 +24,7 @@ _AT_ONCE: Final = 1_000
 """Records that are written together, and read together."""
 
 _TABLES: Final = """
+    pragma journal_mode = off;
     create table record (position integer primary key, queue integer, row blob) strict;
     create table further (name text, queue_id integer, position integer, asked integer) strict;
 """
@@ -36,6 +38,7 @@ class RecordTable:
 
     def __init__(self) -> None:
         self._database = sqlite3.connect("")
+        finalize(self, self._database.close)
         self._database.executescript(_TABLES)
         self._queues: dict[Queue, int] = {}
         self._waiting: list[tuple[int, int | None, bytes]] = []

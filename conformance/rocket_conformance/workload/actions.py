@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GROUP",
     "QUEUES",
-    "SENT_BACK",
+    "RETRIED",
     "Action",
     "key_of_least_hash",
     "keyless_batch",
@@ -33,8 +33,8 @@ Action = dict[str, Any]
 """One line to the client: `do`, and what that takes."""
 
 GROUP: Final = "rocketspec-workload"
-SENT_BACK: Final = (f"%RETRY%{GROUP}-reader", f"%DLQ%{GROUP}-reader")
-"""Topics that the broker makes for messages that were sent back to it; each has one queue."""
+RETRIED: Final = f"%RETRY%{GROUP}-reader"
+"""Topic that the broker makes, with one queue, for messages that were sent back to it; it may forbid to read dead letters."""
 
 QUEUES: Final = 3
 _PLAIN: Final = "rocketspec-Plain"

@@ -8,7 +8,7 @@ import time
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.workload.actions import QUEUES, SENT_BACK, Action, make_actions, topics
+from rocket_conformance.workload.actions import QUEUES, RETRIED, Action, make_actions, topics
 from rocket_conformance.workload.client import ClientError
 from rocket_conformance.workload.manifest import Manifest, Sent
 from rocket_conformance.workload.steering import roll_after_idle_second
@@ -142,10 +142,7 @@ def _questions(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
 
     What was answered so far is in the manifest when the next question is drawn.
     """
-    queues = [
-        *((topic, queue) for topic in topics() for queue in range(QUEUES)),
-        *((topic, 0) for topic in SENT_BACK),
-    ]
+    queues = [*((topic, queue) for topic in topics() for queue in range(QUEUES)), (RETRIED, 0)]
     for topic, queue in queues:
         here = {"topic": topic, "queue": queue}
         yield {"do": "bounds", **here}

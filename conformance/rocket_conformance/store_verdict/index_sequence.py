@@ -1,0 +1,220 @@
+"""Which keys are in the index files, in which order, against the records of the log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from rocket_reference import java
+
+from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.stored_record import ROLLBACK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+    from rocket_conformance.store_verdict.stored_record import StoredRecord
+
+__all__ = ["TORN", "Put", "judge_sequence"]
+
+TORN: Final = "an entry that a kill cut off, or its slot (IDX-PUT-11)"
+_LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
+_DELETED: Final = "keys lost to an unclean restart in DLedger mode, which deleted an index file (DLG-13)"
+_LAG: Final = "messages at the log's end that are not indexed yet"
+_TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8)"
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """One entry and where it is."""
+
+    file: StoredIndex
+    geometry: Geometry
+    number: int
+    entry: Entry
+
+    def place(self, field: str, found: object, expected: object, record: object = "") -> Place:
+        """Where a field of it is, with what was found and expected."""
+        at = {"key_hash": 0, "phy_offset": 4, "time_diff": 12, "prev_entry": 16}.get(field, 0)
+        offset = self.geometry.entries_offset + 20 * self.number + at
+        return Place(self.file.name, offset, f"entry {self.number} {field}", found, expected, str(record))
+
+
+def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+    """Judges the entries of all files.
+
+    Args:
+        puts: every entry, in the order of files and numbers.
+        log: what was stored.
+        seen: takes what is observed.
+        stopped: whether the broker stopped cleanly, so that nothing may be missing at the end.
+    """
+    following: int | None = None  # end of the last record that was indexed
+    before = -1
+    last: Put | None = None
+    for (offset, run), next_run in _with_next(puts):
+        first, last = run[0], run[-1]
+        if offset < before:
+            seen.breaks(
+                "IDX-SVC-8",
+                first.place("phy_offset", offset, f"{before:,} or more, that of the entry before"),
+            )
+            continue
+        before = offset
+        if offset < log.begin:
+            continue
+        stored = log.at(offset)
+        if stored is None:
+            if offset >= log.end:
+                seen.note("entries of records after the log's end, which a recovery cut off")
+            elif log.whole:
+                seen.breaks("IDX-PUT-6", first.place("phy_offset", offset, "the offset of a record"))
+            continue
+        _judge_gap(following, stored, first, log, seen)
+        following = offset + stored.request.msg_size
+        cut = not stopped if next_run is None else log.dledger and next_run[1][0].number == 1
+        _judge_keys(run, stored, seen, last=cut)
+    _judge_end(last, following, log, seen, stopped=stopped)
+
+
+_Run = tuple[int, list[Put]]
+
+
+def _with_next(puts: Iterator[Put]) -> Iterator[tuple[_Run, _Run | None]]:
+    """The entries of one offset after another, each time with those of the next offset, None after the last ones."""
+    before: _Run | None = None
+    for offset, run in groupby(puts, key=lambda put: put.entry.phy_offset):
+        here = offset, list(run)
+        if before is not None:
+            yield before, here
+        before = here
+    if before is not None:
+        yield before, None
+
+
+def _missing(log: StoredLog, begin: int | None, end: int) -> StoredRecord | None:
+    """The first record between two positions, bytes, that has entries; None as the beginning is that of the log."""
+    if begin == end:
+        return None
+    start = log.begin if begin is None else begin
+    return next((stored for stored in log.records.between(start, end) if stored.indexed), None)
+
+
+def _judge_gap(
+    following: int | None, stored: StoredRecord, first: Put, log: StoredLog, seen: Observations
+) -> None:
+    """Judges that nothing is missing between two indexed records, or before the first one."""
+    lost = _missing(log, following, stored.position)
+    if lost is None:
+        return
+    if log.dledger and first.number == 1:
+        seen.hold("DLG-13")
+        seen.note(_DELETED)
+        return
+    restarted = first.number == 1 and _recovers_at(log, stored.position)
+    if restarted or (following is None and log.begin > 0 and first.number == 1):
+        seen.note(_LOST)
+        return
+    seen.breaks(
+        _clause_of_missing(lost), first.place("phy_offset", first.entry.phy_offset, lost.position, lost)
+    )
+
+
+def _recovers_at(log: StoredLog, position: int) -> bool:
+    """Whether a recovery can begin at a record: it is the first indexed one of its log file."""
+    return _missing(log, log.file_of(position).base, position) is None
+
+
+def _clause_of_missing(lost: StoredRecord) -> str:
+    if lost.transaction:
+        return "IDX-SVC-9"
+    if len(lost.hashes) == 1 and "\1" in (lost.request.keys or ""):
+        return "LOG-PROP-3"
+    return "IDX-SVC-10" if lost.request.uniq_key == "" and len(lost.hashes) == 1 else "IDX-SVC-2"
+
+
+def _judge_end(
+    put: Put | None, following: int | None, log: StoredLog, seen: Observations, *, stopped: bool
+) -> None:
+    """Judges that the records after the last entry's are not to be indexed, unless the broker may have been on its way."""
+    if not log.whole:
+        return
+    lost = _missing(log, following, log.end)
+    if lost is None:
+        return
+    if not stopped or put is None or log.dledger:
+        seen.note(_DELETED if stopped and log.dledger else _LAG)
+        return
+    seen.breaks(_clause_of_missing(lost), put.place("phy_offset", put.entry.phy_offset, lost.position, lost))
+
+
+def _judge_keys(run: list[Put], stored: StoredRecord, seen: Observations, *, last: bool) -> None:
+    """Judges the entries of one record: its keys in their order, once or, around a restart, again from the first."""
+    if stored.transaction == ROLLBACK:
+        seen.breaks("IDX-SVC-9", run[0].place("phy_offset", run[0].entry.phy_offset, "no entry", stored))
+        return
+    found, expected = [put.entry.key_hash for put in run], list(stored.hashes)
+    at = 0
+    while at < len(found):
+        rest = found[at:]
+        if rest[: len(expected)] == expected and expected:
+            if at:
+                seen.note(_TWICE)
+                seen.hold("LOG-DSP-13")
+            _hold_keys(stored, seen)
+            at += len(expected)
+            continue
+        cut = _cut(rest, expected)
+        if cut and (at + cut < len(found) or last):
+            seen.note(TORN)
+            at += cut
+            continue
+        if at == 0 and run[0].number == 1 and rest and rest == expected[-len(rest) :]:
+            seen.note("the first index file begins in the middle of a message; the one before it is gone")
+            return
+        seen.breaks(*_wrong_key(run[at:], stored))
+        return
+
+
+def _cut(rest: list[int], expected: list[int]) -> int:
+    """How many of the first keys are there before they begin again, or before the end."""
+    for length in range(len(expected) - 1, 0, -1):
+        if rest[:length] == expected[:length] and rest[length : 2 * length] in ([], expected[:length]):
+            return length
+    return 0
+
+
+def _hold_keys(stored: StoredRecord, seen: Observations) -> None:
+    seen.hold("IDX-HASH-1", "IDX-SVC-1", "IDX-SVC-2", "IDX-SVC-8", "LOG-DSP-2", "LOG-DSP-3", "LOG-DSP-12")
+    if any(java.string_hash(key) == java.I32_MIN for key in stored.keys):
+        seen.hold("IDX-HASH-2")
+    if stored.transaction:
+        seen.hold("IDX-SVC-9")
+    if stored.request.uniq_key == "":
+        seen.hold("IDX-SVC-10")
+
+
+def _wrong_key(run: list[Put], stored: StoredRecord) -> tuple[str, Place]:
+    """The first entry that is wrong, and the clause that defines it."""
+    for put, hashed, key in zip(run, stored.hashes, stored.keys, strict=False):
+        found = put.entry.key_hash
+        if found == hashed:
+            continue
+        place = put.place("key_hash", found, hashed, f"{stored}, key {key.partition('#')[2]!r}")
+        bare = java.abs_i32(java.string_hash(key.partition("#")[2]))
+        if found == bare:
+            return "IDX-SVC-1", place
+        if java.string_hash(key) == java.I32_MIN:
+            return "IDX-HASH-2", place
+        return ("IDX-SVC-2" if found in stored.hashes else "IDX-HASH-1"), place
+    number = min(len(run), len(stored.hashes))
+    if number < len(run):
+        return "IDX-SVC-2", run[number].place(
+            "key_hash", run[number].entry.key_hash, "no further key", stored
+        )
+    return "IDX-SVC-2", run[-1].place("key_hash", "the last key", f"{len(stored.hashes)} keys", stored)
