@@ -240,7 +240,14 @@ def _check(value: object) -> None:
         raise ValueError(found[0][:_LONGEST])
 
 
-_TEXTS: Final = ("id", "level", "verdict", "detail")
+_TYPES: Final = {
+    **dict.fromkeys(("id", "level", "verdict", "detail"), (str,)),
+    **dict.fromkeys(("examples", "millis"), (int,)),
+    "baselined": (bool,),
+    "replay": (str, type(None)),
+    "cause": (int, type(None)),
+    "clauses": (list,),
+}
 
 
 def _case_line(value: Mapping[str, Any]) -> CaseLine:
@@ -252,8 +259,9 @@ def _case_line(value: Mapping[str, Any]) -> CaseLine:
         **value,
     }  # reports of other versions and tools lack some
     fields = {name: value[name] for name in CaseLine.__slots__}
-    plain = all(isinstance(value[name], str) for name in _TEXTS) and value["verdict"] in VERDICTS
-    if not plain or value["divergence"] or not value["clauses"] or not isinstance(value["clauses"], list):
+    plain = all(type(value[name]) in types for name, types in _TYPES.items()) and value["verdict"] in VERDICTS
+    clauses = value["clauses"]
+    if not plain or value["divergence"] or not clauses or not all(isinstance(one, str) for one in clauses):
         _check(value)
     fields["clauses"] = tuple(fields["clauses"])
     fields["divergence"] = tuple(fields["divergence"])
