@@ -259,6 +259,7 @@ class _Running:
                 progress=self.progress,
                 common=common,
                 failed=self.failed,
+                weights=[task.weight for task in rest],
             ),
         )
         pairs = zip(tasks, outcomes, strict=True)

@@ -48,6 +48,11 @@ class LogTask:
     buckets: int
     light: bool
 
+    @property
+    def weight(self) -> int:
+        """Bytes of the file."""
+        return max(self.state[0], 0)
+
 
 @dataclass(frozen=True, slots=True)
 class IndexTask:
@@ -59,6 +64,11 @@ class IndexTask:
     geometry: Geometry
     only_missing: bool
 
+    @property
+    def weight(self) -> int:
+        """Bytes of the file."""
+        return self.geometry.file_size
+
 
 @dataclass(frozen=True, slots=True)
 class QueueTask:
@@ -68,6 +78,11 @@ class QueueTask:
     parts: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     queue_file_size: int
     only_missing: bool
+
+    @property
+    def weight(self) -> int:
+        """Bytes of the units."""
+        return sum(count for _, spans in self.parts for _, count in spans) * np.dtype(UNIT).itemsize
 
 
 def state_of(file: StoreFile) -> tuple[int, int]:

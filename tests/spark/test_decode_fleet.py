@@ -66,6 +66,19 @@ def test_good_stores_are_decoded_and_bad_ones_are_listed(
     }
 
 
+def test_a_store_that_cannot_be_listed_fails_alone(golden: dict[str, Path], tmp_path: Path) -> None:
+    """A symbolic link to itself: as any directory that the job may not list."""
+    from rocket_spark import plan_decode
+
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    stores = [tmp_path / "loop", golden["transactions"]]
+    plan = plan_decode(stores, tmp_path / "out")
+    assert [type(error) for error in plan.failed.values()] == [OSError]
+    failed: dict[str, Exception] = {}
+    assert len(plan_rebuilds(stores, tmp_path / "out", failed=failed).plans) == 1
+    assert failed.keys() == plan.failed.keys()
+
+
 def test_good_stores_are_audited_and_bad_ones_are_listed(spark: SparkSession, fleet: Path) -> None:
     failed: dict[str, Exception] = {}
     (fleet / "d-good" / "checkpoint").write_bytes(b"short")

@@ -126,6 +126,8 @@ def test_names_of_stores() -> None:
     assert list(name_stores("/data/a/store")) == [""]
     with pytest.raises(UsageError, match="no store to read"):
         name_stores([])
+    with pytest.raises(UsageError, match="/a/b/c: overlaps /a/b"):
+        name_stores(["/a/b/c", "/a/b-c", "/a/b"])
 
 
 def test_stores_on_s3(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -294,7 +295,10 @@ class _Done:
             if places:
                 rows = sum(self.parts[place][1] for place in places)
                 tables.append(TableSummary(table, rows, len(places), sum(sizes[place] for place in places)))
-        status = tuple(self._status(name, path) for name, path in plan.stores.items())
+        rows_of: Counter[str] = Counter()
+        for place, (_, rows) in self.parts.items():
+            rows_of[self.sources[place]["store"]] += rows
+        status = tuple(self._status(name, path, rows_of[name]) for name, path in plan.stores.items())
         good = [store for store in status if store.status == "decoded"]
         return DecodeSummary(
             len(good),
@@ -306,11 +310,10 @@ class _Done:
             self.nulled,
         )
 
-    def _status(self, name: str, path: str) -> StoreStatus:
+    def _status(self, name: str, path: str, rows: int) -> StoreStatus:
         if name in self.failed:
             return StoreStatus(name, path, "failed", str(self.failed[name]), 0, 0, 0, ())
         store = self.plan.plans[name]
-        rows = sum(rows for place, (_, rows) in self.parts.items() if self.sources[place]["store"] == name)
         return StoreStatus(name, path, "decoded", "", store.files, store.size, rows, tuple(self.gaps[name]))
 
 

@@ -86,8 +86,8 @@ def check_out(
     else:
         place = Path(storage_for(str(out))[1]).absolute()
         near = [store for store in stores.values() if not is_remote(store)]
-        kept = (folder for store in near for folder in protected_directories(Path(store)))
-        inside = any(place.resolve().is_relative_to(folder) for folder in kept)
+        real = place.resolve()
+        inside = any(real.is_relative_to(folder) for store in near for folder in _protected(Path(store)))
         names = (
             {path.name for path in place.iterdir()} if place.is_dir() else {""} if place.exists() else set()
         )
@@ -109,6 +109,14 @@ def check_out(
             f"{out}: contains {foreign[0]!r}, which was not written by rocketspec; refusing to overwrite"
         )
     return place
+
+
+def _protected(store: Path) -> list[Path]:
+    """Where nothing may be written; of a store that cannot be listed, which the job reports, its directory."""
+    try:
+        return list(protected_directories(store))
+    except OSError:
+        return [store]
 
 
 def open_out(
