@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from store_bytes import put, record, unit
 from verb_run import runner
@@ -114,3 +115,22 @@ def test_a_file_of_a_terabyte_is_few_partitions(
         found = [batch for part in parts for batch in reader.read(part)]
         told = sum(batch.num_rows - batch.column("_corrupt_record").null_count for batch in found)
         assert sum(batch.num_rows for batch in found) - told == rows + more
+
+
+@pytest.mark.parametrize("age", [0.0, 10.0])
+def test_a_thousand_empty_queue_files_cost_one_pause(
+    age: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of files that were made just now all together, no more than 0.2 s; of older ones none."""
+    for number in range(1000):
+        put(tmp_path, f"consumequeue/T/{number}/{0:020}", b"")
+    made = max(path.stat().st_ctime for path in tmp_path.rglob("0" * 20))
+    clock = [made + age]
+    monkeypatch.setattr("rocket_columnar.store.reader.time.time", lambda: clock[0])
+    monkeypatch.setattr(
+        "rocket_columnar.store.reader.time.sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds)
+    )
+    for file in find_files(tmp_path):
+        with file.open() as reader:
+            assert reader.size == 0
+    assert clock[0] - made - age <= (0.21 if not age else 0)

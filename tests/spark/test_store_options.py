@@ -59,7 +59,7 @@ def folders(store: Path) -> tuple[str, ...]:
 def test_one_configuration_for_all_stores(
     two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
 ) -> None:
-    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store")
+    conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store")
     stores, ended = planned("decode", *two, "--broker-conf", conf)
     assert stores == [Store(str(store), folders(store)) for store in two]
     assert ended.code == 3
@@ -68,7 +68,7 @@ def test_one_configuration_for_all_stores(
 def test_a_directory_outside_of_the_store_belongs_to_one_store(
     two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
 ) -> None:
-    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store", f"readOnlyCommitLogStorePaths={tmp_path}")
+    conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store", f"readOnlyCommitLogStorePaths={tmp_path}")
     stores, ended = planned("decode", *two, "--broker-conf", conf)
     assert (stores, ended.code, ended.err.count("\n")) == ([], 2, 1)
     assert f"{conf}: names {tmp_path}, which is not in storePathRootDir" in ended.err
@@ -98,7 +98,7 @@ def test_a_rebuild_takes_geometry_and_sizes_that_no_file_shows(
     two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
 ) -> None:
     sizes = "maxHashSlotNum=11", "maxIndexNum=40", "mappedFileSizeConsumeQueue=1000"
-    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store", *sizes)
+    conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store", *sizes)
     shutil.rmtree(two[0] / "index")
     shutil.rmtree(two[0] / "consumequeue")
     ((lost, whole), _) = planned("rebuild", *two, "--broker-conf", conf)
@@ -107,7 +107,7 @@ def test_a_rebuild_takes_geometry_and_sizes_that_no_file_shows(
 
 
 def test_directories_of_a_copy_far_away(tmp_path: Path, planned: Callable[..., Planned]) -> None:
-    conf = conf_of(tmp_path / "broker.conf", "/home/rmq/store")
+    conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store")
     store = "s3://backups/a/store"
     (stores, _) = planned("decode", store, "--broker-conf", conf)
     assert stores == [Store(store, tuple(f"{store}/commitlog-{letter}" for letter in "abc"))]
