@@ -8,11 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 from free_ports import free_port
 from rocket_columnar.store import find_files
@@ -31,6 +33,9 @@ STARTED = {
     "start-connect-server": r"(Spark Connect server started)",
 }
 """Commands that run until they are ended, and what they say when they are ready."""
+
+NOT_FOR_TASKS = {"matplotlib", "pillow", "fonttools", "contourpy", "pyspark", "py4j", "grpcio", "pytest"}
+"""Packages that other extras need."""
 
 
 def commands(title: str) -> list[str]:
@@ -80,6 +85,13 @@ class Shell:
         assert done.returncode == 0, f"{command}: {done.stderr[-4000:]}"
         return done.stdout
 
+    def without_packages(self) -> None:
+        """From now on every Python but the packed one has nothing but the standard library."""
+        bare = self.home / "bare"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+        self.environment["PATH"] = f"{bare / 'bin'}{os.pathsep}{self.environment['PATH']}"
+        self.before = f"set -e; export SPARK_HOME={Path(pyspark.__file__).parent}"
+
     def _start(self, command: str, pattern: str) -> None:
         log = self.home / f"{len(list(self.home.glob('*.log')))}.log"
         with log.open("wb") as output:
@@ -122,8 +134,19 @@ def test_servers_and_a_decode(shell: Shell, title: str) -> None:
 
 
 def test_spark_submit_with_everything_in_one_file(shell: Shell) -> None:
-    """Neither driver nor workers use this environment's rocketspec."""
+    """Neither driver nor workers have any other package; the file holds what tasks need alone."""
+    *packing, submit = commands("spark-submit")
+    for command in packing:
+        shell(command)
+    with zipfile.ZipFile(shell.home / "rocketspec.pex") as packed:
+        names = {
+            name.split("/")[1].partition("-")[0] for name in packed.namelist() if name.startswith(".deps/")
+        }
+        size = sum(entry.file_size for entry in packed.infolist())
+    assert {"rocketspec", "numba", "llvmlite", "numpy", "pyarrow", "pandas"} <= names
+    assert not {name.lower() for name in names} & NOT_FOR_TASKS
+    assert size < 600e6
+    shell.without_packages()
     for server in commands("A standalone cluster")[:3]:
         shell(server)
-    *_, said = [shell(command) for command in commands("spark-submit")]
-    check(shell, said)
+    check(shell, shell(submit))
