@@ -53,7 +53,7 @@ SECONDS: Final = 20
 """Processor time for one input."""
 MEMORY: Final = 1 << 30
 """Bytes of address space that one input may take beyond what the process had before."""
-_SLICE: Final = {"agree": 3.0, "bytes": 0.5, "compiled": 1.0, "store": 1.0}
+_SLICE: Final = {"agree": 3.0, "bytes": 0.5, "compiled": 1.0, "store": 3.0}
 """Seconds of processor time of a turn."""
 _SEEN: Final = 1 << 29  # bits
 _TRACE: Final = 1 << 22
