@@ -43,16 +43,30 @@ KILLED = {**EVERYTHING, "flushPhysicQueueThoroughInterval": "1000"}
 
 FIGURES = DOCS / "planted-broker-faults.json"
 SEED_FIGURES = DOCS / "workload-seeds.json"
+FIFTH = {
+    "CQ-TIME-2": r"^queue \d of rocketspec-\w+, time \d+, logical offset: ",
+    "LOG-PROP-1": r"^record at 0, topic rocketspec-Plain, end of the properties: found 02, ",
+}
 OTHER_RELEASES = {
     "4.7.0": {
         "IDX-HDR-4": r"^index/\d{17} at byte 32, header hash_slot_count: ",
         "LOG-PROP-1": r"^record at [\d,]+, topic SCHEDULE_TOPIC_XXXX, end of the properties: found 02, ",
         "LOG-PROP-3": r"^index/\d{17} at byte [\d,]+, entry \d+ phy_offset: ",
     },
-    "5.3.1": {},
-    "5.5.1": {},
+    "5.3.1": FIFTH,
+    "5.5.0": {
+        **FIFTH,
+        "CQ-PUT-9": r"^checkpoint at byte 8, logics_msg_timestamp: found 0, ",
+        "IDX-HASH-1": r"^index/\d{17} at byte [\d,]+, entry \d+ key_hash: ",
+        "IDX-SVC-2": r"^index/\d{17} at byte [\d,]+, entry \d+ key_hash: .*expected no further key",
+        "IDX-SVC-15": r"^query of key .*, last update: ",
+    },
 }
-"""What the stores of other releases break, each with its first place; VERSIONS.md says the same of their classes."""
+"""What the stores and answers of other releases break, each with its first place.
+
+IDX-HDR-4 and LOG-PROP-3 are those of VERSIONS.md. LOG-PROP-1 is about what a broker encodes, CQ-TIME-2 and IDX-SVC-15 are about
+what it answers; the matrix of releases does not show them. The broker of 5.5.1 does not resolve.
+"""
 
 IN_EVERY_RUN = ("unit-left-out",)
 EXERCISED_ALWAYS = {
