@@ -21,6 +21,10 @@ _CAUSES: Final = (
         "a worker lacks the Python module {0}: install it there, or ship an environment (docs/spark-clusters.md)",
     ),
     (
+        r"(?m)^(?:[\w.]*\.)?(?:_Array|Arrow)?MemoryError\b",
+        "a Python worker ran out of memory: raise its limit, spark.executor.pyspark.memory, or lower spark.executor.cores",
+    ),
+    (
         r"InvalidClassException[^\n]*",
         "driver and cluster run different versions of Spark: use the cluster's version of PySpark",
     ),

@@ -98,10 +98,49 @@ def test_a_worker_process_that_dies(
             os._exit(3)
         return done
 
-    with pytest.raises(JobError, match="the Spark job failed: ") as caught:
+    with pytest.raises(
+        JobError, match=r"^the Spark job failed: a Python worker died, .*memoryOverhead"
+    ) as caught:
         decode_with(dying, spark, store, monkeypatch)
     assert "\n" not in str(caught.value)
     assert not (store.parent / "out").exists()
+
+
+def test_a_module_that_a_worker_lacks(
+    spark: SparkSession, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocket_spark import JobError
+
+    def importing(*_arguments: Any) -> dict[str, Any]:
+        from importlib import import_module
+
+        done: dict[str, Any] = import_module("module_that_is_nowhere").done
+        return done
+
+    with pytest.raises(JobError) as caught:
+        decode_with(importing, spark, store, monkeypatch)
+    assert str(caught.value) == (
+        "the Spark job failed: a worker lacks the Python module module_that_is_nowhere: install it there, or ship an "
+        "environment (docs/spark-clusters.md)"
+    )
+
+
+def test_a_worker_that_runs_out_of_memory(
+    spark: SparkSession, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The numbers are refused by NumPy: more bytes than any machine has."""
+    from rocket_spark import JobError
+
+    def greedy(*_arguments: Any) -> dict[str, Any]:
+        import numpy as np
+
+        return {"too many": np.zeros(1 << 55)}
+
+    with pytest.raises(
+        JobError, match=r"a Python worker ran out of memory: .*spark\.executor\.pyspark\.memory"
+    ) as caught:
+        decode_with(greedy, spark, store, monkeypatch)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_file_that_grows(spark: SparkSession, store: Path) -> None:
