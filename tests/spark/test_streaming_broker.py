@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +18,7 @@ from rocket_spec.errors import UsageError
 from streams import TABLES, Row, engine_rows, ordered, stream, trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -88,12 +88,11 @@ class Followed:
             self.trigger()
 
 
-def wait(ready: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
-    """Waits until something is so, however slow the machine is, while a process runs."""
+def wait(ready: Callable[[], bool]) -> None:
+    """Waits until something is so, however slow the machine is."""
     deadline = time.monotonic() + SLOW
     while not ready():
         assert time.monotonic() < deadline, f"not in {SLOW:.0f} s"
-        assert process is None or process.poll() is None, "the stream has ended"
         time.sleep(0.2)
 
 
@@ -103,10 +102,24 @@ class Queries:
     def __init__(self, store: Path, folder: Path) -> None:
         self.store = store
         self.folder = folder
+        self.starts = 0
         folder.mkdir()
 
-    def command(self, how: str) -> list[str]:
-        return [sys.executable, stream_run.__file__, str(self.store), str(self.folder), how, *TABLES]
+    def start(self, how: str = "on") -> None:
+        self.starts += 1
+        self.how = how
+        command = [sys.executable, stream_run.__file__, str(self.store), str(self.folder), how, *TABLES]
+        with self.log().open("wb") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def kill(self) -> None:
+        """Kills Python and its JVM, whatever they are doing."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def log(self) -> Path:
+        return self.folder / f"{self.starts}.log"
 
     def batches(self) -> int:
         """The number of batches that the table with the fewest of them has committed."""
@@ -115,22 +128,20 @@ class Queries:
             for table in TABLES
         )
 
-    @contextmanager
-    def until_killed(self) -> Iterator[subprocess.Popen[bytes]]:
-        """Runs them; at the end of the block Python and its JVM are killed, whatever they are doing."""
-        with (
-            (self.folder / "log").open("ab") as log,
-            subprocess.Popen(self.command("on"), stdout=log, stderr=log, start_new_session=True) as process,
-        ):
-            try:
-                yield process
-            finally:
-                os.killpg(process.pid, signal.SIGKILL)
+    def ended(self) -> bool:
+        """Whether they have read everything. If Spark took too long to start them, they are started again."""
+        if self.process.poll() in (None, 0):
+            return self.process.poll() == 0
+        self.kill()  # its JVM may still run
+        log = self.log().read_text("utf-8", "replace")
+        assert "Python worker failed to connect back" in log, log[-4000:]
+        self.start(self.how)
+        return False
 
-    def more(self, process: subprocess.Popen[bytes], count: int = 2) -> None:
-        """Waits for more batches of each table."""
-        before = self.batches()
-        wait(lambda: self.batches() >= before + count, process)
+    def more(self) -> None:
+        """Waits for two more batches of each table."""
+        wanted = self.batches() + 2
+        wait(lambda: self.ended() or self.batches() >= wanted)
 
 
 def written(store: Path) -> bool:
@@ -152,20 +163,26 @@ def test_spark_queries_killed_twice_and_the_broker_once(
         make_topics(broker)
         start_load(broker, Load(seed=19, per_second=200, seconds=0))
         wait(lambda: written(broker.store))
-        with queries.until_killed() as running:
-            queries.more(running)
-        with queries.until_killed() as running:
-            queries.more(running)
+        try:
+            queries.start()
+            queries.more()
+            queries.kill()
+            queries.start()
+            queries.more()
             broker.kill()
             acknowledged = {message.offset for message in broker.stop_load()}
             broker.start()
             make_topics(broker)
             start_load(broker, Load(seed=20, per_second=200, seconds=0))
-            queries.more(running)
-        acknowledged |= {message.offset for message in broker.stop_load()}
-        broker.ask("log")
-        broker.stop()
-        subprocess.run(queries.command("end"), check=True, capture_output=True, timeout=SLOW)
+            queries.more()
+            queries.kill()
+            acknowledged |= {message.offset for message in broker.stop_load()}
+            broker.ask("log")
+            broker.stop()
+            queries.start("end")
+            wait(queries.ended)
+        finally:
+            queries.kill()
         rows = {
             table: spark.read.parquet(str(queries.folder / table)).toArrow().to_pylist() for table in TABLES
         }

@@ -25,6 +25,8 @@ def main(store: str, folder: str, how: str, *tables: str) -> None:
             writer.trigger(availableNow=True) if how == "end" else writer.trigger(processingTime="0 seconds")
         )
         running.append(writer.start(f"{folder}/{table}"))
+    if how == "on":
+        spark.streams.awaitAnyTermination()  # raises what ended one of them
     for query in running:
         query.awaitTermination()
     spark.stop()
