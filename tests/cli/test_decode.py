@@ -154,6 +154,28 @@ def test_csv_of_one_table(run: Run, store: Path) -> None:
     ]
 
 
+def test_keys_of_a_csv_that_begin_like_formulas_are_counted_and_made_harmless(
+    run: Run, tmp_path: Path
+) -> None:
+    # base64 writes the first six bits 111110 as "+": a body that begins with F8.
+    keys = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "a=1"]
+    log = b""
+    for key in keys:
+        log += record(len(log), body=b"\xf8", properties=b"KEYS\1" + key.encode() + b"\2")
+    path = put(tmp_path, f"commitlog/{FIRST}", log)
+    question = (path, "--table", "commit_log", "--column", "keys", "--column", "body", "--format", "csv")
+    code, out, err = run(*question)
+    assert (code, out) == (0, "keys,body\n" + "".join(f'"{key}","+A=="\n' for key in keys))
+    assert err == (
+        "rocketspec: 11 texts that a spreadsheet would run as a formula; --spreadsheet puts ' before each\n"
+    )
+    code, out, err = run(*question, "--spreadsheet")
+    assert (code, err) == (0, "")
+    harmless = [*(f"'{key}" for key in keys[:5]), "a=1"]
+    assert out == "keys,body\n" + "".join(f'"{key}","\'+A=="\n' for key in harmless)
+    assert run(path, "--spreadsheet").err == "rocketspec: --spreadsheet goes with --format csv\n"
+
+
 @pytest.mark.parametrize(("option", "suffix"), [((), "parquet"), (("--format", "jsonl"), "jsonl")])
 def test_directory_gets_a_file_for_each_table(
     run: Run, store: Path, tmp_path: Path, option: tuple[str, ...], suffix: str

@@ -23,7 +23,6 @@ from rocketspec._options import (
     TableNames,
     Timestamps,
     be_gentle,
-    counted,
     exit_codes,
     in_utc,
     read_time,
@@ -83,8 +82,10 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _check_names(fmt: str, tables: Sequence[str]) -> None:
-    """Raises UsageError for an unknown format or table."""
+def _check_names(fmt: str, tables: Sequence[str], *, spreadsheet: bool) -> None:
+    """Raises UsageError for an unknown format or table, or a spreadsheet that is not CSV."""
+    if spreadsheet and fmt != "csv":
+        raise UsageError("--spreadsheet goes with --format csv")
     if fmt not in _FORMATS:
         raise UsageError(f"unknown format {fmt!r}; expected {_listed(_FORMATS)}")
     for name in tables:
@@ -206,6 +207,12 @@ def decode(
         int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
     ] = None,
     timestamps: Timestamps = "millis",
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet", help="In CSV, put ' before texts that a spreadsheet would run as formulas."
+        ),
+    ] = False,
     threads: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of threads for large index files and logs.")
     ] = 1,
@@ -231,7 +238,7 @@ def decode(
     warn(settings)
     utc = in_utc(timestamps)
     chosen = fmt or ("jsonl" if output is None else "parquet")
-    _check_names(chosen, table or ())
+    _check_names(chosen, table or (), spreadsheet=spreadsheet)
     wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
     whole = path.is_dir()
     # Rows that scroll over the terminal show progress enough.
@@ -271,13 +278,13 @@ def decode(
         rows = report.counted(batches)
         if utc and chosen != "table":  # which shows ISO 8601 anyway
             rows = report.in_utc(rows)
+        rows = report.for_csv(rows, spreadsheet=spreadsheet) if chosen == "csv" else rows
         written = {} if output is None else write(rows, output, chosen, source=path, threads=threads)
         if output is None:
             _print(rows, chosen, name_tables=len(tables) > 1)
     for name, file in written.items():
         typer.echo(f"{name}: {file}")
-    if report.nulled:
-        note(f"{counted(report.nulled, 'time')} out of range written as null")
+    report.changed_values()
     if not report.rows and topic:
         note(f"no rows of topic {' or '.join(topic)}{_topics(path)}")
     if report.incomplete:
