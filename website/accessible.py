@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -10,17 +11,20 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
+_SCROLLS: Final = re.compile(r'<pre(?=>)|<div(?= class="table-wrapper)')
+"""The beginnings of elements that scroll: code, and the box that the theme puts around a table."""
+
 
 def complete(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
 ) -> None:
-    """Gives captions of the navigation a level, and makes code that scrolls reachable by keyboard."""
+    """Gives captions of the navigation a level, and makes code and tables that scroll reachable by keyboard."""
     if "furo_navigation_tree" in context:
         context["furo_navigation_tree"] = context["furo_navigation_tree"].replace(
             'role="heading"', 'role="heading" aria-level="2"'
         )
     if "body" in context:
-        context["body"] = context["body"].replace("<pre>", '<pre tabindex="0">')
+        context["body"] = _SCROLLS.sub(r'\g<0> tabindex="0"', context["body"])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
