@@ -101,7 +101,7 @@ def test_case_show_prints_what_is_sent_and_expected() -> None:
     run = rocketspec("case", "show", "IDX-PUT-1/default-geometry-full")
     assert run.returncode == 0, run.stderr
     assert "IDX-PUT-1: " in run.stdout
-    assert "file 20260101000000000 exists beforehand" in run.stdout
+    assert "file 20260101000000000 exists at the start" in run.stdout
     lines = run.stdout.splitlines()
     full = lines.index("  1 index.full")
     assert lines[full + 1] == '    -> {"full": false}'

@@ -122,7 +122,8 @@ class LogStretch:
     """A walk over the records of one file that begin in a range of it.
 
     Attributes:
-        first: where the walk's first record begins, or where a walk without records ended; bytes in the file.
+        first: where the walk's first record begins; for a walk without records, where the next one begins that it knows
+            of, or the file's end; bytes in the file.
         next: where the first record after the range begins, or the file's end.
         at_end: whether the walk reached the file's end, a blank, or zeros that end the log.
     """
@@ -160,11 +161,11 @@ class LogStretch:
             begin: byte of the file.
             end: byte of the file; a gap that begins before it is reported whole.
             exact: whether a record is known to begin at `begin`; otherwise the walk begins at the next
-                one that verifies, and what is before it belongs to the range before.
+                one in the range that verifies, and what is before it belongs to the range before.
             on_gap: called with each gap; zeros to the file's end are not a gap but still to be written.
         """
         walk = Walk(self._reader, self._base, bodies=self._check_crc, window=NARROW)
-        position = begin if exact else walk.next_frame(begin)
+        position = begin if exact else walk.next_frame(begin, end)
         self.first = position
         rows = _Rows(self._names, check_crc=self._check_crc)
         windows = None

@@ -173,3 +173,17 @@ def test_a_log_of_a_terabyte_with_records_at_both_ends_is_read_in_a_few_reads(
     rows = [row for _, batch in decode([log], on_gap=lambda _: None) for row in batch.to_pylist()]
     assert [row["phy_offset"] for row in rows] == [0, size - 4096]
     assert sum(reads) < 2 << 20
+
+
+@pytest.mark.parametrize("filling", [b"\0", b"\x55", MAGIC])
+def test_ranges_within_a_gap_read_their_own_bytes_and_not_the_rest_of_the_gap(filling: bytes) -> None:
+    """A walk to the gap's end from each of 16 ranges would read more than seven times as much."""
+    length, part = 1 << 20, 1 << 16
+    work = Work(record(0) + filling * ((length - len(record(0))) // len(filling)))
+    for begin in range(part, length, part):
+        with open_reader("", work.source) as reader:
+            stretch = LogStretch(reader, 0, TopicNames())
+            assert not [
+                *stretch.run(begin, begin + part, exact=False, on_gap=lambda gap: pytest.fail(str(gap)))
+            ]
+    assert work.read < 2 * length
