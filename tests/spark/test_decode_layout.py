@@ -46,6 +46,9 @@ def test_row_groups_are_large_and_indexed(spark: SparkSession, tmp_path: Path) -
     assert group.column(0).path_in_schema == "phy_offset"
     assert group.column(0).has_offset_index
     assert group.column(0).has_column_index
+    columns: list[Any] = [group.column(number) for number in range(group.num_columns)]
+    filtered = {column.path_in_schema for column in columns if column.bloom_filter_length}
+    assert filtered == {"uniq_key", "keys"}
 
 
 def test_row_groups_end_at_a_number_of_rows_or_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
