@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -17,7 +17,7 @@ from rocket_conformance.schemas import problems
 from rocket_conformance.verdicts import VERDICTS, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self, TextIO
 
@@ -222,7 +222,14 @@ def read_report(path: Path) -> Report:
             footer = cast("dict[str, Any]", value)
     if header is None:
         raise MalformedError(file=str(path), found="no header line", expected="a report")
-    return Report(header, tuple(cases), footer)
+    return Report(header, tuple(_known_causes(cases, footer)), footer)
+
+
+def _known_causes(cases: Iterable[CaseLine], footer: Mapping[str, Any] | None) -> Iterator[CaseLine]:
+    """The cases, without numbers of causes that the report does not list."""
+    known = range(1, 1 + (len((footer or {}).get("causes", ()))))
+    for case in cases:
+        yield case if case.cause is None or case.cause in known else replace(case, cause=None)
 
 
 def _complete(value: dict[str, Any]) -> dict[str, Any]:
