@@ -79,9 +79,11 @@ def test_it_serves_every_message_by_key(maven: str, java: str, tmp_path: Path, n
         assert list(audit(broker.store, "deep")) == []
         broker.start()
         served = 0
+        # Messages whose delay of two hours is over by now are delivered again, at the log's end.
+        last = max(line["phy_offset"] for line in truth(name) if line["type"] == "log_record")
         for topic, keys in wanted(name, "keys").items():
             for found, offsets in zip(answers(broker, topic, list(keys)), keys.values(), strict=True):
-                assert sorted(found) == offsets[-MOST:]
+                assert sorted(offset for offset in found if offset <= last) == offsets[-MOST:]
                 served += len(found)
         for topic, ids in wanted(name, "uniq_key").items():
             assert [broker.ask("unique", topic=topic, id=unique_key) for unique_key in ids] == [

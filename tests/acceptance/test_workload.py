@@ -254,6 +254,7 @@ def digest(fault: Fault) -> str:
 
 def test_the_committed_figures_are_of_these_faults() -> None:
     figures = json.loads(FIGURES.read_text("utf-8"))
+    assert figures["workload"] == digest_of_workload()
     rows = figures["rows"]
     assert {name: row["input"] for name, row in rows.items()} == {
         fault.name: digest(fault) for fault in FAULTS
