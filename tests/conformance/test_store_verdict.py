@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from rocket_conformance.store_verdict import (
     StoreVerdict,
     judge_restart,
     judge_store,
+    record_table,
     store_report,
     verdict_lines,
 )
@@ -337,3 +339,49 @@ def test_a_directory_without_a_log_is_refused(tmp_path: Path) -> None:
         judge_store(tmp_path)
     with pytest.raises(UsageError, match="not a directory"):
         judge_store(tmp_path / "nowhere")
+
+
+def test_a_queue_folder_whose_name_is_not_utf8(tmp_path: Path) -> None:
+    store = open_store("transactions", tmp_path)
+    (store / "consumequeue" / os.fsdecode(b"a\xff") / "0").mkdir(parents=True)
+    assert judge_store(store).with_outcome("broken") == []
+
+
+def test_the_directory_of_the_log_given_twice(tmp_path: Path) -> None:
+    store = open_store("transactions", tmp_path)
+    verdict = judge_store(store, commitlog=[store / "commitlog"])
+    assert verdict.records == judge_store(store).records
+
+
+@pytest.mark.parametrize("base", ["9223372036854775807", "9223372036854759424"])
+def test_a_log_file_that_ends_beyond_64_bits(base: str, tmp_path: Path) -> None:
+    store = open_store("transactions", tmp_path)
+    log = store / "commitlog"
+    (log / "00000000000000032768").rename(log / base)
+    with pytest.raises(MalformedError, match=f"{base}: found base offset {int(base):,}, expected"):
+        judge_store(store)
+
+
+def test_records_that_the_disk_has_no_room_for(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store("transactions", tmp_path)
+    monkeypatch.setattr(record_table, "_TABLES", record_table._TABLES + "pragma max_page_count = 10;")
+    done = runner("conform", capfd, monkeypatch)("--store", store)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.splitlines() == [
+        "rocketspec: temporary file: database or disk is full; set TMPDIR to a directory with room for all records of the log"
+    ]
+
+
+def test_a_position_beyond_64_bits_has_no_record() -> None:
+    assert record_table.RecordTable().at(1 << 63) is None
+
+
+@pytest.mark.parametrize("length", [0, 23, 100])
+def test_a_short_checkpoint_is_judged_and_not_extended(length: int, tmp_path: Path) -> None:
+    store = open_store("transactions", tmp_path)
+    os.truncate(store / "checkpoint", length)
+    verdict = judge_store(store)
+    assert "CKP-2" in verdict.with_outcome("broken")
+    assert (store / "checkpoint").stat().st_size == length

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocket_reference import index_header, read_checkpoint
+from rocket_reference import index_header
 from rocket_spec.layout import INDEX_HEADER
 
+from rocket_conformance.store_verdict.checkpoint_judge import checkpoint_times
 from rocket_conformance.store_verdict.index_bytes import agreement_with, geometry_of, read_index
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations, Place
@@ -70,7 +71,9 @@ def _judge_indexes(before: Path, after: Path, geometry: Geometry, seen: Observat
     """Which index files stay, and where new entries begin."""
     crashed = (before / "abort").exists()
     trusted = (
-        read_checkpoint(before / "checkpoint").index_msg_timestamp if (before / "checkpoint").is_file() else 0
+        checkpoint_times(before / "checkpoint").index_msg_timestamp
+        if (before / "checkpoint").is_file()
+        else 0
     )
     old = [path for _, path in numbered_files(before / "index")]
     deleted: list[Path] = []

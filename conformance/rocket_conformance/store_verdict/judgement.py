@@ -15,6 +15,7 @@ from rocket_conformance.store_verdict.index_judge import judge_indexes
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
+from rocket_conformance.store_verdict.record_table import disk_errors
 from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class StoreVerdict:
         return [clause for clause in clauses() if self.outcome(clause) == outcome]
 
 
+@disk_errors()
 def judge_store(
     path: str | os.PathLike[str],
     *,
@@ -79,8 +81,8 @@ def judge_store(
 
     Raises:
         UsageError: no such directory, or a geometry that cannot be inferred.
-        MalformedError: no commit log to judge by, one that is too large, or those of several DLedger members.
-        OSError: when a file cannot be read.
+        MalformedError: no commit log to judge by, one beyond 64 bits, or those of several DLedger members.
+        OSError: when a file cannot be read, or the disk has no room for temporary files.
     """
     store = Path(path)
     if not store.is_dir():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocket_reference import dispatch_request, file_name
+from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC
 
 from rocket_conformance.store_verdict.entry_log import dledger_member, read_entries
@@ -29,7 +30,7 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         directories: of the commit log, in addition to `commitlog/` (STORE-17).
 
     Raises:
-        MalformedError: the files are those of several DLedger members.
+        MalformedError: the files are those of several DLedger members, or one ends beyond 64 bits.
         OSError: a file cannot be read.
     """
     log = StoredLog(store=store)
@@ -43,6 +44,7 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
     log.files = [
         LogFile(name_in(store, path), base, path.stat().st_size) for base, path in (*plain, *entries)
     ]
+    _require_64_bits(log.files)
     _check_files(log, seen)
     paths = [path for _, path in plain]
     read = _read_plain(log, paths, seen, followed=bool(entries))
@@ -52,6 +54,14 @@ def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = (
         read_entries(log, [path for _, path in entries], member, seen, stopped=not (store / "abort").exists())
     _check_queue_offsets(log, seen)
     return log
+
+
+def _require_64_bits(files: Sequence[LogFile]) -> None:
+    for file in files:
+        if file.base + file.size >= 1 << 63:
+            raise MalformedError(
+                file=file.name, found=f"base offset {file.base:,}", expected="offsets below 2^63 in the file"
+            )
 
 
 def _check_files(log: StoredLog, seen: Observations) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import sqlite3
+from contextlib import contextmanager
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 from weakref import finalize
@@ -13,9 +14,9 @@ from rocket_reference import DispatchRequest
 from rocket_conformance.store_verdict.stored_record import StoredRecord, further_queues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
-__all__ = ["Queue", "RecordTable"]
+__all__ = ["Queue", "RecordTable", "disk_errors"]
 
 Queue = tuple[str, int]
 """Topic and queue number."""
@@ -23,15 +24,31 @@ Queue = tuple[str, int]
 _AT_ONCE: Final = 1_000
 """Records that are written together, and read together."""
 
+_LONG: Final = range(-(1 << 63), 1 << 63)
+
 _TABLES: Final = """
     pragma journal_mode = off;
     create table record (position integer primary key, queue integer, row blob) strict;
-    create table further (name text, queue_id integer, position integer, asked integer) strict;
+    create table further (name blob, queue_id integer, position integer, asked integer) strict;
 """
 
 
+@contextmanager
+def disk_errors() -> Generator[None]:
+    """Around work with tables; also a decorator.
+
+    Raises:
+        OSError: a table's temporary file cannot be made, or its disk is full.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        text = f"temporary file: {error}; set TMPDIR to a directory with room for all records of the log"
+        raise OSError(text) from error
+
+
 class RecordTable:
-    """Records by position and by queue; they are added in ascending order of their positions.
+    """Records by position and by queue. Of several at one position, which overlapping log files have, the first is kept.
 
     SQLite keeps the database in memory while it is small, and else in a file that goes with this process.
     """
@@ -46,6 +63,7 @@ class RecordTable:
         self._indexed = False
 
     def __len__(self) -> int:
+        self._write()
         return self._count
 
     def __iter__(self) -> Iterator[StoredRecord]:
@@ -61,16 +79,15 @@ class RecordTable:
             own = stored.request.topic, stored.request.queue_id
             queue = self._queues.setdefault(own, len(self._queues))
             for name, asked in further_queues(stored):
-                values = name, stored.request.queue_id, stored.position, asked
+                values = _bytes(name), stored.request.queue_id, stored.position, asked
                 self._database.execute("insert into further values (?, ?, ?, ?)", values)
         self._waiting.append((stored.position, queue, _packed(stored)))
-        self._count += 1
         if len(self._waiting) >= _AT_ONCE:
             self._write()
 
     def at(self, position: int) -> StoredRecord | None:
         """The record at a position, bytes."""
-        return next(self._select("where position = ?", position), None)
+        return next(self._select("where position = ?", position), None) if position in _LONG else None
 
     def between(self, begin: int, end: int) -> Iterator[StoredRecord]:
         """The records from `begin` up to and without `end`, bytes, in their order."""
@@ -117,7 +134,7 @@ class RecordTable:
         condition = "name = ?" if any_number else "name = ? and queue_id = ?"
         rows = self._database.execute(
             f"select position, asked from further where {condition} order by position",  # noqa: S608
-            queue[:1] if any_number else queue,
+            (_bytes(queue[0]), *queue[1:])[: 1 if any_number else 2],
         )
         others = ((stored, asked) for position, asked in rows if (stored := self.at(position)) is not None)
         return merge(own, others, key=lambda pair: pair[0].position)
@@ -125,13 +142,14 @@ class RecordTable:
     def is_further(self, name: str) -> bool:
         """Whether a record names a further queue of that name."""
         self._write()
-        return any(self._database.execute("select 1 from further where name = ? limit 1", (name,)))
+        return any(self._database.execute("select 1 from further where name = ? limit 1", (_bytes(name),)))
 
     # --- the database -----------------------------------------------------------------------------------
 
     def _write(self) -> None:
         if self._waiting:
-            self._database.executemany("insert into record values (?, ?, ?)", self._waiting)
+            command = "insert or ignore into record values (?, ?, ?)"
+            self._count += self._database.executemany(command, self._waiting).rowcount
             self._waiting.clear()
 
     def _select(self, condition: str, *values: int) -> Iterator[StoredRecord]:
@@ -139,6 +157,11 @@ class RecordTable:
         cursor = self._database.execute(f"select position, row from record {condition}", values)  # noqa: S608
         cursor.arraysize = _AT_ONCE
         return (_unpacked(position, row) for position, row in cursor)
+
+
+def _bytes(name: str) -> bytes:
+    """A name as the database compares it: the name of a directory may hold a lone surrogate, for a byte that is not UTF-8."""
+    return name.encode("utf-8", "surrogatepass")
 
 
 def _packed(stored: StoredRecord) -> bytes:

@@ -18,6 +18,7 @@ from rocket_conformance.store_verdict.index_bytes import agreement_with, geometr
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
+from rocket_conformance.store_verdict.record_table import disk_errors
 from rocket_conformance.store_verdict.sparse import copy_sparse
 from rocket_conformance.store_verdict.stored_log import numbered_files
 
@@ -32,6 +33,7 @@ __all__ = ["judge_continuation", "judge_restart", "log_end"]
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
 
+@disk_errors()
 def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Geometry | None = None) -> None:
     """Judges a start over a store, crashed or not, followed by a clean stop.
 
@@ -188,6 +190,7 @@ def _judge_queues(expected: Path, after: Path, seen: Observations) -> bool:
     return True
 
 
+@disk_errors()
 def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -> None:
     """Judges that queues went on where they were: the logical offsets, and the places of the units.
 
@@ -218,6 +221,7 @@ def judge_continuation(store: Path, starts: Sequence[int], seen: Observations) -
                 seen.hold("CQ-LOAD-1", "CQ-REC-2")
 
 
+@disk_errors()
 def log_end(store: Path) -> int:
     """Where the log of a store ends, bytes."""
     return read_log(store, Observations()).end
