@@ -13,6 +13,7 @@ from rocketspec._extras import missing_extra
 from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
 from rocketspec._quick import QuickGroup
 from rocketspec._terminal import note, replace_unencodable
+from rocketspec._usage import CommandLineError, usage_line
 from rocketspec.verbs import is_verb, register_all, register_one
 
 __all__ = ["main"]
@@ -75,7 +76,12 @@ def main() -> None:
     """
     replace_unencodable()
     try:
-        _app(sys.argv[1:])()
+        raise SystemExit(_app(sys.argv[1:])(standalone_mode=False))
+    except CommandLineError as error:
+        line = usage_line(error)
+        if line is None:
+            raise SystemExit(USAGE) from None
+        _fail(line, USAGE)
     except UsageError as error:
         _fail(str(error), USAGE)
     except FormatError as error:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rocket_conformance.runner import Options, run
 from rocket_conformance.session import open_command, open_handler, open_jar
 from rocket_spec.errors import UsageError
+from rocket_spec.printable import shell_word
 
 from rocketspec._extras import missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from rocket_conformance.report import Report
     from rocket_conformance.transport import Transport
@@ -50,10 +51,14 @@ def open_implementation(
     `jobs` is the number of processes; the bundled engine always runs in this one.
 
     Raises:
-        UsageError: when both a command and a version are given.
+        UsageError: when both a command and a version are given, or a directory.
     """
     if command and rocketmq:
         raise UsageError("COMMAND and --rocketmq are mutually exclusive")
+    if command and Path(command[0]).is_dir():
+        raise UsageError(
+            f"{command[0]}: a directory; a store is judged by `rocketspec conform --store {shell_word(command[0])}`"
+        )
     if command:
         with open_command(command, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs) as opened:
             yield opened

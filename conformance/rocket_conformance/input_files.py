@@ -30,12 +30,12 @@ def read_input(path: Path, *, limit: int, expected: str) -> bytes:
         OSError: when it cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(descriptor)
+        found = "a directory" if stat.S_ISDIR(about.st_mode) else "not a regular file"
+        raise MalformedError(file=str(path), found=found, expected=expected)
     with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
-        about = os.fstat(descriptor)
-        if stat.S_ISDIR(about.st_mode):
-            raise MalformedError(file=str(path), found="a directory", expected=expected)
-        if not stat.S_ISREG(about.st_mode):
-            raise MalformedError(file=str(path), found="not a regular file", expected=expected)
         size = min(about.st_size, limit)
         data = file.read(size + 1)  # room for this much is taken at once
     if len(data) > limit or about.st_size > limit:

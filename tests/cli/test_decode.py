@@ -329,7 +329,7 @@ def test_numbers_out_of_range_are_usage_errors(
 ) -> None:
     code, out, err = run(store, option, value)
     assert (code, out) == (2, "")
-    assert f"Invalid value for '{option}': {said}" in err
+    assert f"invalid value for '{option}': {said}" in err
 
 
 def test_help_has_an_example_and_fits_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
