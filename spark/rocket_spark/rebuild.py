@@ -25,11 +25,13 @@ from rocket_columnar.rebuild import (
 )
 from rocket_spec.errors import FormatError, UsageError
 
+from rocket_spark.files import state_of
 from rocket_spark.output import (
     check_out,
     journalled_in,
     merge_finished,
     open_out,
+    task_id,
 )
 from rocket_spark.rebuild_tasks import (
     IndexTask,
@@ -38,13 +40,12 @@ from rocket_spark.rebuild_tasks import (
     dispatch_task,
     index_task,
     queue_task,
-    state_of,
 )
 from rocket_spark.stores import StorePath, name_stores, reasons, store_files, stores_by_name
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
     from rocket_columnar.store import StoreFile
@@ -250,7 +251,7 @@ class _Running:
         run = journalled_in(attempts, in_task) if self.job.resume else in_task
         outcomes = merge_finished(
             tasks,
-            {task: outcome for task, outcome in self.finished.items() if self._holds(outcome)},
+            self.finished,
             lambda rest, _: run_tasks(
                 self.spark,
                 run,
@@ -261,6 +262,7 @@ class _Running:
                 failed=self.failed,
                 weights=[task.weight for task in rest],
             ),
+            holds=self._holds,
         )
         pairs = zip(tasks, outcomes, strict=True)
         return (pair for pair in pairs if pair[0].store not in self.bad)
@@ -270,6 +272,10 @@ class _Running:
         made, rest = outcome[:2]
         names = [f"{made}/{place}" for place in rest] if isinstance(rest, list) else [made]
         return all(map(self.output.holds, names))
+
+    def _digest(self, files: Iterable[StoreFile]) -> str:
+        """A digest of files that tasks read beside the log, for a job that can be resumed."""
+        return task_id([(file, state_of(file)) for file in files]) if self.job.resume else ""
 
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
@@ -291,6 +297,7 @@ class _Running:
             folders = [Path(log) for log in self.logs[name]]
             plans[name] = plan_indexes(self.dispatched[name], plan.geometry)
             begins[name] = index_begins(plan.files) if self.job.only_missing else {}
+            own = self._digest(begins[name].values())
             tasks += (
                 IndexTask(
                     name,
@@ -298,6 +305,7 @@ class _Running:
                     tuple(keys_of(index, folders, self.dispatched[name])),
                     plan.geometry,
                     self.job.only_missing,
+                    own,
                 )
                 for index in plans[name]
             )
@@ -320,11 +328,12 @@ class _Running:
         kinds = ("ext", "queue") if self.job.only_missing else ("ext",)
         for name, plan in self._plans():
             own[name] = [file for file in plan.files if file.kind in kinds]
+            digest = self._digest(own[name])
             for bucket in range(plan.buckets):
                 spans = (tuple(part.unit_spans(bucket)) for part in self.dispatched[name])
                 units = tuple((log, span) for log, span in zip(self.logs[name], spans, strict=True) if span)
                 if units:
-                    tasks.append(QueueTask(name, units, plan.queue_file_size, self.job.only_missing))
+                    tasks.append(QueueTask(name, units, plan.queue_file_size, self.job.only_missing, digest))
         for task, (folder, places) in self._outcomes(queue_task, tasks, "consume queues", own):
             for place in places:
                 self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"

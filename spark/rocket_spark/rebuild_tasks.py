@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
-__all__ = ["IndexTask", "LogTask", "QueueTask", "dispatch_task", "index_task", "queue_task", "state_of"]
+__all__ = ["IndexTask", "LogTask", "QueueTask", "dispatch_task", "index_task", "queue_task"]
 
 _NUMBER: Final = "0"
 """What an index file is called until all names are known."""
@@ -39,7 +39,7 @@ _NUMBER: Final = "0"
 
 @dataclass(frozen=True, slots=True)
 class LogTask:
-    """One log file to dispatch; `state` as of `state_of`."""
+    """One log file to dispatch; `state` as of `rocket_spark.files.state_of`."""
 
     store: str
     file: StoreFile
@@ -56,13 +56,14 @@ class LogTask:
 
 @dataclass(frozen=True, slots=True)
 class IndexTask:
-    """One index file to build."""
+    """One index file to build; `own` is a digest of the store's files that it is compared with."""
 
     store: str
     plan: IndexPlan
     keys: tuple[LogKeys, ...]
     geometry: Geometry
     only_missing: bool
+    own: str
 
     @property
     def weight(self) -> int:
@@ -72,28 +73,18 @@ class IndexTask:
 
 @dataclass(frozen=True, slots=True)
 class QueueTask:
-    """The queues of one bucket."""
+    """The queues of one bucket; `own` is a digest of the store's files that are copied or compared."""
 
     store: str
     parts: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     queue_file_size: int
     only_missing: bool
+    own: str
 
     @property
     def weight(self) -> int:
         """Bytes of the units."""
         return sum(count for _, spans in self.parts for _, count in spans) * np.dtype(UNIT).itemsize
-
-
-def state_of(file: StoreFile) -> tuple[int, int]:
-    """Length and time of the last change of a log file; a resumed job reads it again if either differs.
-
-    Of a file that is gone (-1, 0): its task fails, with its store alone.
-    """
-    try:
-        return file.size(), 0 if file.source is not None else file.path.stat().st_mtime_ns
-    except OSError:
-        return -1, 0
 
 
 def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:

@@ -44,12 +44,13 @@ class Store:
             UsageError: a directory with a comma in its path, which separates directories.
         """
         options = dict(storage or {})
-        for folder in self.commitlog:
+        folders = [_absolute(folder) for folder in self.commitlog]  # tasks run in other directories
+        for folder in folders:
             if "," in folder:
                 raise UsageError(
                     f"{folder}: a comma separates directories of a commit log; a path cannot contain one"
                 )
-        return options | {COMMITLOG: ",".join(self.commitlog)} if self.commitlog else options
+        return options | {COMMITLOG: ",".join(folders)} if folders else options
 
 
 StorePath = str | Path | Store

@@ -13,7 +13,7 @@ import pytest
 from live_writer import LiveWriter, steps
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
-from rocket_spark import DecodeOptions, decode_stores
+from rocket_spark import DecodeOptions, decode_stores, plan_decode
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import put, record, unit
 
@@ -156,6 +156,25 @@ def test_other_output_is_not_appended_to(spark: SparkSession, tmp_path: Path, ha
         decode_stores(spark, hand_made, tmp_path / "out", options=APPEND)
 
 
+@pytest.mark.parametrize(
+    ("manifest", "found"),
+    [
+        (b'{"rocketspec_manifest": 2, "job": "decode", "coverage": {}}', "version 2"),
+        (b'{"rocketspec_manifest": 1, "jo', "no manifest"),
+        (b"[]", "no manifest"),
+    ],
+)
+def test_a_manifest_of_a_newer_version_or_cut_off_is_not_appended_to(
+    golden: dict[str, Path], tmp_path: Path, manifest: bytes, found: str
+) -> None:
+    put(tmp_path, "out/_manifest.json", manifest)
+    with pytest.raises(
+        UsageError, match=f"_manifest.json: found {found}, expected version 1; choose a new directory"
+    ):
+        plan_decode(golden["mixed"], tmp_path / "out", options=APPEND)
+    assert (tmp_path / "out" / "_manifest.json").read_bytes() == manifest
+
+
 def test_files_of_an_append_that_was_killed_are_removed(
     spark: SparkSession, tmp_path: Path, golden: dict[str, Path]
 ) -> None:
@@ -192,3 +211,26 @@ def test_a_failed_job_is_resumed(
     )
     assert set(totals) == {1}
     assert not (tmp_path / "out" / "_temporary").exists()
+
+
+def test_work_of_other_options_of_a_changed_file_and_of_another_job_is_not_resumed(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
+) -> None:
+    """Times become UTC, an index file is replaced by one of its length, and a rebuild's work is in the folder too."""
+    store, out = tmp_path / "store", tmp_path / "out"
+    shutil.copytree(golden["transactions"], store)
+    whole = (store / "checkpoint").read_bytes()
+    (store / "checkpoint").write_bytes(b"short")
+    with pytest.raises(MalformedError):
+        decode_stores(spark, store, tmp_path / "killed", options=DecodeOptions(resume=True))
+    (tmp_path / "killed").rename(out)
+    (out / "_temporary/attempts" / f"done-{'0' * 32}").write_text('{"outcome": ["log.1", {}]}')
+    (store / "checkpoint").write_bytes(whole)
+    index = min((store / "index").iterdir())
+    changed = bytearray(index.read_bytes())
+    changed[0:8] = (12345).to_bytes(8)  # beginTimestamp
+    index.write_bytes(bytes(changed))
+    options = DecodeOptions(resume=True, utc=True)
+    decode_stores(spark, store, out, options=options)
+    decode_stores(spark, store, tmp_path / "undisturbed", options=DecodeOptions(utc=True))
+    assert written(out) == written(tmp_path / "undisturbed")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from killed_jobs import Moment, kill_job
 from rocket_columnar.rebuild import rebuild
 from rocket_spark import DecodeOptions, decode_stores, rebuild_stores
-from rocket_spark.output import Output, check_out
+from rocket_spark.output import Output, attempt, check_out
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -142,6 +143,105 @@ def test_a_commit_killed_between_its_renames_is_taken_back(tmp_path: Path, *, ma
     kept = set() if manifest_moved else {"checkpoint"}
     assert {path.name for path in out.iterdir()} == {"_temporary", "consumequeue"} | kept
     assert {path.name for path in temporary.iterdir()} == {"attempts"}
+
+
+class _Killed(BaseException):
+    pass
+
+
+def _everything(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file() and "_temporary" not in path.parts and path.name != "_manifest.json"
+    }
+
+
+def _commit(out: Path, *, error: type[BaseException] = _Killed) -> None:
+    """A job with `overwrite` and `resume` whose stores have names that sort before and after the manifest's."""
+    output = Output(out, overwrite=True, resume=True)
+    with suppress(error):
+        output.__enter__()
+        parts = {}
+        for place in ("Broker-A/index/new", "broker-b/index/new"):
+            with attempt(output.folder, "index") as path:
+                path.write_text("new")
+            parts[place] = path.name
+        output.commit(parts, {"job": "rebuild"})
+        output.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("kills", [1, 2, 3])
+def test_earlier_output_outlives_kills_at_every_rename_of_a_commit_and_of_its_return(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kills: int
+) -> None:
+    """Killed in the commit, then in what takes it back, then in that again; the last run is not disturbed."""
+    earlier = {"Broker-A/index/old": "old", "broker-b/index/old": "old", "_SUCCESS": ""}
+    later = {"Broker-A/index/new": "new", "broker-b/index/new": "new", "_SUCCESS": ""}
+    rename, undo = Path.rename, Output._undo_replace
+    left: list[int] = []
+    dead: list[bool] = []
+
+    def counted(path: Path, target: Path) -> Path:
+        if dead or (left and left[0] == 0):
+            dead.append(True)
+            raise _Killed
+        if left:
+            left[0] -= 1
+        return rename(path, target)
+
+    def undone(output: Output) -> None:
+        if not dead:  # a killed process does nothing more
+            undo(output)
+
+    monkeypatch.setattr(Path, "rename", counted)
+    monkeypatch.setattr(Output, "_undo_replace", undone)
+    for number in range(12):
+        out = tmp_path / f"{number}"
+        for place, text in earlier.items():
+            put(out, place, text.encode())
+        put(out, "_manifest.json", b"{}")
+        left[:] = [number]
+        for _ in range(kills):
+            _commit(out)
+            dead.clear()
+            left[:] = [min(number % 4, 3)]
+        left.clear()
+        Output(out, overwrite=True, resume=True).__enter__()
+        assert _everything(out) in (earlier, later)
+        _commit(out)
+        assert _everything(out) == later
+        assert not (out / "_temporary").exists()
+
+
+def test_a_rename_that_fails_leaves_earlier_output_for_the_next_run_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a kill, at every rename: the folder is what it was, at once and after the next start."""
+    earlier = {"Broker-A/index/old": "old", "checkpoint": "old", "_SUCCESS": ""}
+    rename = Path.rename
+    failed = 0
+    for number in range(3, 9):
+        out = tmp_path / f"{number}"
+        for place, text in earlier.items():
+            put(out, place, text.encode())
+        put(out, "_manifest.json", b"{}")
+        left = [number]
+
+        def broken(path: Path, target: Path, left: list[int] = left) -> Path:
+            left[0] -= 1
+            if left[0] == 0:
+                raise OSError(5, "Input/output error")
+            return rename(path, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "rename", broken)
+            _commit(out, error=OSError)
+        failed += left[0] <= 0
+        assert _everything(out) == earlier
+        Output(out, overwrite=True, resume=True).__enter__()
+        assert _everything(out) == earlier
+    assert failed == 6
 
 
 @pytest.mark.soak

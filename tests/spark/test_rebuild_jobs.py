@@ -124,6 +124,37 @@ def test_a_failed_job_is_resumed(
     assert not (tmp_path / "out" / "_temporary").exists()
 
 
+def test_own_files_that_changed_are_compared_anew(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit fails; then one byte of a queue file and of an index file is damaged. Only these two are written."""
+    from rocket_spark import rebuild_stores
+    from rocket_spark.output import Output
+
+    store, out = Path(shutil.copytree(golden["mixed"], tmp_path / "store")), tmp_path / "out"
+
+    def broken(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Output, "commit", broken)
+        with pytest.raises(OSError, match="No space left"):
+            rebuild_stores(spark, store, out, only_missing=True, resume=True)
+    first = next(
+        path for path in sorted(store.glob("consumequeue/*/*/*")) if path.read_bytes()[:20].strip(b"\0")
+    )
+    damaged = [first, min((store / "index").iterdir())]
+    for path in damaged:
+        data = bytearray(path.read_bytes())
+        data[16] ^= 1
+        path.write_bytes(bytes(data))
+    rebuild_stores(spark, store, out, only_missing=True, resume=True)
+    queue = first.relative_to(store).as_posix()
+    assert [name for name in files(out) if not name.startswith("index/")] == [queue]
+    assert len(files(out)) == 2
+    assert (out / queue).read_bytes() == (golden["mixed"] / queue).read_bytes()
+
+
 def test_what_a_log_gave_survives_json(golden: dict[str, Path], tmp_path: Path) -> None:
     """Of golden logs, and of one with a gap."""
     import json

@@ -84,6 +84,52 @@ def test_directories_named_by_store(two: list[Path], planned: Callable[..., Plan
     assert stores == [Store(str(two[0])), Store(str(two[1]), folders(two[1]))]
 
 
+def test_a_configuration_of_one_store_comes_before_that_of_all(
+    two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
+) -> None:
+    """In either order on the command line."""
+    every = conf_of(tmp_path / "all.conf", "/srv/rmq/store")
+    own = tmp_path / "own.conf"
+    own.write_text(f"storePathRootDir={two[1]}\nstorePathCommitLog={two[1]}/commitlog-a\n")
+    options = [("--broker-conf", every), ("--broker-conf", f"{two[1]}={own}")]
+    for first, second in (options, options[::-1]):
+        stores, _ = planned("decode", *two, *first, *second)
+        assert [store.commitlog for store in stores] == [folders(two[0]), folders(two[1])[:1]]
+    stores, ended = planned("decode", *two, "--broker-conf", every, "--broker-conf", own)
+    assert (stores, ended.code, ended.err.count("\n")) == ([], 2, 1)
+    assert f"--broker-conf {own}: a store has one configuration, and {every} was given" in ended.err
+
+
+def test_stores_and_directories_with_an_equals_sign_in_their_path(planned: Callable[..., Planned]) -> None:
+    """`/data/a` and `/data/a=b` are both stores: the longest is meant, as with a slash at the end of either."""
+    stores, _ = planned("decode", "/data/a", "/data/a=b", "--commitlog", "/data/a=b=/log/x=y")
+    assert stores == [Store("/data/a"), Store("/data/a=b", ("/log/x=y",))]
+    stores, _ = planned(
+        "decode", "/data/a/", "/data/b", "--commitlog", "/data/a=/x", "--commitlog", "/data/b/=/y"
+    )
+    assert stores == [Store("/data/a/", ("/x",)), Store("/data/b", ("/y",))]
+    stores, _ = planned("decode", "/data/a", "--commitlog", "/log/x=y")
+    assert stores == [Store("/data/a", ("/log/x=y",))]
+    stores, ended = planned("decode", "/data/a", "/data/b", "--commitlog", "/data/a=")
+    assert (stores, ended.code, ended.err.count("\n")) == ([], 2, 1)
+
+
+def test_a_relative_directory_of_the_log_is_the_driver_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers of a cluster run elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    assert Store("store", ("logs/a/", "/b")).options({}) == {"commitlog": f"{tmp_path}/logs/a,/b"}
+
+
+def test_a_store_given_as_a_file_url(
+    two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
+) -> None:
+    conf = conf_of(tmp_path / "broker.conf", "/srv/rmq/store")
+    stores, _ = planned("decode", f"file://{two[0]}", "--broker-conf", conf)
+    assert stores == [Store(f"file://{two[0]}", folders(two[0]))]
+
+
 def test_the_store_of_the_configuration(
     two: list[Path], tmp_path: Path, planned: Callable[..., Planned]
 ) -> None:

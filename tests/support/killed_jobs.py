@@ -39,8 +39,8 @@ def counted(path, target):
     left -= 1
     return rename(path, target)
 
-def waiting(folder, work):
-    run = journalled_in(folder, work)
+def waiting(folder, work, options=None):
+    run = journalled_in(folder, work, options)
 
     def in_task(*arguments):
         outcome = run(*arguments)

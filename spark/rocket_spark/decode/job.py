@@ -12,7 +12,7 @@ from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeOptions
 from rocket_spark.decode.part import run_part
-from rocket_spark.decode.plan import DecodePlan, is_replaced, plan_decode
+from rocket_spark.decode.plan import DecodePlan, is_replaced, plan_decode, request_of
 from rocket_spark.output import journalled_in, merge_finished, open_out
 from rocket_spark.stores import reasons
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
@@ -160,21 +160,16 @@ def _outcomes(
 ) -> list[dict[str, Any] | None]:
     """What each task returned, in this run or in one that was killed; None for those of stores that failed."""
     directory, options, work = output.folder, plan.options, run_part
+    request = request_of(None, options)  # the tables are the task's
 
     def decoded(task: PartTask) -> dict[str, Any]:
         return work(task, directory, options)
 
-    run: Callable[[PartTask], Any] = journalled_in(directory, decoded) if options.resume else decoded
+    run: Callable[[PartTask], Any] = journalled_in(directory, decoded, request) if options.resume else decoded
     collected = None if options.fail_fast or len(plan.stores) == 1 else failed
-    found = output.finished()
-    finished = {
-        task: outcome
-        for task, outcome in found.items()
-        if all(output.holds(name) for files in outcome["parts"].values() for name, _ in files.values())
-    }
     outcomes = merge_finished(
         plan.tasks,
-        finished,
+        output.finished(),
         lambda tasks, _: run_tasks(
             spark,
             run,
@@ -184,6 +179,10 @@ def _outcomes(
             failed=collected,
             weights=[task.weight for task in tasks],
         ),
+        holds=lambda outcome: all(
+            output.holds(name) for files in outcome["parts"].values() for name, _ in files.values()
+        ),
+        options=request,
     )
     _join_ranges(plan.tasks, outcomes, lambda task: run_tasks(spark, run, [task], what="decode")[0])
     if len(failed) == len(plan.stores):

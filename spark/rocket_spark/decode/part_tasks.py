@@ -11,7 +11,7 @@ from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
 from rocket_spark.decode.file_spans import WHOLE_LOG, followers, log_spans, row_shares
-from rocket_spark.files import disk_bytes
+from rocket_spark.files import disk_bytes, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -56,6 +56,7 @@ class PartTask:
         rows: of each file, the first row and the one after the last; empty for all.
         log_range: of commit logs, the physical offsets from the first on, before the second.
         closed: whether what is at the end of `log_range` is left to a later run.
+        states: of `files` and `following`, as of `state_of`: a resumed job runs the task again if any differs.
     """
 
     number: int
@@ -69,6 +70,7 @@ class PartTask:
     rows: tuple[tuple[int, int], ...] = ()
     log_range: tuple[int, int] = WHOLE_LOG
     closed: bool = False
+    states: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -194,6 +196,7 @@ class TaskCutter:
             following,
             tuple(table for table in wanted if self.tables is None or table in self.tables),
             guesses.get(first),
+            states=tuple(map(state_of, (*files, *following))),
         )
         if first.kind == "log":
             low, high = WHOLE_LOG if bounds is None or bounds.log is None else bounds.log

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rocket_spark.decode.part_tasks import PartTask, StorePlan
 
-__all__ = ["DecodePlan", "is_replaced", "plan_decode"]
+__all__ = ["DecodePlan", "is_replaced", "plan_decode", "request_of"]
 
 _USUAL: Final = DecodeOptions()
 
@@ -170,7 +170,7 @@ def _before(
 
 
 def request_of(tables: Collection[str] | None, options: DecodeOptions) -> dict[str, Any]:
-    """What has to be the same in every run that appends."""
+    """What has to be the same in every run that appends, or uses what a killed run kept."""
     return {
         "tables": None if tables is None else sorted(tables),
         "utc": options.utc,

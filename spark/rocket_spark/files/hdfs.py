@@ -104,13 +104,18 @@ class WebHdfsStorage(FarStorage):
     def stat(self, uri: str) -> FileInfo:
         """As `Storage.stat`."""
         info = self._ask(uri, lambda files: files.info(self._path(uri)))
-        return FileInfo(uri, info["size"], info["type"] == "directory")
+        return FileInfo(uri, info["size"], info["type"] == "directory", info.get("modificationTime", 0))
 
     def list(self, uri: str) -> list[FileInfo]:
         """As `Storage.list`."""
         infos = self._ask(uri, lambda files: files.ls(self._path(uri), detail=True))
         found = [
-            FileInfo(join(uri, info["pathSuffix"]), info["size"], info["type"] == "directory")
+            FileInfo(
+                join(uri, info["pathSuffix"]),
+                info["size"],
+                info["type"] == "directory",
+                info.get("modificationTime", 0),
+            )
             for info in infos
             if info["pathSuffix"]  # a file lists itself
         ]

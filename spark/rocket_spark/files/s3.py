@@ -76,7 +76,7 @@ class ArrowStorage(FarStorage):
         info = self._asked(uri, self._path(uri))
         if info.type == FileType.NotFound:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri)
-        return FileInfo(uri, info.size or 0, info.type == FileType.Directory)
+        return FileInfo(uri, info.size or 0, info.type == FileType.Directory, info.mtime_ns or 0)
 
     def list(self, uri: str) -> list[FileInfo]:
         """As `Storage.list`."""
@@ -94,7 +94,9 @@ class ArrowStorage(FarStorage):
         for info in self._asked(uri, FileSelector(path, recursive=recursive)):
             if info.type in (FileType.File, FileType.Directory):
                 is_directory = info.type == FileType.Directory
-                yield FileInfo(prefix + info.path[len(path) :], info.size or 0, is_directory)
+                yield FileInfo(
+                    prefix + info.path[len(path) :], info.size or 0, is_directory, info.mtime_ns or 0
+                )
 
     def _asked(self, uri: str, what: Any) -> Any:
         with _named(uri):

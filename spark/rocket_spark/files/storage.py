@@ -34,11 +34,15 @@ Settings = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class FileInfo:
-    """One file or directory: `uri` as the user's path began, size in bytes (0 of a directory)."""
+    """One file or directory: `uri` as the user's path began, size in bytes (0 of a directory), time of the last change.
+
+    The time is in the storage's own unit, 0 if it is unknown.
+    """
 
     uri: str
     size: int
     is_directory: bool
+    changed: int = 0
 
     @property
     def name(self) -> str:

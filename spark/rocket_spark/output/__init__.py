@@ -11,7 +11,7 @@ from rocket_spark.output.folder import (
     journalled_in,
     open_out,
 )
-from rocket_spark.output.journal import merge_finished
+from rocket_spark.output.journal import merge_finished, task_id
 from rocket_spark.output.local_folder import Output
 from rocket_spark.output.manifest import read_manifest
 
@@ -28,4 +28,5 @@ __all__ = [
     "merge_finished",
     "open_out",
     "read_manifest",
+    "task_id",
 ]

@@ -7,7 +7,6 @@ as complete; without it the content is unfinished. Tasks write to their own disk
 from __future__ import annotations
 
 import errno
-import json
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from rocket_columnar.store import StoreFile
 
 from rocket_spark.files import FarStorage, local_copy, range_source, storage_for
 from rocket_spark.output.journal import ENTRY, read_entries
-from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY, manifest_text
+from rocket_spark.output.manifest import COMING, MANIFEST, SUCCESS, TEMPORARY, manifest_text, parsed_manifest
 from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
@@ -67,10 +66,13 @@ def _text(storage: FarStorage, info: FileInfo) -> str:
 
 
 def far_manifest(out: str, options: Mapping[str, str] | None) -> dict[str, Any]:
-    """The manifest in the folder `out`; OSError if there is none."""
+    """The manifest in the folder `out`; OSError if there is none, UsageError if it is damaged or of another version."""
     storage, uri = _far(out, options)
-    found: dict[str, Any] = json.loads(_text(storage, storage.stat(f"{uri}/{MANIFEST}")))
-    return found
+    try:
+        info = storage.stat(f"{uri}/{MANIFEST}")
+    except FileNotFoundError:
+        info = storage.stat(f"{uri}/{COMING}")
+    return parsed_manifest(_text(storage, info), uri)
 
 
 def note_far(folder: FarFolder, name: str, text: str) -> None:
@@ -145,6 +147,9 @@ class FarOutput:
         """Removes unfinished output of an earlier job; JobError if something appeared since the folder was checked."""
         there = _listed(self._storage, self.out)
         if self._append:
+            names = {info.name for info in there}
+            if COMING in names and MANIFEST not in names:
+                self._storage.move(f"{self.out}/{COMING}", f"{self.out}/{MANIFEST}")
             there = [info for info in there if info.name == TEMPORARY]
         elif there and not self._replaces({info.name for info in there}):
             raise JobError(f"{there[0].uri}: appeared meanwhile; nothing is replaced")
@@ -224,9 +229,11 @@ class FarOutput:
         self._storage.remove(f"{self.out}/{SUCCESS}")
         added = self._put(parts)
         files = sorted([*kept, *added], key=lambda file: str(file["path"]))
-        self._storage.remove(f"{self.out}/{MANIFEST}")
-        self._write(MANIFEST, manifest_text(facts, files))
+        # One of the two manifests is whole at any time: without it, rows of files that expired would be lost.
+        self._write(COMING, manifest_text(facts, files))
         self._placed.clear()
+        self._storage.remove(f"{self.out}/{MANIFEST}")
+        self._storage.move(f"{self.out}/{COMING}", f"{self.out}/{MANIFEST}")
         self.clean(str(file["path"]) for file in files)
         self._write(SUCCESS, "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ from rocket_spark.output.far_folder import (
 )
 from rocket_spark.output.journal import journalled
 from rocket_spark.output.local_folder import Output, local_attempt, note_locally
-from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY
+from rocket_spark.output.manifest import COMING, MANIFEST, SUCCESS, TEMPORARY, parsed_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -46,7 +45,7 @@ Folder = str | FarFolder
 WHOLE: Final = (0, 1 << 63)
 """All bytes of a file, for `fetched`."""
 
-_OWN: Final = frozenset({MANIFEST, SUCCESS, TEMPORARY})
+_OWN: Final = frozenset({MANIFEST, COMING, SUCCESS, TEMPORARY})
 
 
 def check_out(
@@ -142,20 +141,24 @@ def open_out(
 
 
 def earlier_manifest(out: str | Path, storage: Mapping[str, str] | None) -> dict[str, Any] | None:
-    """The manifest of an output folder, also of one that a killed `add` left; None if there is none."""
+    """The manifest of an output folder, also of one that a killed `add` left; None if there is none.
+
+    Raises:
+        UsageError: it is damaged, or of another version.
+        OSError: it cannot be read.
+    """
     try:
         if is_remote(str(out)):
             return far_manifest(str(out), storage)
-        found: dict[str, Any] = json.loads((Path(out) / MANIFEST).read_bytes())
+        return parsed_manifest((Path(out) / MANIFEST).read_bytes(), str(out))
     except FileNotFoundError:
         return None
-    return found
 
 
-def journalled_in(folder: Folder, work: Callable[..., Any]) -> Callable[..., Any]:
+def journalled_in(folder: Folder, work: Callable[..., Any], options: Any = None) -> Callable[..., Any]:
     """`work`, for tasks, with an entry in `folder` for each that finishes; see `journal`."""
     note: Any = note_far if isinstance(folder, FarFolder) else note_locally
-    return journalled(work, partial(note, folder))
+    return journalled(work, partial(note, folder), options)
 
 
 def attempt(folder: Folder, name: str) -> AbstractContextManager[Path]:

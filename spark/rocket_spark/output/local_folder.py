@@ -61,9 +61,8 @@ class Output:
     def __enter__(self) -> Self:
         """Makes the folder. Finished output stays until the commit; unfinished output only stays with `resume`."""
         self._made = [path for path in (self.out, *self.out.parents) if not path.exists()]
-        if self._resume:
-            self._undo_replace()
-        else:
+        self._undo_replace()
+        if not self._resume:
             _remove(self._temporary)
         self.attempts.mkdir(parents=True, exist_ok=True)
         return self
@@ -172,16 +171,23 @@ class Output:
                 path.unlink()
 
     def _undo_replace(self) -> None:
-        """Takes back what a kill left of `_replace`: first all earlier content leaves the folder, then the manifest comes."""
-        ready, old = self._temporary / "ready", self._temporary / "old"
-        if old.is_dir():
-            if not (ready / MANIFEST).exists():
-                for path in self.out.iterdir():
-                    if path != self._temporary:
-                        _remove(path)
-            for path in old.iterdir():
+        """Takes back what a kill or an error left of `_replace`, or of this; what was committed stays.
+
+        All earlier content leaves the folder before the manifest comes. `restored` is `old` once nothing new is left.
+        """
+        ready, old, restored = (self._temporary / name for name in ("ready", "old", "restored"))
+        came = old.is_dir() and not (ready / MANIFEST).exists()
+        if came and (self.out / SUCCESS).exists():
+            _remove(old)
+        elif old.is_dir():
+            for path in self.out.iterdir() if came else ():
+                if path != self._temporary:
+                    _remove(path)
+            old.rename(restored)
+        if restored.is_dir():
+            for path in sorted(restored.iterdir(), key=lambda path: path.name == SUCCESS):
                 path.rename(self.out / path.name)
-            old.rmdir()
+            restored.rmdir()
         _remove(ready)
 
     def _replace(self, ready: Path) -> None:
@@ -191,22 +197,18 @@ class Output:
         before = [path for path in self.out.iterdir() if path != self._temporary]
         if before and not self._overwrite:
             raise JobError(f"{before[0]}: appeared while the job ran; nothing is replaced")
-        for path in sorted(before, key=lambda path: path.name != SUCCESS):
-            path.rename(old / path.name)
-        moved: list[Path] = []
         try:
-            for path in sorted(ready.iterdir()):
+            for path in sorted(before, key=lambda path: path.name != SUCCESS):
+                path.rename(old / path.name)
+            for path in sorted(ready.iterdir(), key=lambda path: path.name != MANIFEST):
                 path.rename(self.out / path.name)
-                moved.append(self.out / path.name)
             _sync_directory(self.out)
-            moved.append(self.out / SUCCESS)
             (self.out / SUCCESS).touch()
             _sync_directory(self.out)
         except BaseException:
-            for path in moved:
-                _remove(path)
-            for path in old.iterdir():
-                path.rename(self.out / path.name)
+            if not (ready / MANIFEST).exists():  # else this is of the earlier content
+                (self.out / SUCCESS).unlink(missing_ok=True)
+            self._undo_replace()
             raise
 
 

@@ -205,12 +205,19 @@ def named_stores(
         if owner is None and len(stores) > 1:
             raise UsageError(f"--commitlog {value}: with several stores, expected STORE=PATH")
         folders.setdefault(owner or stores[0], []).append(value)
-    confs: dict[str, BrokerConf] = {}
+    of_all: dict[str, BrokerConf] = {}
+    of_one: dict[str, BrokerConf] = {}
     for owner, value in _by_store(broker_confs, stores):
         conf = read_broker_conf(Path(value))
         if owner is None and len(stores) > 1:
             _require_inside(conf)
-        confs = {owner: conf} | confs if owner else dict.fromkeys(stores, conf) | confs
+        found = of_all if owner is None else of_one
+        if (owner or "") in found:
+            raise UsageError(
+                f"--broker-conf {value}: a store has one configuration, and {found[owner or ''].path} was given"
+            )
+        found[owner or ""] = conf
+    confs = {store: of_one.get(store, of_all.get("")) for store in stores}
     return [
         (
             _store_of(store, folders.get(store), confs.get(store), storage, rebuilding=rebuilding),
@@ -221,10 +228,23 @@ def named_stores(
 
 
 def _by_store(given: list[str] | None, stores: list[str]) -> Iterator[tuple[str | None, str]]:
-    """Values of an option with the store that each is for; None for all of them."""
+    """Values of an option with the store that each is for; None for all of them.
+
+    Paths may contain `=`: of several stores that `text` can begin with, the longest is meant.
+    """
+    named = {_bare(store): store for store in reversed(stores)}
     for text in given or ():
-        owner = next((store for store in stores if text.startswith(f"{store}=")), None)
-        yield owner, text if owner is None else text[len(owner) + 1 :]
+        cuts = [place for place, character in enumerate(text) if character == "="]
+        cut = next((place for place in reversed(cuts) if _bare(text[:place]) in named), None)
+        owner, value = (None, text) if cut is None else (named[_bare(text[:cut])], text[cut + 1 :])
+        if not value:
+            raise UsageError(f"{text!r}: expected a path, or STORE=PATH")
+        yield owner, value
+
+
+def _bare(store: str) -> str:
+    """A store's path without slashes at its end, of which the options need not have as many."""
+    return store.rstrip("/") or store
 
 
 def _require_inside(conf: BrokerConf) -> None:
@@ -246,7 +266,7 @@ def _store_of(
     rebuilding: bool,
 ) -> Store:
     from rocket_spark import Store
-    from rocket_spark.files import is_remote
+    from rocket_spark.files import is_remote, storage_for
 
     if conf is None:
         return Store(store, tuple(folders or ()))
@@ -255,7 +275,7 @@ def _store_of(
     else:
         from rocketspec._settings import read_settings, warn
 
-        settings = read_settings(Path(store), folders, None, conf.path)
+        settings = read_settings(Path(storage_for(store)[1]), folders, None, conf.path)
         warn(settings)
         shape, logs = settings.geometry, tuple(map(str, settings.commitlog))
     if not rebuilding:
