@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_spark import JobError
 from rocket_spark.files import storage_for
-from rocket_spark.output import attempt, check_out, open_out
+from rocket_spark.output import attempt, check_out, earlier_manifest, open_out
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -145,9 +145,52 @@ def test_a_rest_is_replaced_when_asked_for_and_nothing_finished_is(far: Far) -> 
         check_out(f"{far.root}/own", {}, ["table"], far.options, overwrite=True)
 
 
+@pytest.mark.parametrize("step", ["upload", "remove", "move"])
+def test_an_append_that_fails_while_it_replaces_the_manifest_can_be_continued(
+    far: Far, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """The manifest is whole, that of before or the new one, at once and for the run after the next."""
+    uri = f"{far.root}/append-{step}"
+
+    def add(text: str) -> None:
+        kept = (earlier_manifest(uri, far.options) or {"files": []})["files"]
+        with open_out(uri, far.options, append=True) as output:
+            output.add({f"table/part-{text}": write(output, text)}, {}, kept)  # type: ignore[arg-type]
+
+    def listed() -> list[str]:
+        return [file["path"] for file in (earlier_manifest(uri, far.options) or {})["files"]]
+
+    add("one")
+    with monkeypatch.context() as patch:
+        kind = type(storage_for(uri, far.options)[0])
+        real = getattr(kind, step)
+
+        def fail(storage: object, *places: object) -> None:
+            if str(places[-1]).endswith(("_manifest.json", "_manifest.next.json")):
+                raise OSError(errno.EIO, "a fault that a test put here")
+            real(storage, *places)
+
+        patch.setattr(kind, step, fail)
+        with pytest.raises(OSError, match="a fault"):
+            add("two")
+    first = ["table/part-one"]
+    assert listed() == ([*first, "table/part-two"] if step == "move" else first)
+    add("three")
+    assert listed() == sorted([*first, "table/part-three", *(["table/part-two"] if step == "move" else [])])
+    assert files(far, uri).keys() == {*listed(), "_manifest.json", "_SUCCESS"}
+
+
 def test_output_in_a_store_is_refused(far: Far) -> None:
-    with pytest.raises(UsageError, match="is inside a store that is read"):
-        check_out(f"{far.root}/store/new", {"": f"{far.root}/store"}, [], far.options, overwrite=False)
+    """Also if `s3a:` is another name of `s3:`."""
+    for root in (far.root, far.root.replace("s3://", "s3a://")):
+        with pytest.raises(UsageError, match="is inside a store that is read"):
+            check_out(f"{root}/store/new", {"": f"{far.root}/store"}, [], far.options, overwrite=False)
+
+
+def test_a_doubled_slash_in_a_key_is_an_error_with_the_uri(s3: Far) -> None:
+    with pytest.raises(OSError, match="Empty path component") as caught:
+        check_out(f"{s3.root}//out", {}, [], s3.options, overwrite=False)
+    assert caught.value.filename == f"{s3.root}//out"
 
 
 def test_a_path_is_a_directory_of_this_machine(tmp_path: Path) -> None:

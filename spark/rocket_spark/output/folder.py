@@ -80,7 +80,7 @@ def check_out(
     names: set[str]
     if is_remote(str(out)):
         place = stripped(str(out))
-        inside = any(f"{place}/".startswith(f"{store}/") for store in stores.values())
+        inside = any(_far_place(place).startswith(_far_place(store)) for store in stores.values())
         names = far_names(place, storage)
     else:
         place = Path(storage_for(str(out))[1]).absolute()
@@ -108,6 +108,11 @@ def check_out(
             f"{out}: contains {foreign[0]!r}, which was not written by rocketspec; refusing to overwrite"
         )
     return place
+
+
+def _far_place(uri: str) -> str:
+    """Where a URI points to, whatever its scheme is called and however many slashes are in it."""
+    return "/".join(part for part in uri.partition("://")[2].split("/") if part) + "/"
 
 
 def _protected(store: Path) -> list[Path]:
