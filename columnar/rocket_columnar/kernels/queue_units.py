@@ -45,7 +45,7 @@ class QueueStates(NamedTuple):
     """State of each queue, and what a batch adds to it.
 
     Attributes:
-        position: number of the next unit in its queue.
+        position: number of the next unit in its queue; unsigned, since it can exceed a Java long by one and more.
         max_phy_offset: physical offset of the end of the last record that was put.
         begin: first of the batch's units, counted in units from the first of all queues.
         stop: after the last one.
@@ -128,7 +128,9 @@ def put_units(units: UnitRows, queues: QueueStates, words: NDArray[np.uint32]) -
         phy_offset, size, logical = units.phy_offset[i], units.size[i], units.logical_offset[i]
         if phy_offset + size <= queues.max_phy_offset[queue]:
             continue
-        queues.skipped[queue] = logical != 0 and logical < queues.position[queue]
+        queues.skipped[queue] = logical < 0 or (
+            logical > 0 and np.uint64(logical) < np.uint64(queues.position[queue])
+        )
         if queues.skipped[queue]:
             continue
         at, code = np.uint64(5 * stop[queue]), units.tags_code[i]

@@ -40,6 +40,7 @@ __all__ = ["Windows"]
 _WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's own cache
 _ROWS: Final = 1 << 14  # their columns stay there too
 _FEW_ROWS: Final = 1 << 12
+_SHARE: Final = 8  # a batch that fills less than one in so many rows is copied, and its room used again
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
 
@@ -99,6 +100,14 @@ def _taken(rows: RequestColumns, count: int, hashes: int) -> Requests:
     return Requests(**columns)
 
 
+def _copied(rows: RequestColumns, count: int, hashes: int) -> Requests:
+    """The same as copies; the rows can be filled again."""
+    taken = _taken(rows, count, hashes)
+    copied = Requests(**{name: getattr(taken, name).copy() for name in Requests.dtypes()})
+    taken.crc_ok[:] = True
+    return copied
+
+
 class Windows:
     """The scan of one file: its window, which is reused, and the topics known so far."""
 
@@ -113,6 +122,7 @@ class Windows:
         self._names = names
         self._check_crc = check_crc
         self._rows = _FEW_ROWS
+        self._spare: RequestColumns | None = None
 
     def close(self) -> None:
         """Leaves the known topics to another walk."""
@@ -128,7 +138,8 @@ class Windows:
         Returns:
             The requests, and where the next record begins; None if no record there verifies and fits into a window.
         """
-        rows = _room(min(self._rows, (end - position) // 91 + 1), check_crc=self._check_crc)
+        rows = self._spare or _room(min(self._rows, (end - position) // 91 + 1), check_crc=self._check_crc)
+        self._spare = None
         stop = np.zeros(1, STOP)
         while position < end:
             why, position = scan_requests(self._log, position, end, self._topics.known, rows, stop)
@@ -143,9 +154,11 @@ class Windows:
             else:
                 break
         count, hashes = int(stop["rows"][0]), int(stop["hashes"][0])
-        # Around damage a batch has few rows, and room for many would cost more than they do.
         self._rows = min(max(2 * count, _FEW_ROWS), _ROWS)
-        return _taken(rows, count, hashes) if count else None, position
+        if count * _SHARE < rows.phy_offset.size:  # around damage: the caller may hold many such batches
+            self._spare = rows
+            return _copied(rows, count, hashes) if count else None, position
+        return _taken(rows, count, hashes), position
 
     def _load(self, position: int) -> None:
         length = min(_WINDOW, self._reader.size - position)

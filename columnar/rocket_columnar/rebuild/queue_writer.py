@@ -112,6 +112,7 @@ class QueueFiles:
         self._file_size = file_size
         self._ext = _ext_units(files)
         self._held: list[Units] = []
+        self._count = 0  # units in `_held`
         self._queues: list[_Queue] = []
         self._addresses: dict[int, Addresses] = {}
         self._put_all = _CompiledPuts() if compiled else _Puts()
@@ -119,8 +120,8 @@ class QueueFiles:
     def put(self, units: Units) -> None:
         """Puts units in order; they are in the files when others come, or after `close`."""
         self._held.append(units)
-        count = sum(part.topic.size for part in self._held)
-        if count >= min(max(_FEW, _OF_EACH * len(self._queues)), _MANY):
+        self._count += units.topic.size
+        if self._count >= min(max(_FEW, _OF_EACH * len(self._queues)), _MANY):
             self._put_held()
 
     def close(self) -> None:
@@ -131,19 +132,26 @@ class QueueFiles:
     def _put_held(self) -> None:
         if not self._held:
             return
-        units, self._held = Units.joined(self._held), []
+        units, self._held, self._count = Units.joined(self._held), [], 0
         numbers = np.empty(units.topic.size, np.int32)
         at = 0
         while (at := self._put_all.number(units, numbers, at)) < numbers.size:
             self._begin(units, at)
-        for queue, addresses in self._addresses.items():
-            own = np.flatnonzero((numbers == queue) & ~units.is_copy) if addresses else ()
-            if len(own):
-                codes = units.tags_code.copy()
-                codes[own] = addresses.take(codes[own], units.store_timestamp[own])
-                units = units._replace(tags_code=codes)
+        if self._addresses:
+            units = units._replace(tags_code=self._with_addresses(units, numbers))
         for run in self._put_all.put(units, numbers):
             self._queues[run.queue].append(run.position, run.data, skipped=run.skipped)
+
+    def _with_addresses(self, units: Units, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The units' tags codes, or ext addresses in their place; copies never get one."""
+        codes = units.tags_code.copy()
+        own = np.flatnonzero(~units.is_copy)
+        own = own[np.argsort(numbers[own], kind="stable")]
+        for rows in np.split(own, np.flatnonzero(np.diff(numbers[own])) + 1):
+            addresses = self._addresses.get(int(numbers[rows[0]])) if rows.size else None
+            if addresses:
+                codes[rows] = addresses.take(codes[rows], units.store_timestamp[rows])
+        return codes
 
     def _begin(self, units: Units, at: int) -> None:
         """Adds the queue of a unit."""
@@ -186,6 +194,7 @@ class _Puts:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, int], int] = {}
+        self._keys: list[tuple[int, int]] = []  # of the units that are being numbered
         self._positions: list[int] = []
         self._max_phy_offsets: list[int] = []
 
@@ -198,9 +207,10 @@ class _Puts:
 
     def number(self, units: Units, numbers: NDArray[np.int32], first: int) -> int:
         """Fills in the queues' numbers; returns the first unit of a new queue, or the number of units."""
-        keys = zip(units.topic[first:].tolist(), units.queue_id[first:].tolist(), strict=True)
-        for at, key in enumerate(keys, first):
-            number = self._numbers.get(key)
+        if not first:
+            self._keys = [*zip(units.topic.tolist(), units.queue_id.tolist(), strict=True)]
+        for at in range(first, numbers.size):
+            number = self._numbers.get(self._keys[at])
             if number is None:
                 return at
             numbers[at] = number
@@ -278,7 +288,7 @@ class _CompiledPuts:
         data = words.view(np.uint8).data
         for queue in np.flatnonzero((state.stop > state.begin) | (state.skipped > 0)).tolist():
             begin, stop = int(state.begin[queue]), int(state.stop[queue])
-            position = int(state.position[queue]) - (stop - begin)
+            position = int(state.position[queue].astype(np.uint64)) - (stop - begin)
             yield _Run(queue, position, data[begin * _SIZE : stop * _SIZE], bool(state.skipped[queue]))
 
 
