@@ -106,3 +106,12 @@ def test_a_shell_completes_verbs_options_and_values(words: str, offered: list[st
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **asked}
     )
     assert done.stdout.split() == offered, done.stderr
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_word_is_cut_at_80_columns(shown: Callable[[str, int], Outcome], verb: str) -> None:
+    assert "…" not in shown(verb, 80).out
+
+
+def test_no_option_of_conform_is_cut_at_60_columns(shown: Callable[[str, int], Outcome]) -> None:
+    assert "--write-baseline " in shown("conform", 60).out

@@ -21,8 +21,8 @@ HELP = """Send a seeded set of messages to a broker and record what it acknowled
 
 The messages are chosen to bring out the clauses: colliding and repeated keys, every delay level, batches,
 transactions, long and odd texts, and enough of them to roll small index and queue files. They go through the real
-client of RocketMQ (Java 17 and Maven), into topics whose names begin with rocketspec-. Afterwards keys, ids and
-queues are asked back. Then stop the broker and judge its store with `conform --store DIR --workload MANIFEST`.
+client of RocketMQ (Java 17 and Maven), into topics whose names begin with rocketspec-. Then keys, IDs and
+queues are queried. Afterwards stop the broker and judge its store with `conform --store DIR --workload MANIFEST`.
 
 With --start the broker is started, gets the messages and is stopped, and its store is judged. With --kills it is then
 killed under load and started again; what each start deletes, cuts off and dispatches again is judged, and so is the
@@ -36,9 +36,11 @@ Examples:
 
 \b
 Exit codes:
-  0 every message was acknowledged, and each start was right    2 usage
-  1 a message was refused, or a clause is broken                3 no Java, no client, no name server
-                                                                6 the baseline is stale
+  0 every message was acknowledged, and each start was right
+  1 a message was refused, or a clause is broken
+  2 usage
+  3 no Java, no client, no name server
+  6 the baseline is stale
 """
 
 
@@ -92,7 +94,7 @@ def workload(
     """Runs the workload and ends with its exit code."""
     from rocket_conformance.baseline import Baseline, read_baseline
     from rocket_conformance.rocketmq_jar import JarUnavailableError
-    from rocket_conformance.workload import Client, ClientError, run_workload
+    from rocket_conformance.workload import Client, ClientError, require_name_server, run_workload
     from rocket_spec.errors import UsageError
     from rocket_spec.printable import printable
 
@@ -124,6 +126,7 @@ def workload(
                     folder=report,
                 )
             )
+        require_name_server(namesrv)
         with open_client() as running:
             manifest = run_workload(running, seed=seed, count=messages, version=client, store=store)
     except (ClientError, JarUnavailableError) as error:

@@ -1,7 +1,7 @@
 """A seeded set of messages, sent through the real client to any broker, and a record of what it acknowledged and answered."""
 
 from rocket_conformance.workload.actions import Action, make_actions
-from rocket_conformance.workload.client import Client, ClientError
+from rocket_conformance.workload.client import Client, ClientError, require_name_server
 from rocket_conformance.workload.crashes import Broker, run_crashes, send_for_the_bound
 from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
 from rocket_conformance.workload.reach import BY_CHANCE, OUT_OF_REACH, page, reached
@@ -20,6 +20,7 @@ __all__ = [
     "page",
     "reached",
     "read_manifest",
+    "require_name_server",
     "run_crashes",
     "run_workload",
     "send_for_the_bound",

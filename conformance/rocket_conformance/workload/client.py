@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from rocket_spec.errors import UsageError
 
 from rocket_conformance.rocketmq_jar import WORKLOAD, command
 
@@ -15,7 +19,10 @@ if TYPE_CHECKING:
 
     from rocket_conformance.workload.actions import Action
 
-__all__ = ["Client", "ClientError"]
+__all__ = ["Client", "ClientError", "require_name_server"]
+
+_PATIENCE: Final = 5.0
+"""Seconds for a connection."""
 
 
 class ClientError(OSError):
@@ -83,3 +90,27 @@ class Client:
         self._errors.seek(0)
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         raise ClientError(f"the client ended: {lines[-1] if lines else 'without a message'}")
+
+
+def require_name_server(addresses: str) -> None:
+    """Connects to a name server at once: the client itself tries for a minute.
+
+    Args:
+        addresses: `HOST:PORT`, several with `;`.
+
+    Raises:
+        UsageError: one that is not `HOST:PORT`.
+        ClientError: none of them can be reached.
+    """
+    reason = ""
+    for address in addresses.split(";"):
+        host, _, port = address.strip().rpartition(":")
+        if not host or "/" in host or not re.fullmatch("[0-9]{1,5}", port) or int(port) >= 1 << 16:
+            raise UsageError(f"--namesrv {address}: expected HOST:PORT, such as 127.0.0.1:9876")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+        except (OSError, UnicodeError) as error:  # a host name that cannot be encoded
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+        else:
+            return
+    raise ClientError(f"{addresses}: no name server can be reached ({reason})")

@@ -40,10 +40,15 @@ Examples:
 
 \b
 Exit codes:
-  0 conformant            4 incomplete: skipped, unsupported, cut short
-  1 not conformant        5 nothing ran
-  2 usage                 6 the baseline is stale
-  3 adapter not started   7 reference and real jar disagree (130 interrupted)
+  0 conformant
+  1 not conformant
+  2 usage
+  3 adapter not started
+  4 incomplete: skipped, unsupported, cut short
+  5 nothing ran
+  6 the baseline is stale
+  7 reference and real jar disagree
+  130 interrupted
 """
 
 
@@ -96,21 +101,30 @@ def conform(
     select: Annotated[
         list[str] | None, typer.Option(metavar="GLOB", help="Only cases whose ID matches; repeatable.")
     ] = None,
-    level: Annotated[str, typer.Option(help="observed, or must to leave out OBSERVED clauses.")] = "observed",
+    level: Annotated[
+        str, typer.Option(metavar="LEVEL", help="observed, or must to leave out OBSERVED clauses.")
+    ] = "observed",
     require: Annotated[
         str,
         typer.Option(metavar="FAMILIES", help="Families that the adapter must declare, such as index,queue."),
     ] = "",
-    examples: Annotated[int, typer.Option(min=1, help="Number of operation lists per property.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the operation lists.")] = 0,
+    examples: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of operation lists per property.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the operation lists.")] = 0,
     thorough: Annotated[
         bool, typer.Option("--thorough", help=f"Use {_THOROUGH:,} operation lists per property.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of adapter processes to run in parallel.")] = 1,
-    case_timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of a case, in seconds.")] = 10.0,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of adapter processes to run in parallel.")
+    ] = 1,
+    case_timeout: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="Time limit of a case, in seconds.")
+    ] = 10.0,
     restarts: Annotated[
         int,
         typer.Option(
+            metavar="N",
             min=1,
             help="Crashes and hangs allowed in a family of clauses; then its remaining cases are skipped.",
         ),
