@@ -158,7 +158,7 @@ def test_keys_of_a_csv_that_begin_like_formulas_are_counted_and_made_harmless(
     run: Run, tmp_path: Path
 ) -> None:
     # base64 writes the first six bits 111110 as "+": a body that begins with F8.
-    keys = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "a=1"]
+    keys = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\uff1d1+1", "a=1"]  # one with a full-width sign
     log = b""
     for key in keys:
         log += record(len(log), body=b"\xf8", properties=b"KEYS\1" + key.encode() + b"\2")
@@ -167,11 +167,11 @@ def test_keys_of_a_csv_that_begin_like_formulas_are_counted_and_made_harmless(
     code, out, err = run(*question)
     assert (code, out) == (0, "keys,body\n" + "".join(f'"{key}","+A=="\n' for key in keys))
     assert err == (
-        "rocketspec: 11 texts that a spreadsheet would run as a formula; --spreadsheet puts ' before each\n"
+        "rocketspec: 13 texts that a spreadsheet would run as a formula; --spreadsheet puts ' before each\n"
     )
     code, out, err = run(*question, "--spreadsheet")
     assert (code, err) == (0, "")
-    harmless = [*(f"'{key}" for key in keys[:5]), "a=1"]
+    harmless = [*(f"'{key}" for key in keys[:6]), "a=1"]
     assert out == "keys,body\n" + "".join(f'"{key}","\'+A=="\n' for key in harmless)
     assert run(path, "--spreadsheet").err == "rocketspec: --spreadsheet goes with --format csv\n"
 

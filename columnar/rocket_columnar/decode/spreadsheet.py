@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["without_formulas"]
 
-_FORMULA: Final = r"\A[=+\-@\t\r\n]"
-"""First characters that Excel, LibreOffice or Google Sheets take for the beginning of a formula, or skip before one."""
+_FORMULA: Final = r"\A[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
+"""First characters that Excel, LibreOffice or Google Sheets take for the beginning of a formula, full-width forms too, or skip."""
 
 
 def without_formulas(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:

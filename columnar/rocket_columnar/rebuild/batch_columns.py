@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = [
     "units_added",
 ]
 
+_COPIED: Final = 4 << 20  # bytes of records that are copied to further queues
 UNIT: Final = np.dtype(
     [
         ("phy_offset", "<i8"),
@@ -127,17 +129,29 @@ def _chosen(mask: NDArray[np.bool_]) -> slice | NDArray[np.int64]:
 
 
 def joined_batches(requests: Iterable[Requests], at_least: int) -> Iterator[Requests]:
-    """Batches of `at_least` records, except the last one: those around damage are small."""
+    """Batches of `at_least` records, for those around damage are small; less at the end, and where records are copied."""
     held: list[Requests] = []
     count = 0
     for batch in requests:
         held.append(batch)
         count += batch.phy_offset.size
         if count >= at_least:
-            yield Requests.joined(held)
+            yield from _few_copies(Requests.joined(held))
             held, count = [], 0
     if held:
-        yield Requests.joined(held)
+        yield from _few_copies(Requests.joined(held))
+
+
+def _few_copies(batch: Requests) -> Iterator[Requests]:
+    """A batch in parts whose copied records have few bytes: every four of them may name a queue."""
+    held = np.cumsum(np.where(batch.copied, batch.size, 0), dtype=np.int64)
+    cuts = (np.flatnonzero(np.diff(held // _COPIED)) + 1).tolist()
+    if not cuts:
+        yield batch
+        return
+    bounds = np.append(0, np.cumsum(batch.key_count))
+    for start, stop in pairwise([0, *cuts, held.size]):
+        yield batch.part(start, stop, bounds)
 
 
 def units_added(file: StoreFile, batch: Requests, topics: TopicNames, *, light: bool) -> Units:

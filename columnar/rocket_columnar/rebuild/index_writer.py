@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -161,11 +160,6 @@ class IndexFiles:
             self._builder.begin(0)
         del self.causes[files:]
         self._builder.close()
-
-    def release(self) -> None:
-        """Closes the file that a failure left open."""
-        with suppress(OSError):
-            self._builder.close()
 
 
 def _records(directory: Path, span: KeySpan) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

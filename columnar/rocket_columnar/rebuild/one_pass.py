@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -45,15 +44,12 @@ def rebuild_in_one_pass(plan: RebuildPlan, directory: Path, threads: int, work: 
         OSError: reading or writing fails.
     """
     making = _Making(plan, directory)
-    try:
-        if threads > 1 and making.compiled:
-            with ThreadPoolExecutor(threads) as pool:
-                making.run_threaded(pool, threads, work)
-        else:
-            making.run(work)
-        return making.finish()
-    finally:
-        making.release()
+    if threads > 1 and making.compiled:
+        with ThreadPoolExecutor(threads) as pool:
+            making.run_threaded(pool, threads, work)
+    else:
+        making.run(work)
+    return making.finish()
 
 
 class _Making:
@@ -109,17 +105,12 @@ class _Making:
         for batch in batches:
             self._queues.put(units_added(file, batch, self._queues.topics, light=self._plan.light))
 
-    def release(self) -> None:
-        """Closes what a failure left open."""
-        self._index.release()
-
     def finish(self) -> list[Dispatched]:
         """Completes and names the files."""
         self._queues.close()
-        begins = [file.base_offset for file in self._plan.logs]
         unsafe: defaultdict[StoreFile, list[UnsafeQueue]] = defaultdict(list)
         for topic, queue_id, offset in self._queues.unsafe:
-            file = self._plan.logs[bisect_right(begins, offset) - 1]
+            file = next(file for file in reversed(self._plan.logs) if file.base_offset <= offset)
             unsafe[file].append(UnsafeQueue(topic, queue_id, file.name, offset - file.base_offset))
         dispatched = [
             Dispatched(tuple(self._batches[file]), tuple(self._gaps[file]), tuple(unsafe[file]))

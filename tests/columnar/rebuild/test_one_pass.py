@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,18 +86,3 @@ def test_topics_that_no_directory_can_have(tmp_path: Path, monkeypatch: pytest.M
         log_of(tmp_path / "store", [0, 0, 0, 1, 1, 1], topics), tmp_path, monkeypatch, Geometry(4, 8)
     )
     assert [finding.code for finding in done.findings] == ["store.unsafe_name"] * 2
-
-
-def test_a_rebuild_that_fails_after_its_first_log_file_leaves_no_file_open(tmp_path: Path) -> None:
-    def fail(_done: int, _whole: int) -> None:
-        raise RuntimeError("stop")
-
-    store = log_of(tmp_path / "store", [0, 1])
-    put(store, f"commitlog/{4096:020}", record(4096, queue_offset=2).ljust(4096, b"\0"))
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always", ResourceWarning)
-        with pytest.raises(RuntimeError, match="stop"):
-            rebuild(store, tmp_path / "out", geometry=Geometry(4, 8), threads=1, on_progress=fail)
-        gc.collect()
-    assert not seen
-    assert not (tmp_path / "out").exists()

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
+from rocket_columnar.rebuild import rebuild
 from rocket_columnar.rebuild.batch_columns import UNIT, Units
 from rocket_columnar.rebuild.queue_writer import QueueFiles
+from rocket_spec.layout import Geometry
+from store_bytes import put, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,3 +35,32 @@ def test_as_many_queues_as_units_are_converted_once(tmp_path: Path) -> None:
     queues.close()
     assert len([*tmp_path.glob("consumequeue/*/0/*")]) == 50
     assert 50 <= converted <= 3 * 50
+
+
+def test_records_that_are_each_copied_to_a_hundred_queues_are_put_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All copies of a batch of 8,192 records at once, which may name thousands of queues each, would take gigabytes."""
+    sizes: list[int] = []
+
+    class Counted(QueueFiles):
+        def put(self, units: Units) -> None:
+            sizes.append(units.topic.size)
+            super().put(units)
+
+    monkeypatch.setattr("rocket_columnar.rebuild.one_pass.QueueFiles", Counted)
+    monkeypatch.setattr(
+        "rocket_columnar.rebuild.batch_columns._COPIED", 1 << 17
+    )  # about 100 of these records
+    queues = ",".join(f"%LMQ%{number}" for number in range(100))
+    data = b""
+    for number in range(600):
+        offsets = ",".join([str(number)] * 100)
+        copies = f"INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}\2"
+        data += record(len(data), queue_offset=number, properties=copies.encode())
+    put(tmp_path / "store", f"commitlog/{0:020}", data)
+    rebuild(tmp_path / "store", tmp_path / "out", geometry=Geometry(4, 8), queue_file_size=12000, threads=1)
+    assert sum(sizes) == 600 * 101
+    assert max(sizes) <= 150 * 101
+    (last,) = tmp_path.glob("out/consumequeue/%LMQ%99/0/*")
+    assert int.from_bytes(last.read_bytes()[-20:-12]) == data.rindex(b"\xda\xa3\x20\xa7") - 4
