@@ -76,7 +76,7 @@ def main() -> None:
     """
     replace_unencodable()
     try:
-        raise SystemExit(_app(sys.argv[1:])(standalone_mode=False))
+        raise SystemExit(_app(sys.argv[1:])(standalone_mode=False) or 0)
     except CommandLineError as error:
         line = usage_line(error)
         if line is None:

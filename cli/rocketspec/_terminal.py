@@ -33,6 +33,7 @@ __all__ = [
 PATIENCE = 1.0
 """Seconds of work before its progress is shown."""
 
+_WORD: Final = re.compile(r" *(?:`[^`]*`[^ ]*|[^ ]+)")  # a command in backquotes is one
 _GAP: Final = re.compile("^ +|  +")  # before a line's text, or between its columns
 
 _bars: list[Progress] = []  # the one that is shown, if any
@@ -50,7 +51,9 @@ def one_line(text: str) -> str:
 
 
 def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) -> str:
-    """A line as it is shown: on a terminal wrapped at blanks; words are never broken, so that paths can be copied.
+    """A line as it is shown: on a terminal wrapped at blanks.
+
+    Words, and commands in backquotes, are never broken, so that they can be copied.
 
     Args:
         line: without line ends.
@@ -65,7 +68,7 @@ def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) 
     if hang is None:
         hang = max((gap.end() for gap in _GAP.finditer(line) if gap.end() <= width // 2), default=2)
     lines = [""]
-    for word in re.findall(" *[^ ]+", line):
+    for word in _WORD.findall(line):
         if lines[-1].strip() and cell_len(lines[-1] + word) > width:
             lines.append(" " * hang + word.lstrip())
         else:

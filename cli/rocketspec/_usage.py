@@ -30,5 +30,5 @@ def usage_line(error: Any) -> str | None:
     named = f"{verb}: {message}" if verb else message
     example = _EXAMPLE.search(error.ctx.command.help or "")
     if example is not None:
-        return f"{named}; example: {example[1].strip()}"
-    return f"{named}; see {' '.join(['rocketspec', *verb.split()])} --help"
+        return f"{named}; example: `{example[1].strip()}`"
+    return f"{named}; see `{' '.join(['rocketspec', *verb.split()])} --help`"

@@ -12,6 +12,7 @@ import rocket_golden
 from rich.cells import cell_len
 from rich.text import Text
 from rocketspec import __main__ as command
+from rocketspec._terminal import fitted
 
 WIDTHS = (60, 80, 120)
 INDEX = "index/20261121132607044"
@@ -66,7 +67,12 @@ def printed(verb: str, output: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> 
 
 def is_command(line: str) -> bool:
     """Whether a line is one that people copy into a shell."""
-    return line.startswith(" ") and line.split(maxsplit=1)[0] in {"rocketspec", "mv", "cp", "echo"}
+    return line.startswith(" ") and line.split(maxsplit=1)[0].removeprefix("`") in {
+        "rocketspec",
+        "mv",
+        "cp",
+        "echo",
+    }
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -102,6 +108,26 @@ def test_rows_of_a_table_fit_the_terminal(
             "phy_offset                   0",
             "phy_offset                   256",
         ]
+
+
+def test_a_command_in_a_sentence_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = fitted(
+        "1 problem; `rocketspec audit '/data/a store'`, on stores of any size, explains it", Terminal()
+    )
+    assert shown.splitlines() == [
+        "1 problem;",
+        "  `rocketspec audit '/data/a store'`, on",
+        "  stores of any size, explains it",
+    ]
+
+
+def test_a_lone_backquote_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert fitted("topic a` has no queue in it", Terminal()).splitlines() == [
+        "topic a` has no",
+        "  queue in it",
+    ]
 
 
 def test_a_pipe_gets_whole_lines(stores: Path, monkeypatch: pytest.MonkeyPatch) -> None:
