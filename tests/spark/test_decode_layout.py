@@ -121,3 +121,18 @@ def test_an_unknown_partition_is_refused(hand_made: Path, tmp_path: Path) -> Non
 
     with pytest.raises(UsageError, match="partition by body: unknown; expected topic, date"):
         plan_decode(hand_made, tmp_path / "out", options=DecodeOptions(partition_by=("body",)))
+
+
+def test_folders_of_topics_that_are_empty_or_have_quotes_percent_signs_and_umlauts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark cannot read a table with a folder `topic=`: an empty topic is null, as Hive writes it."""
+    topics = ["", "a'b\"%41/ü=", "..", "T"]
+    log = b""
+    for topic in topics:
+        log += record(len(log), topic=topic.encode())
+    put(tmp_path / "store", f"commitlog/{0:020}", log)
+    options = DecodeOptions(partition_by=("topic",))
+    decode_stores(spark, tmp_path / "store", tmp_path / "out", ["commit_log"], options=options)
+    table = spark.read.parquet(str(tmp_path / "out" / "commit_log"))
+    assert [row["topic"] for row in table.orderBy("phy_offset").collect()] == [None, *topics[1:]]

@@ -145,6 +145,27 @@ def test_a_rest_is_replaced_when_asked_for_and_nothing_finished_is(far: Far) -> 
         check_out(f"{far.root}/own", {}, ["table"], far.options, overwrite=True)
 
 
+def test_a_job_that_another_has_resumed_meanwhile_commits_and_removes_nothing(far: Far) -> None:
+    """A driver that was taken for dead: the second job ends as if the first had not gone on."""
+    uri = f"{far.root}/taken"
+    first: FarOutput = open_out(uri, far.options, resume=True)  # type: ignore[assignment]
+    second: FarOutput = open_out(uri, far.options, resume=True)  # type: ignore[assignment]
+
+    def late() -> None:
+        with first:
+            name = write(first, "first")
+            second.__enter__()
+            first.commit({"table/part-0": name}, {})
+
+    with pytest.raises(JobError, match="another job has begun to write there"):
+        late()
+    second.commit({"table/part-0": write(second, "second")}, {})
+    second.__exit__(None, None, None)
+    found = files(far, uri)
+    assert found.keys() == {"table/part-0", "_manifest.json", "_SUCCESS"}
+    assert found["table/part-0"] == b"second"
+
+
 @pytest.mark.parametrize("step", ["upload", "remove", "move"])
 def test_an_append_that_fails_while_it_replaces_the_manifest_can_be_continued(
     far: Far, monkeypatch: pytest.MonkeyPatch, step: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from killed_jobs import Moment, kill_job
 from rocket_columnar.rebuild import rebuild
-from rocket_spark import DecodeOptions, decode_stores, rebuild_stores
+from rocket_spark import DecodeOptions, JobError, decode_stores, rebuild_stores
 from rocket_spark.output import Output, attempt, check_out
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -212,6 +212,28 @@ def test_earlier_output_outlives_kills_at_every_rename_of_a_commit_and_of_its_re
         _commit(out)
         assert _everything(out) == later
         assert not (out / "_temporary").exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_job_that_another_has_replaced_meanwhile_commits_and_removes_nothing(
+    tmp_path: Path, *, resume: bool
+) -> None:
+    """A driver that was taken for dead: the second job ends as if the first had not gone on."""
+    out = tmp_path / "out"
+    first, second = (Output(out, overwrite=True, resume=resume) for _ in range(2))
+
+    def late() -> None:
+        with first:
+            second.__enter__()
+            first.commit({}, {})
+
+    with pytest.raises(JobError, match="another job has begun to write there"):
+        late()
+    with attempt(second.folder, "part") as path:
+        path.write_text("second")
+    second.commit({"table/part-0": path.name}, {})
+    second.__exit__(None, None, None)
+    assert _everything(out) == {"table/part-0": "second", "_SUCCESS": ""}
 
 
 def test_a_rename_that_fails_leaves_earlier_output_for_the_next_run_too(

@@ -216,6 +216,8 @@ def _split(batch: pa.RecordBatch, by: list[str]) -> Iterator[tuple[str, pa.Recor
         ]
         texts.append(_HIVE_NULL)
         indices = encoded.indices.fill_null(len(texts) - 1).to_numpy()
+        if "" in texts:  # no folder of Hive's stands for it
+            indices = np.where(indices == texts.index(""), len(texts) - 1, indices)
         codes = codes * len(texts) + indices
         labels = [(*label, f"{name}={text}/") for label in labels for text in texts]
     for code in np.unique(codes).tolist():

@@ -19,7 +19,15 @@ from rocket_columnar.store import StoreFile
 
 from rocket_spark.files import FarStorage, local_copy, range_source, storage_for
 from rocket_spark.output.journal import ENTRY, read_entries
-from rocket_spark.output.manifest import COMING, MANIFEST, SUCCESS, TEMPORARY, manifest_text, parsed_manifest
+from rocket_spark.output.manifest import (
+    COMING,
+    MANIFEST,
+    OWNER,
+    SUCCESS,
+    TEMPORARY,
+    manifest_text,
+    parsed_manifest,
+)
 from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
@@ -141,6 +149,7 @@ class FarOutput:
         self._temporary = f"{self.out}/{TEMPORARY}"
         self.folder = FarFolder(self._storage, f"{self._temporary}/{'attempts' if resume else uuid4().hex}")
         self._placed: list[str] = []
+        self._token = uuid4().hex
         self._there: dict[str, FileInfo] = {}
 
     def __enter__(self) -> Self:
@@ -153,13 +162,34 @@ class FarOutput:
             there = [info for info in there if info.name == TEMPORARY]
         elif there and not self._replaces({info.name for info in there}):
             raise JobError(f"{there[0].uri}: appeared meanwhile; nothing is replaced")
+        if self._resume:
+            self._claim()  # first: an earlier job that still runs ends here
         for info in there:
             if not (self._resume and info.name == TEMPORARY):
                 self._storage.remove(info.uri)
+        if not self._resume:
+            self._claim()
         return self
+
+    def _claim(self) -> None:
+        note_far(FarFolder(self._storage, self._temporary), OWNER, self._token)
+
+    def _taken(self) -> bool:
+        """Whether a later job uses the folder."""
+        try:
+            return _text(self._storage, self._storage.stat(f"{self._temporary}/{OWNER}")) != self._token
+        except FileNotFoundError:
+            return False
+
+    def _require_own(self) -> None:
+        if self._taken():
+            raise JobError(f"{self.out}: another job has begun to write there; this one ends")
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
         """Removes what was not committed, `_SUCCESS` first; an error in this does not hide the job's own."""
+        with suppress(OSError):
+            if kind is not None and self._taken():
+                return
         placed = self._placed[::-1] if kind is not None else []
         kept = kind is not None and self._resume
         for uri in placed if kept else (*placed, self._temporary):
@@ -200,12 +230,14 @@ class FarOutput:
             JobError: an attempt is missing, or something else was put into the folder meanwhile.
             OSError: a file cannot be moved into place.
         """
+        self._require_own()
         before = [info.uri for info in _listed(self._storage, self.out) if info.name != TEMPORARY]
         if before:
             raise JobError(f"{before[0]}: appeared while the job ran; nothing is replaced")
 
         files = self._put(parts)
         self._write(MANIFEST, manifest_text(facts, sorted(files, key=lambda file: file["path"])))
+        self._require_own()
         self._write(SUCCESS, "")
 
     def _put(self, parts: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -226,6 +258,7 @@ class FarOutput:
         self, parts: Mapping[str, str], facts: Mapping[str, Any], kept: Sequence[Mapping[str, Any]]
     ) -> None:
         """As `rocket_spark.output.Output.add`."""
+        self._require_own()
         self._storage.remove(f"{self.out}/{SUCCESS}")
         added = self._put(parts)
         files = sorted([*kept, *added], key=lambda file: str(file["path"]))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from rocket_spark.output.journal import ENTRY, read_entries
-from rocket_spark.output.manifest import MANIFEST, SUCCESS, TEMPORARY, manifest_text
+from rocket_spark.output.manifest import MANIFEST, OWNER, SUCCESS, TEMPORARY, manifest_text
 from rocket_spark.tasks import JobError
 
 if TYPE_CHECKING:
@@ -57,19 +57,37 @@ class Output:
         self.attempts = self._temporary / "attempts"
         self.folder = str(self.attempts)
         self._made: list[Path] = []
+        self._token = uuid4().hex
 
     def __enter__(self) -> Self:
         """Makes the folder. Finished output stays until the commit; unfinished output only stays with `resume`."""
         self._made = [path for path in (self.out, *self.out.parents) if not path.exists()]
+        if self._resume:
+            self._claim()  # first: an earlier job that still runs ends here
         self._undo_replace()
         if not self._resume:
             _remove(self._temporary)
-        self.attempts.mkdir(parents=True, exist_ok=True)
+            self._claim()
         return self
+
+    def _claim(self) -> None:
+        self.attempts.mkdir(parents=True, exist_ok=True)
+        (self.attempts / OWNER).write_text(self._token)
+
+    def _taken(self) -> bool:
+        """Whether a later job uses the folder."""
+        try:
+            return (self.attempts / OWNER).read_text() != self._token
+        except FileNotFoundError:
+            return False
+
+    def _require_own(self) -> None:
+        if self._taken():
+            raise JobError(f"{self.out}: another job has begun to write there; this one ends")
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
         """Removes what was not committed, and the folder if it did not exist before; with `resume`, only after success."""
-        if kind is not None and self._resume:
+        if kind is not None and (self._resume or self._taken()):
             return
         # The slower copy of a task that ran twice may still write, and would keep what is being removed from going.
         with suppress(FileNotFoundError):
@@ -108,6 +126,7 @@ class Output:
             JobError: an attempt is missing, or something else was put into the folder meanwhile.
             OSError: a rename fails.
         """
+        self._require_own()
         ready = self._temporary / "ready"
         ready.mkdir()
         for place, name in parts.items():
@@ -144,6 +163,7 @@ class Output:
             JobError: an attempt is missing.
             OSError: a rename fails.
         """
+        self._require_own()
         (self.out / SUCCESS).unlink(missing_ok=True)
         _sync_directory(self.out)
         added = []
@@ -203,9 +223,12 @@ class Output:
             for path in sorted(ready.iterdir(), key=lambda path: path.name != MANIFEST):
                 path.rename(self.out / path.name)
             _sync_directory(self.out)
+            self._require_own()
             (self.out / SUCCESS).touch()
             _sync_directory(self.out)
         except BaseException:
+            if self._taken():
+                raise
             if not (ready / MANIFEST).exists():  # else this is of the earlier content
                 (self.out / SUCCESS).unlink(missing_ok=True)
             self._undo_replace()

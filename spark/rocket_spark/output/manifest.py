@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMING",
     "MANIFEST",
+    "OWNER",
     "SUCCESS",
     "TEMPORARY",
     "manifest_text",
@@ -29,6 +30,9 @@ COMING: Final = "_manifest.next.json"
 
 SUCCESS: Final = "_SUCCESS"
 """The empty file that is written last."""
+
+OWNER: Final = "owner"
+"""Names the job that writes into a folder; a job that another one has replaced there commits nothing and removes nothing."""
 
 _VERSION: Final = 1
 
