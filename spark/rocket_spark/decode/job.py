@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
-from urllib.parse import quote
 
 from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeOptions
 from rocket_spark.decode.part import run_part
+from rocket_spark.decode.part_writer import folder_value
 from rocket_spark.decode.plan import DecodePlan, is_replaced, plan_decode, request_of
 from rocket_spark.output import journalled_in, merge_finished, open_out
 from rocket_spark.stores import reasons
@@ -329,4 +329,4 @@ def _source(task: PartTask, table: str, rows: int) -> dict[str, Any]:
 
 def _folder(table: str, store: str) -> str:
     """The folder of a table; `store=NAME` is how Hive says that all rows below have this value in a column."""
-    return f"{table}/store={quote(store, safe='')}" if store else table
+    return f"{table}/store={folder_value(store)}" if store else table

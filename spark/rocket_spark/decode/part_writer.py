@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager, suppress
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from rocket_spark.decode.options import DecodeOptions
 
-__all__ = ["PartWriter", "part_writer", "written_schema"]
+__all__ = ["PartWriter", "folder_value", "part_writer", "written_schema"]
 
 _GROUP_ROWS: Final = 1 << 20
 _GROUP_BYTES: Final = 128 << 20
@@ -48,6 +49,14 @@ def written_schema(table: str, options: DecodeOptions) -> pa.Schema:
         if options.key_list and field.name == "keys" and table == "commit_log":
             fields.append(pa.field("key_list", pa.list_(pa.string())))
     return pa.schema(fields)
+
+
+def folder_value(text: str) -> str:
+    """A value in the name of a partition folder.
+
+    Only ASCII is escaped: Spark takes `%C3%BC` for two characters, and leaves others in names itself.
+    """
+    return re.sub(r"[\0-\x7f]+", lambda found: quote(found[0], safe=""), text)
 
 
 class _File:
@@ -212,7 +221,7 @@ def _split(batch: pa.RecordBatch, by: list[str]) -> Iterator[tuple[str, pa.Recor
     for name in by:
         encoded = _PLACES[name](batch)
         texts = [
-            _HIVE_NULL if text is None else quote(text, safe="") for text in encoded.dictionary.to_pylist()
+            _HIVE_NULL if text is None else folder_value(text) for text in encoded.dictionary.to_pylist()
         ]
         texts.append(_HIVE_NULL)
         indices = encoded.indices.fill_null(len(texts) - 1).to_numpy()
