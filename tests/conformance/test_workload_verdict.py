@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from rocket_conformance.workload import (
 )
 from rocket_golden import open_store
 from rocket_spec.clauses import clauses
+from rocket_spec.errors import MalformedError
 
 DOCS = Path(__file__).parents[2] / "docs"
 STORE = "small-roll"
@@ -204,3 +206,65 @@ def test_the_page_on_reach_is_fresh_and_names_every_clause_once() -> None:
     assert (DOCS / "workload-clauses.md").read_text("utf-8") == page()
     assert sorted([*reached(), *OUT_OF_REACH]) == sorted(clauses())
     assert len(reached()) >= 100
+
+
+SENT: dict[str, Any] = {
+    "topic": "T",
+    "queue": 0,
+    "queue_offset": 0,
+    "phy_offset": 0,
+    "unique_key": "A",
+    "keys": "k",
+    "body_size": 1,
+    "kind": "send",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "found"),
+    [
+        ({"sent": [SENT | {"phy_offset": "x"}]}, "phy_offset is 'x'"),
+        ({"sent": [SENT | {"topic": [1]}]}, "topic is "),
+        ({"answers": [1]}, "TypeError"),
+        ({"answers": [{"do": "query", "answer": {}}]}, "KeyError: 'topic'"),
+        ({"answers": [{"do": "refused", "topic": "T", "key": [1], "answer": {}}]}, "key is "),
+    ],
+)
+def test_a_manifest_of_other_types(changed: dict[str, Any], found: str, tmp_path: Path) -> None:
+    file = tmp_path / "manifest.json"
+    whole = {
+        "rocketspec_workload": 1,
+        "seed": 1,
+        "client": "4.9.3",
+        "kills": 0,
+        "refused": [],
+        "answers": [],
+        "sent": [],
+    }
+    file.write_text(json.dumps(whole | {"sent": [SENT]}), "utf-8")
+    assert read_manifest(file).sent[0].topic == "T"
+    file.write_text(json.dumps(whole | changed), "utf-8")
+    with pytest.raises(MalformedError, match=found):
+        read_manifest(file)
+
+
+def test_an_answer_without_its_messages_is_refused(store: Path) -> None:
+    asked = {
+        "do": "query",
+        "topic": "T",
+        "key": "k",
+        "begin": 0,
+        "end": 1,
+        "asked": 0,
+        "max": 32,
+        "answer": {},
+    }
+    with pytest.raises(MalformedError, match="answer 0: KeyError: "):
+        judge_store(store, manifest=Manifest(1, "4.9.3", answers=[asked]))
+
+
+def test_an_offset_beyond_64_bits_has_no_record(store: Path) -> None:
+    sent = Sent(**SENT | {"phy_offset": 10**30})
+    assert "LOG-REC-1" in judge_store(store, manifest=Manifest(1, "4.9.3", sent=[sent])).with_outcome(
+        "broken"
+    )

@@ -7,6 +7,7 @@ import zlib
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from rocket_spec.errors import MalformedError
 from rocket_spec.layout import ENTRY
 
 from rocket_conformance.store_verdict.answer_judge import open_answers
@@ -59,8 +60,14 @@ def judge_workload(
         _judge_batch(list(batch), log, seen)
     if manifest.answers:
         with open_answers(store, log, indexes, asked, seen) as judge:
-            for answer in manifest.answers:
-                judge.judge(answer)
+            for number, answer in enumerate(manifest.answers):
+                try:
+                    judge.judge(answer)
+                except (KeyError, TypeError) as error:
+                    found = f"answer {number}: {type(error).__name__}: {error}"
+                    raise MalformedError(
+                        file="manifest", found=found, expected="an answer of a workload"
+                    ) from error
     _judge_shown(manifest, log, seen)
 
 

@@ -18,6 +18,24 @@ __all__ = ["Manifest", "Sent", "read_manifest"]
 
 _FORMAT: Final = "rocketspec_workload"
 _LARGEST: Final = 256 << 20
+_NONE: Final = type(None)
+_TYPES: Final[dict[str, tuple[type, ...]]] = {
+    "topic": (str,),
+    "queue": (int,),
+    "queue_offset": (int,),
+    "phy_offset": (int, _NONE),
+    "unique_key": (str,),
+    "keys": (str,),
+    "body_size": (int,),
+    "kind": (str,),
+    "body_crc": (int, _NONE),
+    "properties": (dict,),
+    "batch": (int, _NONE),
+    "store_host": (str, _NONE),
+    "raw": (str, _NONE),
+    "shows": (list, _NONE),
+}
+"""Of the fields of `Sent`, in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +119,14 @@ def read_manifest(path: Path) -> Manifest:
     data = read_input(path, limit=_LARGEST, expected="the manifest of a workload")
     try:
         value = json.loads(data)
-        sent = [
-            Sent(**{name: item[name] for name in Sent.__slots__ if name in item}) for item in value["sent"]
-        ]
+        sent = [_sent(item) for item in value["sent"]]
         found = Manifest(
             value["seed"],
             value["client"],
             value["kills"],
             sent,
             list(value["refused"]),
-            list(value["answers"]),
+            [_answer(item) for item in value["answers"]],
         )
         version = value[_FORMAT]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -120,3 +136,19 @@ def read_manifest(path: Path) -> Manifest:
     if version != 1:
         raise MalformedError(file=str(path), found=f"{_FORMAT} {version!r}", expected=f"{_FORMAT} 1")
     return found
+
+
+def _sent(item: dict[str, Any]) -> Sent:
+    fields = {name: item[name] for name in Sent.__slots__ if name in item}
+    for name, value in fields.items():
+        if not isinstance(value, _TYPES[name]):
+            raise TypeError(f"{name} is {value!r}")
+    return Sent(**fields)
+
+
+def _answer(item: dict[str, Any]) -> dict[str, Any]:
+    texts = ("do", "topic", "key") if item["do"] in ("query", "refused") else ("do",)
+    for name in texts:
+        if not isinstance(item[name], str):
+            raise TypeError(f"{name} is {item[name]!r}")
+    return dict(item)
