@@ -40,7 +40,7 @@ __all__ = ["Windows"]
 _WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's own cache
 _ROWS: Final = 1 << 14  # their columns stay there too
 _FEW_ROWS: Final = 1 << 12
-_SHARE: Final = 8  # a batch that fills less than one in so many rows is copied, and its room used again
+_SHARE: Final = 8  # a batch with fewer than one row in 8 in use is copied, and its room used again
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
 
