@@ -146,6 +146,8 @@ def _named(uri: str) -> Iterator[None]:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), uri) from None
     except OSError as error:
         raise OSError(error.errno or errno.EIO, _told(error), uri) from error
+    except UsageError:
+        raise
     except ValueError as error:  # a key that pyarrow does not take
         raise OSError(errno.EINVAL, _told(error), uri) from error
 
