@@ -264,7 +264,8 @@ def test_an_answer_without_its_messages_is_refused(store: Path) -> None:
 
 
 def test_an_offset_beyond_64_bits_has_no_record(store: Path) -> None:
-    sent = Sent(**SENT | {"phy_offset": 10**30})
+    beyond: dict[str, Any] = SENT | {"phy_offset": 10**30}
+    sent = Sent(**beyond)
     assert "LOG-REC-1" in judge_store(store, manifest=Manifest(1, "4.9.3", sent=[sent])).with_outcome(
         "broken"
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-from one_at_a_time import one_at_a_time
+from mini_cluster import mini_cluster
 from spark_servers import SHORT_LIVED
 
 if TYPE_CHECKING:
@@ -29,41 +29,11 @@ PATIENCE: Final = 1200
 def hadoop_conf(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of settings of a running cluster."""
     folder = tmp_path_factory.mktemp("yarn")
-    listing = folder / "classpath"
-    with one_at_a_time():
-        subprocess.run(
-            [maven, "-q", "-B", "-f", str(YARN / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={listing}"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-    classpath = os.pathsep.join([str(folder), listing.read_text().strip()])
-    subprocess.run(["javac", "-cp", classpath, "-d", str(folder), str(YARN / "MiniYarn.java")], check=True)
     (folder / "conf").mkdir()
-    opened = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
-    program = ("-cp", classpath, "MiniYarn", str(folder / "conf" / "yarn-site.xml"))
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(
-            [java, "-Xmx400m", *SHORT_LIVED.split(), *opened, *program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            cwd=folder,
-        ) as process,
-    ):
-        assert process.stdout is not None
-        try:
-            if process.stdout.readline() != "ready\n":
-                pytest.fail((folder / "log").read_text("utf-8", "replace")[-2000:])
-            yield folder / "conf"
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
+    site = folder / "conf" / "yarn-site.xml"
+    with mini_cluster(maven, java, YARN / "MiniYarn.java", folder, site, megabytes=400) as line:
+        assert line == "ready"
+        yield site.parent
 
 
 def command(home: Path) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from one_at_a_time import one_at_a_time
+from mini_cluster import mini_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,52 +90,6 @@ def s3() -> Iterator[Far]:
 def hdfs(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
     """HDFS with one data node."""
     folder = tmp_path_factory.mktemp("hdfs")
-    listing = folder / "classpath"
-    with one_at_a_time():
-        subprocess.run(
-            [maven, "-q", "-B", "-f", str(HDFS / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={listing}"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-    classpath = os.pathsep.join([str(folder), listing.read_text().strip()])
-    subprocess.run(["javac", "-cp", classpath, "-d", str(folder), str(HDFS / "MiniHdfs.java")], check=True)
-    log = (folder / "log").open("wb")
-    with (
-        subprocess.Popen(
-            [
-                java,
-                "-Xmx256m",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-XX:-UsePerfData",
-                "--add-opens",
-                "java.base/java.lang=ALL-UNNAMED",
-                "-cp",
-                classpath,
-                "MiniHdfs",
-                str(folder / "dfs"),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            cwd=folder,
-        ) as process,
-        log,
-    ):
-        assert process.stdout is not None
-        ports = process.stdout.readline().split()
-        if len(ports) != 2:
-            process.kill()
-            pytest.fail(
-                f"MiniDFSCluster did not start: {(folder / 'log').read_text('utf-8', 'replace')[-2000:]}"
-            )
-        try:
-            yield Far(f"hdfs://127.0.0.1:{ports[0]}", {"hdfs.webhdfs": f"127.0.0.1:{ports[1]}"})
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
+    with mini_cluster(maven, java, HDFS / "MiniHdfs.java", folder, folder / "dfs", megabytes=256) as line:
+        name_node, web = line.split()
+        yield Far(f"hdfs://127.0.0.1:{name_node}", {"hdfs.webhdfs": f"127.0.0.1:{web}"})

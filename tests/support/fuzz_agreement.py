@@ -310,7 +310,7 @@ def _java_number(data: bytes) -> Hashable:
 
 
 def _ids(data: bytes) -> Hashable:
-    """IDs of messages; an offset ID is made again from its parts."""
+    """IDs of messages; the parts of an offset ID make the same ID."""
     text = data.decode("latin-1")
     found: list[Hashable] = []
     try:

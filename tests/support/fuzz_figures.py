@@ -33,7 +33,7 @@ class Figures:
     targets: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, name: str, size: int, took: int, *, new: bool) -> None:
-        """Counts an input of `size` bytes that took so many ns; `new` if nothing came out like it before."""
+        """Counts an input of `size` bytes that took `took` ns; `new` if no input gave its result before."""
         one = self.targets.setdefault(name, [0, 0, 0, 0, 0])
         one[0] += 1
         one[1] += new

@@ -43,7 +43,7 @@ class StoreTarget(NamedTuple):
     """A function of a store.
 
     Attributes:
-        run: takes the store and a folder for what it writes; gives something to tell results apart.
+        run: takes the store and a folder for output; returns a value that differs between results.
         errors: documented errors.
     """
 
