@@ -233,8 +233,8 @@ def _measured(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
     return result
 
 
-def _make(scratch: Path, entries: int, store_bytes: int) -> None:
-
+def make(scratch: Path, entries: int, store_bytes: int) -> None:
+    """The index file and the store, and several of each."""
     folder = scratch / "one" / "index"
     folder.mkdir(parents=True)
     puts = make_puts(entries)
@@ -305,7 +305,7 @@ def main(arguments: Sequence[str]) -> None:
     facts = machine.describe()
     with tempfile.TemporaryDirectory(dir=given.scratch) as directory:
         scratch = Path(directory)
-        _make(scratch, entries, store_bytes)
+        make(scratch, entries, store_bytes)
         figures: dict[str, Any] = {name: _measured(name, scratch, rounds) for name in _NAMES}
         figures["sizes"] = _measured("sizes", scratch, rounds)
         figures["driver"] = _measured("driver", scratch, rounds)

@@ -35,7 +35,7 @@ from benchmarks.memory import peak
 from benchmarks.real_jar import FLAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -350,17 +350,23 @@ _DAMAGE: Final[dict[str, tuple[str, Callable[[Path], None]]]] = {
 """What is damaged, below which folder of the store, and how: it is done to the first file there."""
 
 
-def _damaged_rows(root: Path, rounds: int, healthy: float) -> str:
-    """One row for each damage; the file is put back after each."""
-    text = _DAMAGE_HEAD
+def with_each_damage(root: Path) -> Iterator[tuple[str, Path]]:
+    """The name of each damage, and the store while it has it; the file is put back after each."""
     for name, (folder, damage) in _DAMAGE.items():
         path = min((root / folder).iterdir())
         kept = root.parent / "kept"
         path.rename(kept)
         shutil.copyfile(kept, path)
         damage(path)
-        audited = _measured("audit", root, rounds)
+        yield name, root
         kept.replace(path)
+
+
+def _damaged_rows(root: Path, rounds: int, healthy: float) -> str:
+    """One row for each damage."""
+    text = _DAMAGE_HEAD
+    for name, store in with_each_damage(root):
+        audited = _measured("audit", store, rounds)
         if not audited["value"]["findings"]:
             raise RuntimeError(f"no findings: {name}")
         codes = ", ".join(f"`{code}`" for code in audited["value"]["findings"])

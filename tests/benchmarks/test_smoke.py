@@ -158,3 +158,18 @@ def test_a_bar_is_reached_by_its_median() -> None:
     assert bar("work", "other", 2, [1.0, 2.0, 9.0]).reached
     assert not bar("work", "other", 2, [1.0, 1.9, 9.0]).reached
     assert not bar("memory", "imports", 300, [1.0, 301.0, 302.0], " MB", at_most=True).reached
+
+
+def test_two_checkouts_take_turns(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    options = ["--other", str(ROOT), "--only", "audit", "--quick", "--rounds", "2", "-o", str(page)]
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks.side_by_side", *options],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    rows = [line.split("|") for line in page.read_text("utf-8").splitlines() if line.startswith("| audit")]
+    assert len(rows) == 4
+    assert all(float(other) > 0 and float(this) > 0 for _, _, other, this, *_ in rows)

@@ -1,0 +1,209 @@
+"""RESULTS, AUDIT and SPARK of two checkouts side by side: `python -m benchmarks.side_by_side --other CHECKOUT`.
+
+It writes `SIDE_BY_SIDE.md`. Each work of the three pages that is this project's own runs in one process for each checkout, the
+benchmarks of that checkout on the same sizes; they take turns, round by round, so that what disturbs the machine disturbs
+both. A worktree of the other commit is enough: `git worktree add --detach ../old COMMIT`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from benchmarks import machine, spark, store_2gb
+from benchmarks.__main__ import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PAGE: Final = Path(__file__).with_name("SIDE_BY_SIDE.md")
+_PARTS: Final = "results", "audit", "spark"
+_ROOTS: Final = ("", "spec", "golden", "columnar", "reference", "conformance", "spark", "cli")
+_SESSIONS: Final = "engine-1", "engine-2", "local[1]", "local[2]", "workers-1", "workers-2"
+_LIMIT: Final = 1.05
+_FEW_ROUNDS: Final = {"memory": 3, "spark": 3}
+_HEAD: Final = """\
+# Two commits side by side
+
+Measured on {date} by `{command}`, which writes this page: commit {other} against {this}. Each work runs in one process for
+each commit; the two take turns, {rounds} rounds and one before them that does not count (memory and Spark: three). Given is the
+median time of each in seconds (of memory: MB), and the median and the quartiles of the later commit's figure divided by the
+earlier one's next to it, round by round: under 1 is less time. The bar is {limit}.
+
+{machine}
+
+| work | {other} | {this} | median | quartiles | at most {limit} |
+|---|---:|---:|---:|---:|---|
+"""
+
+
+class _Row(NamedTuple):
+    """Figures of a work: of the other checkout and of this one, round by round."""
+
+    name: str
+    other: list[float]
+    this: list[float]
+
+    def line(self) -> str:
+        """Its line of the table."""
+        ratios = [this / other for other, this in zip(self.other, self.this, strict=True)]
+        low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+        return (
+            f"| {self.name} | {statistics.median(self.other):.3g} | {statistics.median(self.this):.3g} "
+            f"| {middle:.2f} | {low:.2f} - {high:.2f} | {'yes' if middle <= _LIMIT else 'no'} |\n"
+        )
+
+
+class _Side:
+    """The process of one checkout."""
+
+    def __init__(self, checkout: Path, arguments: Sequence[str], caches: Path) -> None:
+        paths = os.pathsep.join(str(checkout / root) for root in _ROOTS)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(__file__).with_name("measured_child.py")), *arguments],
+            env={**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(caches / checkout.name)},
+            cwd=checkout,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def heard(self) -> dict[str, Any]:
+        """The next thing that it says."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"a side ended with {self._process.wait()}")
+        said: dict[str, Any] = json.loads(line)
+        return said
+
+    def round(self) -> float:
+        """One round."""
+        self.tell("go")
+        seconds: float = self.heard()["seconds"]
+        return seconds
+
+    def tell(self, word: str) -> None:
+        """Says a word to it."""
+        print(word, file=self._process.stdin, flush=True)
+
+    def __enter__(self) -> _Side:  # noqa: PYI034 - final in fact
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def _taken_in_turn(title: str, sides: tuple[_Side, _Side], rounds: int) -> Iterator[_Row]:
+    """Each work of two processes that run the same."""
+    while True:
+        steps = [side.heard().get("step") for side in sides]
+        if steps == [None, None]:
+            return
+        if steps[0] != steps[1]:
+            raise SystemExit(f"the two differ: {steps}")
+        row = _Row(f"{title}: {steps[0]}", [], [])
+        for number in range(rounds + 1):
+            figures = [0.0, 0.0]
+            for place in (0, 1) if number % 2 else (1, 0):
+                figures[place] = sides[place].round()
+            if number:
+                row.other.append(figures[0])
+                row.this.append(figures[1])
+        for side in sides:
+            side.tell("next")
+        print(row.line(), end="", file=sys.stderr, flush=True)
+        yield row
+
+
+class _Run:
+    """The two checkouts, and where their data lies."""
+
+    def __init__(self, other: Path, scratch: Path, rounds: int, *, quick: bool) -> None:
+        self._checkouts = other, Path(__file__).parents[1]
+        self._scratch = scratch
+        self._rounds = rounds
+        self._quick = quick
+
+    def _rows(self, title: str, *arguments: str, rounds: int | None = None) -> Iterator[_Row]:
+        with ExitStack() as stack:
+            sides = tuple(
+                stack.enter_context(_Side(checkout, arguments, self._scratch)) for checkout in self._checkouts
+            )
+            yield from _taken_in_turn(title, (sides[0], sides[1]), rounds or self._rounds)
+
+    def results(self) -> Iterator[_Row]:
+        """The rows of RESULTS.md."""
+        for section in SECTIONS:
+            sizes = "QUICK" if self._quick else "PINNED"
+            yield from self._rows(section, "results", section, sizes, rounds=_FEW_ROUNDS.get(section))
+
+    def audit(self) -> Iterator[_Row]:
+        """The rows of AUDIT.md: healthy stores, and one with each damage."""
+        for body_size in (0, 1024):
+            root = self._scratch / "store"
+            size = spark.QUICK[1] if self._quick else spark.STORE_BYTES
+            store_2gb.make_store(root, size, file_size=size // 2, body_size=body_size)
+            yield from self._rows(f"audit of 2 GB, bodies of {body_size or 58} bytes", "audit", str(root))
+            for name, store in () if body_size or self._quick else store_2gb.with_each_damage(root):
+                yield from self._rows(f"the same, {name}", "audit", str(store))
+            shutil.rmtree(root)
+
+    def spark(self) -> Iterator[_Row]:
+        """The rows of SPARK.md."""
+        scratch = self._scratch / "spark"
+        spark.make(scratch, *(spark.QUICK if self._quick else (spark.ENTRIES, spark.STORE_BYTES)))
+        for session in _SESSIONS:
+            yield from self._rows(session, "spark", session, str(scratch), rounds=_FEW_ROUNDS["spark"])
+        shutil.rmtree(scratch)
+
+
+def _commit(checkout: Path) -> str:
+    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measures and writes the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.side_by_side", description=__doc__)
+    parser.add_argument("--other", type=Path, required=True, help="the other checkout")
+    parser.add_argument(
+        "--only", action="append", choices=_PARTS, help="this page alone [default: all three]"
+    )
+    parser.add_argument("--rounds", type=int, default=11, help="rounds that count [default: 11]")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of it runs")
+    parser.add_argument("--scratch", type=Path, help="where the data is made [default: the system's]")
+    parser.add_argument("-o", "--output", type=Path, default=PAGE)
+    given = parser.parse_args(arguments)
+    text = _HEAD.format(
+        date=datetime.now(UTC).date(),
+        command=f"python -m benchmarks.side_by_side --rounds {given.rounds}"
+        + "".join(f" --only {part}" for part in given.only or ())
+        + " --quick" * given.quick,
+        other=_commit(given.other),
+        this=_commit(Path(__file__).parent),
+        rounds=given.rounds,
+        limit=_LIMIT,
+        machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
+    )
+    with tempfile.TemporaryDirectory(dir=given.scratch) as scratch:
+        run = _Run(given.other.resolve(), Path(scratch), given.rounds, quick=given.quick)
+        for part in given.only or _PARTS:
+            for row in getattr(run, part)():
+                text += row.line()
+                given.output.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
