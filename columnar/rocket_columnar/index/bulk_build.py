@@ -83,6 +83,12 @@ class IndexBuilder:
             self._file.close()
             self._file = None
 
+    def abandon(self) -> None:
+        """Closes the last file, which stays incomplete."""
+        if self._file is not None:
+            self._file.abandon()
+            self._file = None
+
     def begin(self, puts: int) -> None:
         """Creates the first file, or the next one after a full file, before the first of about `puts` puts.
 

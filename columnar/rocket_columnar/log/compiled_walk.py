@@ -121,7 +121,7 @@ class Windows:
             self._topics = _Topics(names)
         self._names = names
         self._check_crc = check_crc
-        self._rows = _FEW_ROWS
+        self._rows = _ROWS
         self._spare: RequestColumns | None = None
 
     def close(self) -> None:

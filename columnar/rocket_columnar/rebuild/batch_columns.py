@@ -144,6 +144,9 @@ def joined_batches(requests: Iterable[Requests], at_least: int) -> Iterator[Requ
 
 def _few_copies(batch: Requests) -> Iterator[Requests]:
     """A batch in parts whose copied records have few bytes: every four of them may name a queue."""
+    if not batch.copied.any():
+        yield batch
+        return
     held = np.cumsum(np.where(batch.copied, batch.size, 0), dtype=np.int64)
     cuts = (np.flatnonzero(np.diff(held // _COPIED)) + 1).tolist()
     if not cuts:

@@ -161,6 +161,10 @@ class IndexFiles:
         del self.causes[files:]
         self._builder.close()
 
+    def abandon(self) -> None:
+        """Closes a file that stays incomplete."""
+        self._builder.abandon()
+
 
 def _records(directory: Path, span: KeySpan) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Offsets, times and numbers of keys of a batch's records."""

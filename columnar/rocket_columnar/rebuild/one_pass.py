@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -11,18 +11,21 @@ from rocket_columnar.log import read_requests, read_requests_ahead
 from rocket_columnar.rebuild.batch_columns import Batch, joined_batches, keys_added, units_added
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, UnsafeQueue, log_finding
 from rocket_columnar.rebuild.index_writer import IndexFiles, name_indexes
+from rocket_columnar.rebuild.lanes import Lane
 from rocket_columnar.rebuild.plan import plan_indexes
 from rocket_columnar.rebuild.queue_writer import QueueFiles
 from rocket_columnar.store import is_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from pathlib import Path
 
     from rocket_columnar.findings import Finding
     from rocket_columnar.log import Gap, Requests
     from rocket_columnar.rebuild.plan import RebuildPlan
     from rocket_columnar.store import StoreFile, WorkDone
+
+    _Part = tuple[StoreFile, Sequence[Requests]]  # batches of a log file
 
 __all__ = ["rebuild_in_one_pass"]
 
@@ -44,12 +47,15 @@ def rebuild_in_one_pass(plan: RebuildPlan, directory: Path, threads: int, work: 
         OSError: reading or writing fails.
     """
     making = _Making(plan, directory)
-    if threads > 1 and making.compiled:
-        with ThreadPoolExecutor(threads) as pool:
-            making.run_threaded(pool, threads, work)
-    else:
-        making.run(work)
-    return making.finish()
+    try:
+        if threads > 1 and making.compiled:
+            with ThreadPoolExecutor(threads) as pool:
+                making.run_threaded(pool, threads, work)
+        else:
+            making.run(work)
+        return making.finish()
+    finally:
+        making.abandon()
 
 
 class _Making:
@@ -74,36 +80,41 @@ class _Making:
                 compiled=self.compiled,
             )
             for batch in joined_batches(requests, _RECORDS):
-                self._add_keys(file, [batch])
-                self._add_units(file, [batch])
+                self._add_keys((file, [batch]))
+                self._add_units((file, [batch]))
             work.add(file.size())
 
     def run_threaded(self, pool: ThreadPoolExecutor, threads: int, work: WorkDone) -> None:
-        """The same; threads read parts of the log, and one part at a time is put into index files, and into queues."""
+        """The same; threads read parts of the log, and put them in order into index files, and into queues."""
         parts = read_requests_ahead(self._plan.logs, self._queues.topics, self._note, pool, _AHEAD * threads)
-        last: list[Future[None]] = []
+        lanes = [Lane(pool, add) for add in (self._add_keys, self._add_units)]
         for file, length, requests in parts:
             batches = [*joined_batches(requests, _RECORDS)]
-            for put in last:
-                put.result()
-            last = [pool.submit(add, file, batches) for add in (self._add_keys, self._add_units)]
+            for lane in lanes:
+                lane.put((file, batches))
             work.add(length)
-        for put in last:
-            put.result()
+        for lane in lanes:
+            lane.finish()
 
     def _note(self, file: StoreFile, gap: Gap) -> None:
         self._gaps[file].append(log_finding(file, gap, last=file is self._plan.logs[-1]))
 
-    def _add_keys(self, file: StoreFile, batches: Iterable[Requests]) -> None:
+    def _add_keys(self, part: _Part) -> None:
+        file, batches = part
         for batch in batches:
             added = keys_added(batch)
             if added is not None:
                 self._index.put(added)
                 self._batches[file].append(added.summary())
 
-    def _add_units(self, file: StoreFile, batches: Iterable[Requests]) -> None:
+    def _add_units(self, part: _Part) -> None:
+        file, batches = part
         for batch in batches:
             self._queues.put(units_added(file, batch, self._queues.topics, light=self._plan.light))
+
+    def abandon(self) -> None:
+        """Closes the index file that is open after a failure."""
+        self._index.abandon()
 
     def finish(self) -> list[Dispatched]:
         """Completes and names the files."""

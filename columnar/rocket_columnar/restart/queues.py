@@ -185,7 +185,8 @@ def _taken(file: StoreFile, *, below: int | None = None) -> _Taken:
         taken = int(stops[0]) if stops.size else units.size
         count = first + taken
         if taken:
-            record_end = int(offset[taken - 1] + size[taken - 1])
+            last = slice(taken - 1, taken)
+            record_end = int((offset[last] + size[last])[0])  # wraps, as a long of Java
         if stops.size:
             return _Taken(count, record_end, whole=False)
     return _Taken(count, record_end, whole=True)

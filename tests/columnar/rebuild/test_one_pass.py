@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import gc
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.rebuild import MANIFEST, Rebuilt, rebuild
+from rocket_columnar.rebuild.lanes import Lane
 from rocket_golden import open_store, stores
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, put, record
@@ -86,3 +91,54 @@ def test_topics_that_no_directory_can_have(tmp_path: Path, monkeypatch: pytest.M
         log_of(tmp_path / "store", [0, 0, 0, 1, 1, 1], topics), tmp_path, monkeypatch, Geometry(4, 8)
     )
     assert [finding.code for finding in done.findings] == ["store.unsafe_name"] * 2
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_full_disk_leaves_no_file_open(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("rocket_columnar.rebuild.one_pass.is_large", lambda _: True)
+    monkeypatch.setattr("rocket_columnar.index.bulk_file.put_words", full)
+    store = open_store("live-copy", tmp_path / "golden")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        with pytest.raises(OSError, match="No space left"):
+            rebuild(store, tmp_path / "out", geometry=Geometry(4, 8), threads=threads)
+        gc.collect()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_piece_that_fails_ends_its_lane() -> None:
+    """The pieces that wait behind it are not done; whoever puts or finishes gets its error."""
+    done: list[int] = []
+
+    def work(piece: int) -> None:
+        if piece == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done.append(piece)
+
+    def fill(lane: Lane[int]) -> None:
+        for piece in range(100):
+            lane.put(piece)
+        lane.finish()
+
+    with ThreadPoolExecutor(2) as pool:
+        lane = Lane(pool, work)
+        with pytest.raises(OSError, match="No space left"):
+            fill(lane)
+        with pytest.raises(OSError, match="No space left"):
+            lane.finish()
+    assert done == [0, 1]
+
+
+def test_a_lane_does_its_pieces_in_order() -> None:
+    done: list[int] = []
+    with ThreadPoolExecutor(4) as pool:
+        lane = Lane(pool, done.append)
+        for piece in range(1000):
+            lane.put(piece)
+        lane.finish()
+    assert done == [*range(1000)]

@@ -176,6 +176,15 @@ def queue_starts_of(root: Path, log_end: int) -> list[QueueStart]:
     return queue_starts(queues, log_end, WorkDone(None), has_log=any(file.kind == "log" for file in files))
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_end_of_a_record_near_the_greatest_java_long_wraps(tmp_path: Path) -> None:
+    """`ConsumeQueue.recover` 106-144 adds offset and size as longs; the sum is below the log's end, so nothing is cut."""
+    put(tmp_path, f"commitlog/{0:020}", record(0).ljust(1024, b"\0"))
+    put(tmp_path, f"consumequeue/T/0/{0:020}", (unit(0, 100) + unit(2**63 - 1, 100)).ljust(100, b"\0"))
+    (queue,) = queue_starts_of(tmp_path, log_end=len(record(0)))
+    assert (queue.end, queue.max_phy_offset, queue.cuts) == (40, LONG_MIN + 99, [])
+
+
 def test_units_behind_an_invalid_one_are_lost(tmp_path: Path) -> None:
     """CQ-REC: the walk ends at the unit of size 0; another queue's end keeps dispatch from coming back to it."""
     records = [
