@@ -1,8 +1,9 @@
-"""Parquet row groups that were encoded separately, put together as one file.
+"""Parquet columns that were encoded separately, put together as one file.
 
-pyarrow encodes a file's row groups one after another on one thread. Here each is encoded as a file of its own, in memory,
-on any thread. Their data are then written one after another, and their footers become one, with the offsets moved. A footer is
-a struct of Thrift's compact protocol, whose fields parquet.thrift numbers; what is not moved is copied as it is.
+pyarrow encodes a file's row groups, and their columns, one after another on one thread. Here each column of a row group is
+encoded as a file of its own, in memory, on any thread. Their data are then written one after another, and their footers become
+one, with the offsets moved. A footer is a struct of Thrift's compact protocol, whose fields parquet.thrift numbers; what is not
+moved or added up is copied as it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import struct
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import BinaryIO
 
 __all__ = ["RowGroups"]
@@ -20,7 +22,7 @@ _TAIL: Final = struct.Struct("<I4s")  # length of the footer, and the magic
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 _NUM_ROWS, _ROW_GROUPS = 3, 4  # of FileMetaData
-_COLUMNS, _GROUP_OFFSET, _ORDINAL = 1, 5, 7  # of RowGroup
+_COLUMNS, _GROUP_BYTES, _GROUP_OFFSET, _GROUP_COMPRESSED, _ORDINAL = 1, 2, 5, 6, 7  # of RowGroup
 _META_DATA: Final = 3  # of ColumnChunk
 _CHUNK_OFFSETS: Final = (2, 4, 6)  # the chunk's own, of its offset index, of its column index
 _COLUMN_OFFSETS: Final = (
@@ -35,50 +37,63 @@ _Struct = dict[int, tuple[int, Any]]
 
 
 class RowGroups:
-    """A Parquet file made of the row groups of others, which have one schema.
+    """A Parquet file made of others, each of which has one column of one row group.
 
     Args:
         stream: to write; at its beginning.
+        empty: a Parquet file with all columns and no row group.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, empty: memoryview) -> None:
         self._stream = stream
-        self._footer: _Struct | None = None
+        self._footer, _ = _parted(empty)
+        self._groups: list[_Struct] = []
+        self._rows = 0
         self._position = stream.write(_MAGIC)
 
-    def add(self, file: memoryview) -> None:
-        """Writes the data of a whole Parquet file."""
-        length, _ = _TAIL.unpack(file[-_TAIL.size :])
-        end = len(file) - _TAIL.size - length
-        footer = _Reader(file[end : -_TAIL.size]).struct()
-        _, groups = footer[_ROW_GROUPS][1]
-        known = [] if self._footer is None else self._footer[_ROW_GROUPS][1][1]
-        for group in groups:
-            self._move(group, self._position - len(_MAGIC), len(known))
-            known.append(group)
-        rows = footer[_NUM_ROWS][1] + (0 if self._footer is None else self._footer[_NUM_ROWS][1])
-        self._footer = (self._footer or footer) | {
-            _NUM_ROWS: (_I64, rows),
-            _ROW_GROUPS: (_LIST, (_STRUCT, known)),
-        }
-        self._position += self._stream.write(file[len(_MAGIC) : end])
+    def add(self, columns: Iterable[memoryview]) -> None:
+        """Writes a row group, whose columns are whole Parquet files, in the order of the schema."""
+        whole: _Struct = {}
+        rows = 0
+        for file in columns:
+            footer, data = _parted(file)
+            rows = footer[_NUM_ROWS][1]
+            ((group,),) = footer[_ROW_GROUPS][1][1:]
+            self._move(group, self._position - len(_MAGIC))
+            self._position += self._stream.write(data)
+            if whole:
+                whole[_COLUMNS][1][1].extend(group[_COLUMNS][1][1])
+                for number in (_GROUP_BYTES, _GROUP_COMPRESSED):
+                    _add(whole, (number,), group.get(number, (_I64, 0))[1])
+            else:
+                whole = group
+        if _ORDINAL in whole:
+            whole[_ORDINAL] = _I16, len(self._groups)
+        self._groups.append(whole)
+        self._rows += rows
 
     @staticmethod
-    def _move(group: _Struct, by: int, ordinal: int) -> None:
+    def _move(group: _Struct, by: int) -> None:
         """Moves the offsets in a row group."""
         _add(group, (_GROUP_OFFSET,), by)
-        if _ORDINAL in group:
-            group[_ORDINAL] = _I16, ordinal
         for chunk in group[_COLUMNS][1][1]:
             _add(chunk, _CHUNK_OFFSETS, by)
             _add(chunk[_META_DATA][1], _COLUMN_OFFSETS, by)
 
     def close(self) -> None:
-        """Writes the footer; at least one file was added."""
-        assert self._footer is not None  # noqa: S101 - as the docstring says
+        """Writes the footer."""
+        self._footer[_NUM_ROWS] = _I64, self._rows
+        self._footer[_ROW_GROUPS] = _LIST, (_STRUCT, self._groups)
         footer = bytearray()
         _write_struct(footer, self._footer)
         self._stream.write(footer + _TAIL.pack(len(footer), _MAGIC))
+
+
+def _parted(file: memoryview) -> tuple[_Struct, memoryview]:
+    """The footer of a Parquet file, and its data."""
+    length, _ = _TAIL.unpack(file[-_TAIL.size :])
+    end = len(file) - _TAIL.size - length
+    return _Reader(file[end : -_TAIL.size]).struct(), file[len(_MAGIC) : end]
 
 
 def _add(fields: _Struct, numbers: tuple[int, ...], by: int) -> None:

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
 
@@ -118,7 +119,7 @@ class _Arrow:
 
 
 class _Parquet:
-    """A Parquet file, compressed with zstd; with a `pool`, its row groups are encoded side by side."""
+    """A Parquet file, compressed with zstd; with a `pool`, its columns are encoded side by side."""
 
     def __init__(
         self, stream: BinaryIO, schema: pa.Schema, pool: ThreadPoolExecutor | None, ahead: int
@@ -130,11 +131,11 @@ class _Parquet:
         self._ahead = ahead
         self._held: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
-        self._encoding: deque[Future[memoryview]] = deque()
+        self._encoding: deque[list[Future[memoryview]]] = deque()
         if pool is None:
             self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
         else:
-            self._groups = RowGroups(stream)
+            self._groups = RowGroups(stream, _encoded(schema))
 
     def write(self, batch: pa.RecordBatch) -> None:
         if self._held and (
@@ -152,9 +153,13 @@ class _Parquet:
         if self._pool is None:
             self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
             return
-        self._encoding.append(self._pool.submit(_encoded, group, self._schema))
+        columns = ((pa.schema([field]), group.select([place])) for place, field in enumerate(self._schema))
+        self._encoding.append([self._pool.submit(_encoded, *column) for column in columns])
         while len(self._encoding) > self._ahead:
-            self._groups.add(self._encoding.popleft().result())
+            self._write_group()
+
+    def _write_group(self) -> None:
+        self._groups.add([column.result() for column in self._encoding.popleft()])
 
     def close(self) -> None:
         if self._held:
@@ -163,25 +168,26 @@ class _Parquet:
             self._writer.close()
             return
         while self._encoding:
-            self._groups.add(self._encoding.popleft().result())
+            self._write_group()
         self._groups.close()
 
     def abandon(self) -> None:
         if self._pool is not None:
-            wait(self._encoding)
+            wait(chain.from_iterable(self._encoding))
             return
         with suppress(Exception):
             self._writer.close()
         self._writer.is_open = False  # or it would try again, and complain, when it is collected
 
 
-def _encoded(group: pa.Table, schema: pa.Schema) -> memoryview:
-    """A Parquet file with one row group."""
+def _encoded(schema: pa.Schema, group: pa.Table | None = None) -> memoryview:
+    """A Parquet file, with one row group if there is one."""
     from pyarrow.parquet import ParquetWriter
 
     sink = pa.BufferOutputStream()
     with ParquetWriter(sink, schema, **parquet_options(schema)) as writer:
-        writer.write_table(group, row_group_size=max(group.num_rows, 1))
+        if group is not None:
+            writer.write_table(group, row_group_size=max(group.num_rows, 1))
     return memoryview(sink.getvalue()).cast("B")
 
 
@@ -227,7 +233,7 @@ def write(
         directory: created if it is missing; files of these names in it are replaced.
         fmt: one of `FORMATS`.
         source: path from which the batches are read; writing into that store is refused.
-        threads: number of row groups of Parquet that are encoded at once, while the next one is decoded.
+        threads: number of columns of Parquet that are encoded at once, while the next row group is decoded.
 
     Returns:
         The files by table, in the order of the tables.
