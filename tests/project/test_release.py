@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -210,26 +209,3 @@ def test_the_gate_action_fails_for_a_wrong_port(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "not conformant" in done.stdout
     assert (tmp_path / "conform-out" / "report.md").is_file()
-
-
-@pytest.mark.soak
-@pytest.mark.network
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
-def test_the_installed_wheel_works(version: str, tmp_path: Path) -> None:
-    python = shutil.which(f"python{version}")
-    if python is None or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
-        pytest.skip(f"Python {version} is missing")
-    subprocess.run([sys.executable, str(ROOT / "release" / "build.py"), str(tmp_path / "dist")], check=True)
-    subprocess.run([python, "-m", "venv", str(tmp_path / "venv")], check=True)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    own = tmp_path / "venv" / "bin" / "python"
-    install = [str(own), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[engine]"]
-    subprocess.run(install, check=True)
-    done = subprocess.run(
-        [str(own), str(ROOT / "release" / "try_wheel.py")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
