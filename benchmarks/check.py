@@ -25,8 +25,8 @@ from rocket_columnar.store import find_files
 
 from benchmarks import decoding, index, logs, memory, parquet, startup
 from benchmarks.bench import Bench, Sizes, say, timed
+from benchmarks.large_store import make_store
 from benchmarks.report import Section, speed_bar
-from benchmarks.store_2gb import make_store
 from benchmarks.timing import Contender, race
 
 if TYPE_CHECKING:

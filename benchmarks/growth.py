@@ -29,9 +29,9 @@ from rocket_columnar.store import find_files
 
 from benchmarks import machine
 from benchmarks.bench import say
+from benchmarks.large_store import make_store
 from benchmarks.many_files import QUEUES_PER_TOPIC, make_many_files, some_key, some_unique_key
 from benchmarks.memory import peak
-from benchmarks.store_2gb import make_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

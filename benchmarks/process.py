@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benchmarks import machine
-from benchmarks.store_2gb import make_store
+from benchmarks.large_store import make_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

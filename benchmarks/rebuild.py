@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.store_2gb import make_log
+from benchmarks.large_store import make_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -32,7 +32,7 @@ from rocket_spark.tasks import run_tasks
 
 from benchmarks import machine, petabyte
 from benchmarks.data import geometry_for, make_puts
-from benchmarks.store_2gb import make_store
+from benchmarks.large_store import make_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,7 +27,7 @@ from rocket_spark import audit_stores, cross_check_stores, decode_stores, open_s
 from rocket_spec.layout import MESSAGE_MAGIC
 
 from benchmarks import machine
-from benchmarks.store_2gb import make_store
+from benchmarks.large_store import make_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

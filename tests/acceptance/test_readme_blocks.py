@@ -11,31 +11,9 @@ from pathlib import Path
 import pytest
 import rocket_golden
 from page_run import matches, run_command, run_page
+from walk import RIGHT, WRONG, block
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
-HASH = """
-def key_hash(key: str) -> int:
-    units = {units}
-    total = 0
-    for unit in units:
-        total = (31 * total + unit) & 0xFFFFFFFF
-    signed = total - (total >> 31 << 32)
-    return 0 if signed == -(1 << 31) else abs(signed)
-"""
-RIGHT = HASH.format(units='memoryview(key.encode("utf-16-le")).cast("H")')
-WRONG = HASH.format(units="[ord(character) for character in key]")
-"""A port of the key hash by UTF-16 units, and one by code points."""
-
-
-def block(beginning: str) -> str:
-    """The README's block that begins with a text."""
-    (found,) = [
-        body
-        for body in re.findall(r"^```\w*\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-        if body.startswith(beginning)
-    ]
-    return str(found)
 
 
 def run(line: str, folder: Path, *codes: int) -> str:
@@ -47,7 +25,7 @@ def run(line: str, folder: Path, *codes: int) -> str:
 
 def write_ports(folder: Path) -> None:
     """The README's adapter, a wrong port, and in `before` the report of a right one."""
-    (folder / "adapter.py").write_text(block("import json, sys\n"), "utf-8")
+    (folder / "adapter.py").write_text(block("README.md", "import json, sys\n"), "utf-8")
     (folder / "my_port.py").write_text(RIGHT, "utf-8")
     run("rocketspec conform --report before -- python3 adapter.py", folder, 0)
     (folder / "my_port.py").write_text(WRONG, "utf-8")
@@ -57,7 +35,7 @@ def test_the_commands_that_repair_a_store(tmp_path: Path) -> None:
     shutil.move(rocket_golden.open_store("mixed", tmp_path), tmp_path / "STORE")
     for name, file in zip("AB", sorted((tmp_path / "STORE" / "index").iterdir()), strict=False):
         shutil.copy(file, tmp_path / name)
-    lines = block("rocketspec audit STORE").splitlines()
+    lines = block("README.md", "rocketspec audit STORE").splitlines()
     printed = [run(line, tmp_path, int(line.startswith("rocketspec diff"))) for line in lines]
     assert "STORE: no findings" in printed[0]
     assert (tmp_path / "DIR" / "index").is_dir()
@@ -65,7 +43,7 @@ def test_the_commands_that_repair_a_store(tmp_path: Path) -> None:
 
 def test_the_filtered_decode(tmp_path: Path) -> None:
     rocket_golden.open_store("mixed", tmp_path)
-    rows = run(block("rocketspec decode mixed --table commit_log"), tmp_path, 0).splitlines()
+    rows = run(block("README.md", "rocketspec decode mixed --table commit_log"), tmp_path, 0).splitlines()
     offsets = [int(re.findall(r'"phy_offset":(\d+)', row)[0]) for row in rows]
     assert offsets == [0, 256]  # of 256 and 245 bytes: a third would begin at 501
 
@@ -73,7 +51,7 @@ def test_the_filtered_decode(tmp_path: Path) -> None:
 def test_the_block_of_python(tmp_path: Path) -> None:
     shutil.move(rocket_golden.open_store("mixed", tmp_path), tmp_path / "store")
     (tmp_path / "block.py").write_text(
-        block("import rocketspec\n") + "print(orders.shape, len(messages), len(findings))\n"
+        block("README.md", "import rocketspec\n") + "print(orders.shape, len(messages), len(findings))\n"
     )
     printed = run("python3 block.py", tmp_path, 0)
     assert "index_entries 199" in printed
@@ -88,7 +66,7 @@ def test_the_commands_that_test_an_implementation(tmp_path: Path) -> None:
     """With a port of the hash that is wrong: each failure has a replay file, and the comparison shows what broke."""
     write_ports(tmp_path)
     expected = {"conform": 1, "replay": 1, "conform-diff": 1}
-    for line in block("rocketspec conform --report out").splitlines():
+    for line in block("README.md", "rocketspec conform --report out").splitlines():
         if "--rocketmq" in line:
             continue  # below
         if line.startswith("rocketspec replay"):
@@ -108,7 +86,7 @@ def test_the_commands_that_test_an_implementation(tmp_path: Path) -> None:
 def test_an_older_release_fails_as_shown(maven: str, java: str, tmp_path: Path) -> None:
     del maven, java  # asked for so that their absence skips
     printed = run("rocketspec conform --rocketmq 4.7.0", tmp_path, 1)
-    assert matches("...\n" + block("diverged IDX-HDR-4/chain"), printed), printed[-3000:]
+    assert matches("...\n" + block("README.md", "diverged IDX-HDR-4/chain"), printed), printed[-3000:]
 
 
 @pytest.mark.soak
@@ -116,9 +94,11 @@ def test_an_older_release_fails_as_shown(maven: str, java: str, tmp_path: Path) 
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark runs on Java")
 def test_the_commands_and_the_python_of_spark(tmp_path: Path) -> None:
     shutil.move(rocket_golden.open_store("mixed", tmp_path), tmp_path / "STORE")
-    for line in block("rocketspec spark decode").splitlines():
+    for line in block("README.md", "rocketspec spark decode").splitlines():
         run(line.replace("STORE...", "STORE").replace("-o OUT", f"-o {line.split()[2]}"), tmp_path, 0)
-    text = block("from rocket_spark import").replace("/data/broker-a/store", str(tmp_path / "STORE"))
+    text = block("README.md", "from rocket_spark import").replace(
+        "/data/broker-a/store", str(tmp_path / "STORE")
+    )
     (tmp_path / "block.py").write_text(text)
     done = subprocess.run(
         [sys.executable, "block.py"], cwd=tmp_path, capture_output=True, text=True, check=False

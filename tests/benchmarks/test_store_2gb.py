@@ -21,7 +21,7 @@ def make_store(root: Path, size: int, *, file_size: int, body_size: int) -> int:
     """As the benchmark makes it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT))
-        benchmark = import_module("benchmarks.store_2gb")
+        benchmark = import_module("benchmarks.large_store")
     return int(benchmark.make_store(root, size, file_size=file_size, body_size=body_size))
 
 

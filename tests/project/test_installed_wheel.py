@@ -24,10 +24,20 @@ VERBS = ("conform", "decode", "query", "audit", "rebuild")
 STEP = re.compile(r"^([\d.]+) s  rocketspec (\w+)", re.MULTILINE)
 
 
+TEXT = """\
+The wheel has {wheel} MB. Installed with all dependencies, the base takes {base} MB, the extra `engine` {engine} MB, `spark` {spark} MB and
+`all` {all} MB ([what each costs](docs/dependencies.md)). With `engine`, on {date}, on two cores with other work (pip without a
+cache; `conform` is the whole suite, the others read the golden store `mixed`):
+
+| Python | `pip install` | installed | {titles} |
+|---{columns}|
+{rows}
+"""
+
+
 def render(figures: dict[str, Any]) -> str:
     """The README's part on sizes and times."""
-    sizes = figures["extras_mb"]
-    titles = ["Python", "`pip install`", "installed", *(f"`{verb}`" for verb in VERBS)]
+    names = ("base", "engine", "spark", "all")
     rows = [
         [
             version,
@@ -37,19 +47,13 @@ def render(figures: dict[str, Any]) -> str:
         ]
         for version, run in sorted(figures["pythons"].items())
     ]
-    return "\n".join(
-        [
-            f"The wheel has {figures['wheel_mb']} MB. Installed with all dependencies, the base takes {sizes['']} MB, the extra"
-            f" `engine` {sizes['[engine]']} MB,",
-            f"`spark` {sizes['[spark]']} MB and `all` {sizes['[all]']} MB ([what each costs](docs/dependencies.md)). With"
-            " `engine` and nothing else, on a machine with two",
-            f"cores ({figures['date']}; pip without a cache; the whole suite, and the golden store `mixed`):",
-            "",
-            f"| {' | '.join(titles)} |",
-            f"|---{'|---:' * (len(titles) - 1)}|",
-            *(f"| {' | '.join(row)} |" for row in rows),
-            "",
-        ]
+    return TEXT.format(
+        wheel=figures["wheel_mb"],
+        date=figures["date"],
+        titles=" | ".join(f"`{verb}`" for verb in VERBS),
+        columns="|---:" * (2 + len(VERBS)),
+        rows="\n".join(f"| {' | '.join(row)} |" for row in rows),
+        **{name: figures["extras_mb"][extra] for name, extra in zip(names, EXTRAS, strict=True)},
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from page_run import Command, Edit, File, steps
 from runbook import blocks
 
-__all__ = ["BROKER", "STOP", "Line", "Prepare", "walk"]
+__all__ = ["BROKER", "RIGHT", "STOP", "WRONG", "Line", "Prepare", "block", "walk"]
 
 ROOT: Final = Path(__file__).parents[2]
 BROKER: Final = "127.0.0.1:9876"
@@ -26,6 +26,7 @@ HASH: Final = """def key_hash(key: str) -> int:
 """
 RIGHT: Final = HASH.format(units='memoryview(key.encode("utf-16-le")).cast("H")')
 WRONG: Final = HASH.format(units="[ord(character) for character in key]")
+"""A port of the key hash by UTF-16 units, and one by code points."""
 
 
 @dataclass(frozen=True, slots=True)
