@@ -121,7 +121,7 @@ def test_the_verb_ends_with_a_verdict(adapter_verb: Run, adapter: AdapterMaker) 
     run = adapter_verb("check", "--", *command)
     assert run.code == 0
     assert run.out.splitlines()[0] == "ok   hello"
-    assert run.out.splitlines()[-1].startswith("ready: 1 smoke cases pass; next: rocketspec conform -- ")
+    assert run.out.splitlines()[-1].startswith("ready: 1 smoke case passes; next: rocketspec conform -- ")
 
 
 def test_a_wrong_value_is_the_implementations(adapter_verb: Run, adapter: AdapterMaker) -> None:

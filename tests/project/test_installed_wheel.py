@@ -25,13 +25,14 @@ STEP = re.compile(r"^([\d.]+) s  rocketspec (\w+)", re.MULTILINE)
 
 
 TEXT = """\
-The wheel has {wheel} MB. Installed with all dependencies, the base takes {base} MB, the extra `engine` {engine} MB, `spark` {spark} MB and
-`all` {all} MB ([what each costs](docs/dependencies.md)). With `engine`, on {date}, on two cores with other work (pip without a
+The wheel has {wheel} MB. Installed with all dependencies, the base takes {base} MB, the extra `engine` {engine} MB, `spark` {spark:,} MB
+and `all` {all:,} MB ([what each costs](docs/dependencies.md)). With `engine`, on {date}, on two cores with other work (pip without a
 cache; `conform` is the whole suite, the others read the golden store `mixed`):
 
 | Python | `pip install` | installed | {titles} |
 |---{columns}|
 {rows}
+
 """
 
 

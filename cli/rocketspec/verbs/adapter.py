@@ -157,7 +157,8 @@ def _verdict(result: Summary, command: list[str]) -> Iterator[str]:
             "see PROTOCOL.md for the rules"
         )
     elif result.good:
-        yield f"ready: {result.passed} smoke cases pass; next: rocketspec conform -- {' '.join(command)}"
+        passed = "1 smoke case passes" if result.passed == 1 else f"{result.passed} smoke cases pass"
+        yield f"ready: {passed}; next: rocketspec conform -- {' '.join(command)}"
     elif result.cases:
         yield (
             f"the protocol is followed, but {result.cases - result.passed} of {result.cases} smoke cases fail: "
