@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from page_run import Command, Edit, File, steps
 from runbook import blocks
 
-__all__ = ["BROKER", "RIGHT", "STOP", "WRONG", "Line", "Prepare", "block", "walk"]
+__all__ = ["BROKER", "RIGHT", "STOP", "WRONG", "Line", "Prepare", "Steps", "block", "walk"]
 
 ROOT: Final = Path(__file__).parents[2]
 BROKER: Final = "127.0.0.1:9876"
@@ -186,12 +186,12 @@ def fleet() -> Steps:
 
 
 def walk() -> dict[str, Steps]:
-    """The steps of each page; a page begins in a directory of its own, and with what the last `pip install` installed."""
+    """The steps of each page; each begins in a clone of its own, with nothing installed."""
     return {
-        "docs/tutorial.md": [install(""), *shown_steps("docs/tutorial.md")],
-        "docs/ci.md": pipeline(),
-        "docs/judge-a-store.md": judge(),
         "README.md": readme(),
-        "docs/recovery.md": recovery(),
-        "docs/spark.md": fleet(),
+        "docs/tutorial.md": [install(""), *shown_steps("docs/tutorial.md")],
+        "docs/judge-a-store.md": [install(""), *judge()],
+        "docs/recovery.md": [install("engine"), *recovery()],
+        "docs/ci.md": [install(""), *pipeline()],
+        "docs/spark.md": [install("spark"), *fleet()],
     }
