@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from benchmarks import machine, spark, store_2gb
 from benchmarks.__main__ import SECTIONS
+from benchmarks.large_store import make_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -154,7 +155,7 @@ class _Run:
         for body_size in (0, 1024):
             root = self._scratch / "store"
             size = spark.QUICK[1] if self._quick else spark.STORE_BYTES
-            store_2gb.make_store(root, size, file_size=size // 2, body_size=body_size)
+            make_store(root, size, file_size=size // 2, body_size=body_size)
             yield from self._rows(f"audit of 2 GB, bodies of {body_size or 58} bytes", "audit", str(root))
             for name, store in () if body_size or self._quick else store_2gb.with_each_damage(root):
                 yield from self._rows(f"the same, {name}", "audit", str(store))
