@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PAGE: Final = Path(__file__).with_name("SIDE_BY_SIDE.md")
-_PARTS: Final = "results", "audit", "spark"
+_PARTS: Final = "audit", "spark"
 _ROOTS: Final = ("", "spec", "golden", "columnar", "reference", "conformance", "spark", "cli")
 _SESSIONS: Final = "engine-1", "engine-2", "local[1]", "local[2]", "workers-1", "workers-2"
 _LIMIT: Final = 1.05
@@ -144,11 +144,10 @@ class _Run:
             )
             yield from _taken_in_turn(title, (sides[0], sides[1]), rounds or self._rounds)
 
-    def results(self) -> Iterator[_Row]:
-        """The rows of RESULTS.md."""
-        for section in SECTIONS:
-            sizes = "QUICK" if self._quick else "PINNED"
-            yield from self._rows(section, "results", section, sizes, rounds=_FEW_ROUNDS.get(section))
+    def results(self, section: str) -> Iterator[_Row]:
+        """The rows of a section of RESULTS.md."""
+        sizes = "QUICK" if self._quick else "PINNED"
+        return self._rows(section, "results", section, sizes, rounds=_FEW_ROUNDS.get(section))
 
     def audit(self) -> Iterator[_Row]:
         """The rows of AUDIT.md: healthy stores, and one with each damage."""
@@ -180,7 +179,10 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.side_by_side", description=__doc__)
     parser.add_argument("--other", type=Path, required=True, help="the other checkout")
     parser.add_argument(
-        "--only", action="append", choices=_PARTS, help="this page alone [default: all three]"
+        "--only",
+        action="append",
+        choices=(*SECTIONS, *_PARTS),
+        help="this part, or section of RESULTS, alone; repeat for several [default: all]",
     )
     parser.add_argument("--rounds", type=int, default=11, help="rounds that count [default: 11]")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of it runs")
@@ -200,8 +202,8 @@ def main(arguments: Sequence[str]) -> None:
     )
     with tempfile.TemporaryDirectory(dir=given.scratch) as scratch:
         run = _Run(given.other.resolve(), Path(scratch), given.rounds, quick=given.quick)
-        for part in given.only or _PARTS:
-            for row in getattr(run, part)():
+        for part in given.only or (*SECTIONS, *_PARTS):
+            for row in run.results(part) if part in SECTIONS else getattr(run, part)():
                 text += row.line()
                 given.output.write_text(text, "utf-8")
 

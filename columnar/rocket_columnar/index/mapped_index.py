@@ -172,9 +172,9 @@ class MappedIndex:
         if self._image is not None:
             self._image.fetch(position, length)
 
-    def _fetch_all(self) -> None:
+    def _fetch_all(self, threads: int) -> None:
         if self._image is not None:
-            self._image.fetch_all()
+            self._image.fetch_all(threads)
 
     # header
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import mmap
 import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,6 +26,7 @@ Mapping = mmap.mmap | bytearray
 
 _PAGE: Final = 1 << 12
 _CHUNK: Final = 1 << 24
+_PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
 class RejectedError(ValueError):
@@ -78,6 +82,7 @@ class FileImage:
         self._pages = -(-max(size, 0) // _PAGE)
         self._held: set[int] = set()
         self._whole = False
+        self._reading = Lock()
 
     def fetch(self, position: int, length: int) -> None:
         """Makes sure that some bytes are in memory; MalformedError if the file has been cut."""
@@ -95,14 +100,22 @@ class FileImage:
         for page in pages.tolist():
             self.fetch(page * _PAGE, 1)
 
-    def fetch_all(self) -> None:
-        """Makes sure that all bytes are in memory; holes are not read."""
-        if not self._whole:
-            with open_reader(self._path) as reader:
-                for begin, end in reader.extents():
-                    self._read(begin, min(end, self._length))
-                self._read(reader.size, self._length)
-            self._whole = True
+    def fetch_all(self, threads: int = 1) -> None:
+        """Makes sure that all bytes are in memory; holes are not read. Each thread reads parts."""
+        if self._whole:
+            return
+        with open_reader(self._path) as reader:
+            _use_large_pages(self.memory)
+            spans = [(begin, min(end, self._length)) for begin, end in reader.extents()]
+            parts = [(at, min(at + _CHUNK, end)) for begin, end in spans for at in range(begin, end, _CHUNK)]
+            if threads > 1 and len(parts) > 1:
+                with ThreadPoolExecutor(threads) as pool:
+                    list(pool.map(self._read, *zip(*parts, strict=True)))
+            else:
+                for begin, end in parts:
+                    self._read(begin, end)
+            self._read(reader.size, self._length)
+        self._whole = True
 
     def _read(self, begin: int, end: int) -> None:
         with memoryview(self.memory) as view:
@@ -123,8 +136,12 @@ class FileImage:
         gentle = current_gentle_reads()
         if gentle is not None:
             return gentle.read(self._file.fileno(), part, position)
-        self._file.seek(position)
-        return self._file.readinto(part)
+        if _PREADV is not None:
+            count: int = _PREADV(self._file.fileno(), [part], position)
+            return count
+        with self._reading:
+            self._file.seek(position)
+            return self._file.readinto(part)
 
     def forget(self) -> None:
         """Reads everything again when it is asked for: a broker may have put into the file."""
@@ -144,3 +161,10 @@ def _memory(size: int) -> mmap.mmap:
         return mmap.mmap(-1, size)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     return mmap.mmap(-1, size, flags=flags)
+
+
+def _use_large_pages(memory: Mapping) -> None:
+    """Where the system has them: the first touch of each page costs a good part of reading a file that is in its cache."""
+    if isinstance(memory, mmap.mmap) and hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
