@@ -6,7 +6,7 @@ the offsets in headers, the last dispatched record.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.read_ahead import ReadAhead
 
 __all__ = ["Frames", "Scanned", "check_range", "entries_of", "read_frames", "scan_range"]
+
+_ROWS: Final = 1 << 19  # all records of a range are one batch: joining batches copies them
 
 
 class Scanned(NamedTuple):
@@ -129,7 +131,7 @@ def _records(
 
     try:
         with file.open() as reader:
-            stretch = LogStretch(reader, base, names, check_crc=plan.deep, compiled=plan.large)
+            stretch = LogStretch(reader, base, names, check_crc=plan.deep, compiled=plan.large, rows=_ROWS)
             begin, end = (range_.begin if start is None else start) - base, range_.end - base
             parts = list(
                 stretch.run(

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Windows"]
 
 _WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's own cache
-_ROWS: Final = 1 << 14  # their columns stay there too
 _FEW_ROWS: Final = 1 << 12
 _SHARE: Final = 8  # a batch with fewer than one row in 8 in use is copied, and its room used again
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
@@ -111,7 +110,9 @@ def _copied(rows: RequestColumns, count: int, hashes: int) -> Requests:
 class Windows:
     """The scan of one file: its window, which is reused, and the topics known so far."""
 
-    def __init__(self, reader: Reader, base_offset: int, names: TopicNames, *, check_crc: bool) -> None:
+    def __init__(
+        self, reader: Reader, base_offset: int, names: TopicNames, *, check_crc: bool, rows: int
+    ) -> None:
         self._reader = reader
         window = np.empty(_WINDOW + SLACK, np.uint8)
         self._log = OpenLog(reader.descriptor, reader.size, base_offset, window, np.zeros(2, np.int64))
@@ -121,7 +122,7 @@ class Windows:
             self._topics = _Topics(names)
         self._names = names
         self._check_crc = check_crc
-        self._rows = _ROWS
+        self._rows = self._most_rows = rows
         self._spare: RequestColumns | None = None
 
     def close(self) -> None:
@@ -154,7 +155,7 @@ class Windows:
             else:
                 break
         count, hashes = int(stop["rows"][0]), int(stop["hashes"][0])
-        self._rows = min(max(2 * count, _FEW_ROWS), _ROWS)
+        self._rows = min(max(2 * count, _FEW_ROWS), self._most_rows)
         if count * _SHARE < rows.phy_offset.size:  # around damage: the caller may hold many such batches
             self._spare = rows
             return _copied(rows, count, hashes) if count else None, position
