@@ -1,7 +1,7 @@
 """Generated queries over every source give what the same queries give over the engine's Parquet.
 
 Each query runs twice, the second time among others than the first, in one session and over the same loads.
-The long tests write their figures to `docs/query-plans.json` and a line of `docs/spark-sources.md`, table by table.
+The long tests write their figures to `docs/query-plans.json` and a table of `docs/spark-sources.md`, table by table.
 """
 
 from __future__ import annotations
@@ -111,32 +111,37 @@ def run_apart(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def page_line(figures: dict[str, list[dict[str, Any]]]) -> str:
-    """The line of the page that states the figures."""
-    said = []
+_HEAD: Final = (
+    "| session | Spark | sources | queries of each | different results |\n|---|---|---:|---:|---:|\n"
+)
+
+
+def page_table(figures: dict[str, list[dict[str, Any]]]) -> str:
+    """The table of the page that states the figures."""
+    groups: dict[tuple[str, str, int], list[int]] = {}
     for part, entries in figures.items():
-        counts = ", ".join(
-            f"{entry['plans']} of `{BY_TABLE[entry['table']].format_name}` on Spark {entry['spark']}"
-            for entry in entries
-        )
-        said.append(f"{part}: {counts}")
-    wrong = sum(len(entry["differing"]) for entries in figures.values() for entry in entries)
-    return f"Queries compared, {'; '.join(said)}. Different results: {wrong}."
+        for entry in entries:
+            key = part, entry["spark"], entry["plans"]
+            groups.setdefault(key, []).append(len(entry["differing"]))
+    return _HEAD + "".join(
+        f"| {part} | {spark} | {len(wrong)} | {plans} | {sum(wrong)} |\n"
+        for (part, spark, plans), wrong in groups.items()
+    )
 
 
 def write_figures(part: str, entries: list[dict[str, Any]]) -> None:
-    """Adds entries to a part of the figures, or replaces them; then the page's line."""
+    """Adds entries to a part of the figures, or replaces them; then the page's table."""
     figures = json.loads(FIGURES.read_text("utf-8"))
     kept = {(entry["table"], entry["spark"]): entry for entry in (*figures.get(part, []), *entries)}
     figures[part] = list(kept.values())
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-    page = re.sub(r"^Queries compared, .*$", page_line(figures), PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    page = re.sub(r"\| session \|(?:.+\n)+", page_table(figures), PAGE.read_text("utf-8"))
     PAGE.write_text(page, "utf-8")
 
 
 def test_the_page_states_the_figures() -> None:
     figures = json.loads(FIGURES.read_text("utf-8"))
-    assert page_line(figures) in PAGE.read_text("utf-8").splitlines()
+    assert page_table(figures) + "\n" in PAGE.read_text("utf-8")
     assert [entry for entries in figures.values() for entry in entries if entry["differing"]] == []
 
 
