@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_run import Edit, File, matches, write
@@ -102,10 +103,12 @@ def commands(page: str) -> list[str]:
     return [step.shown for step in walk()[page] if isinstance(step, Line) and step.shown != STOP]
 
 
-def record(page: str, lines: list[dict[str, object]]) -> None:
+def record(page: str, lines: list[dict[str, Any]]) -> None:
     """Puts a page into the transcript, and the minutes of all pages into the README."""
-    known = json.loads(TRANSCRIPT.read_text("utf-8")) if TRANSCRIPT.exists() else {"pages": {}}
-    pages = known["pages"] | {page: lines}
+    known: dict[str, Any] = (
+        json.loads(TRANSCRIPT.read_text("utf-8")) if TRANSCRIPT.exists() else {"pages": {}}
+    )
+    pages: dict[str, list[dict[str, Any]]] = known["pages"] | {page: lines}
     seconds = sum(line["seconds"] for told in pages.values() for line in told)
     walked = {
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),

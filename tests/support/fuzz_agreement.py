@@ -157,7 +157,7 @@ def _requests(data: bytes) -> Hashable:
     names = TopicNames()
     _POOL.again()
     with patch.object(_walk, "np", _POOL), patch.object(_walk, "_WINDOW", max(len(data), 1)):
-        windows = _walk.Windows(_Bytes(data), 0, names, check_crc=True)
+        windows = _walk.Windows(_Bytes(data), 0, names, check_crc=True, rows=1 << 14)
         batch, end = windows.run(0, len(data))
     rows: list[tuple[Any, ...]] = []
     hashes: list[int] = []
