@@ -2,7 +2,7 @@
 
 It runs as a script with that checkout's folders as PYTHONPATH, so it imports nothing of the checkout that it lies in. It
 writes a JSON object in each line of its standard output: `{"step": NAME}` when a work is ready, `{"seconds": ...}` after a
-round, `{"done": ...}` at the end. It reads `go` for a round, and anything else for the next work.
+round, `{"done": true}` at the end. It reads `go` for a round, and anything else for the next work.
 """
 
 from __future__ import annotations
@@ -41,10 +41,8 @@ def _steps(name: str, run: Callable[[], float]) -> list[float]:
     figures = []
     _say(step=name)
     while sys.stdin.readline().strip() == "go":
-        begin = os.times()
         figures.append(run())
-        used = sum(os.times()[:4]) - sum(begin[:4])
-        _say(seconds=figures[-1], cpu=used)
+        _say(seconds=figures[-1])
     return figures
 
 

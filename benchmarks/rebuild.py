@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -19,12 +18,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.checkouts import environment
 from benchmarks.large_store import make_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ROOTS: Final = ("spec", "golden", "columnar", "reference", "conformance", "spark", "cli")
 _CHILD: Final = """
 import inspect, json, shutil, sys, time
 from rocket_columnar.rebuild import rebuild
@@ -41,11 +40,9 @@ print(json.dumps(figures))
 
 def _run(checkout: Path, store: Path, out: Path, threads: int) -> dict[str, float]:
     """One round, after one that compiles, by the code of a checkout."""
-    paths = os.pathsep.join(str(checkout / root) for root in _ROOTS)
-    cache = out.parent / f"numba-{checkout.name}"
     done = subprocess.run(
         [sys.executable, "-c", _CHILD, str(store), str(out), str(threads)],
-        env={**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(cache)},
+        env=environment(checkout, out.parent),
         check=True,
         stdout=subprocess.PIPE,
         text=True,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from benchmarks import machine, spark, store_2gb
 from benchmarks.__main__ import SECTIONS
+from benchmarks.checkouts import environment
 from benchmarks.large_store import make_store
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 PAGE: Final = Path(__file__).with_name("SIDE_BY_SIDE.md")
 _PARTS: Final = "audit", "spark"
-_ROOTS: Final = ("", "spec", "golden", "columnar", "reference", "conformance", "spark", "cli")
 _SESSIONS: Final = "engine-1", "engine-2", "local[1]", "local[2]", "workers-1", "workers-2"
 _LIMIT: Final = 1.05
 _FEW_ROUNDS: Final = {"memory": 3, "spark": 3}
@@ -37,9 +36,9 @@ _HEAD: Final = """\
 # Two commits side by side
 
 Measured on {date} by `{command}`, which writes this page: commit {other} against {this}. Each work runs in one process for
-each commit; the two take turns, {rounds} rounds and one before them that does not count (memory and Spark: three). Given is the
-median time of each in seconds (of memory: MB), and the median and the quartiles of the later commit's figure divided by the
-earlier one's next to it, round by round: under 1 is less time. The bar is {limit}.
+each commit; the two take turns for {rounds} rounds (memory and Spark: three), after one that does not count. The table has the
+median time of each in seconds (memory: MB). In each round the second commit's figure is divided by the first one's; the table has
+the median and the quartiles of these ratios. A ratio under 1 is less time. The bar is {limit}.
 
 {machine}
 
@@ -69,10 +68,9 @@ class _Side:
     """The process of one checkout."""
 
     def __init__(self, checkout: Path, arguments: Sequence[str], caches: Path) -> None:
-        paths = os.pathsep.join(str(checkout / root) for root in _ROOTS)
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("measured_child.py")), *arguments],
-            env={**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(caches / checkout.name)},
+            env=environment(checkout, caches),
             cwd=checkout,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -90,12 +88,12 @@ class _Side:
 
     def round(self) -> float:
         """One round."""
-        self.tell("go")
+        self.say("go")
         seconds: float = self.heard()["seconds"]
         return seconds
 
-    def tell(self, word: str) -> None:
-        """Says a word to it."""
+    def say(self, word: str) -> None:
+        """Sends it a word."""
         print(word, file=self._process.stdin, flush=True)
 
     def __enter__(self) -> _Side:  # noqa: PYI034 - final in fact
@@ -123,7 +121,7 @@ def _taken_in_turn(title: str, sides: tuple[_Side, _Side], rounds: int) -> Itera
                 row.other.append(figures[0])
                 row.this.append(figures[1])
         for side in sides:
-            side.tell("next")
+            side.say("next")
         print(row.line(), end="", file=sys.stderr, flush=True)
         yield row
 
@@ -155,7 +153,7 @@ class _Run:
             root = self._scratch / "store"
             size = spark.QUICK[1] if self._quick else spark.STORE_BYTES
             make_store(root, size, file_size=size // 2, body_size=body_size)
-            yield from self._rows(f"audit of 2 GB, bodies of {body_size or 58} bytes", "audit", str(root))
+            yield from self._rows(f"audit of {size:,} bytes, bodies of {body_size or 58}", "audit", str(root))
             for name, store in () if body_size or self._quick else store_2gb.with_each_damage(root):
                 yield from self._rows(f"the same, {name}", "audit", str(store))
             shutil.rmtree(root)
