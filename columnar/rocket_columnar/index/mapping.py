@@ -6,7 +6,6 @@ import mmap
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -82,7 +81,6 @@ class FileImage:
         self._pages = -(-max(size, 0) // _PAGE)
         self._held: set[int] = set()
         self._whole = False
-        self._reading = Lock()
 
     def fetch(self, position: int, length: int) -> None:
         """Makes sure that some bytes are in memory; MalformedError if the file has been cut."""
@@ -108,7 +106,7 @@ class FileImage:
             _use_large_pages(self.memory)
             spans = [(begin, min(end, self._length)) for begin, end in reader.extents()]
             parts = [(at, min(at + _CHUNK, end)) for begin, end in spans for at in range(begin, end, _CHUNK)]
-            if threads > 1 and len(parts) > 1:
+            if threads > 1 and len(parts) > 1 and _PREADV is not None:
                 with ThreadPoolExecutor(threads) as pool:
                     list(pool.map(self._read, *zip(*parts, strict=True)))
             else:
@@ -139,9 +137,8 @@ class FileImage:
         if _PREADV is not None:
             count: int = _PREADV(self._file.fileno(), [part], position)
             return count
-        with self._reading:
-            self._file.seek(position)
-            return self._file.readinto(part)
+        self._file.seek(position)
+        return self._file.readinto(part)
 
     def forget(self) -> None:
         """Reads everything again when it is asked for: a broker may have put into the file."""
