@@ -10,6 +10,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rocket_spec.errors import FormatError, UsageError
 
+from rocketspec._departure import quick_departure
 from rocketspec._extras import missing_extra
 from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
 from rocketspec._quick import QuickGroup
@@ -17,7 +18,7 @@ from rocketspec._terminal import note, replace_unencodable
 from rocketspec._usage import CommandLineError, usage_line
 from rocketspec.verbs import is_verb, register_all, register_one
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 _COLLECTED: Final = 200_000
 """New objects after which Python looks for cycles: imports make half as many, and none of them is garbage."""
@@ -105,5 +106,10 @@ def main() -> None:
         raise SystemExit(INTERRUPTED) from None
 
 
+def run() -> None:
+    """Runs the command as a process of its own."""
+    quick_departure(main)
+
+
 if __name__ == "__main__":
-    main()
+    run()
