@@ -7,7 +7,7 @@ gaps are reported the same way.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -38,14 +38,14 @@ from rocket_columnar.kernels import (
 )
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
     from rocket_columnar.arrow import Columns
     from rocket_columnar.decode.filters import Where
     from rocket_columnar.decode.record_columns import Topics
     from rocket_columnar.store import Reader
 
-__all__ = ["LogScan"]
+__all__ = ["LogScan", "Scanned"]
 
 _PIECE: Final = 1 << 20
 _LARGE_PIECE: Final = 4 << 20  # where each piece is a batch, or goes from thread to thread
@@ -92,6 +92,25 @@ def _limits(where: Where | None) -> Limits:
     return Limits(*(min(max(value, LONG_MIN), LONG_MAX) for value in values))
 
 
+class Scanned(NamedTuple):
+    """What one run of a scan found.
+
+    Attributes:
+        rows: how many rows.
+        records: how many records they are of.
+        after: where the next record begins. If it did not advance, what is there does not verify, or is longer than
+            the window.
+        columns: without `file`.
+        late: more columns, which another thread is making.
+    """
+
+    rows: int
+    records: int
+    after: int
+    columns: Columns
+    late: Future[Columns] | None
+
+
 class LogScan:
     """The scan of one decode: its columns, the window, and the topics and hosts known so far."""
 
@@ -103,12 +122,17 @@ class LogScan:
         where: Where | None = None,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:
-        """Scans for columns of these names; with a `pool`, one piece is read while the one before is scanned."""
+        """Scans for columns of these names.
+
+        A `pool`, of one thread, reads a piece while the one before is scanned, and makes the late columns of the one
+        before that.
+        """
         self._topics = topics
         self._most = min(batch_rows, _ROWS)
         self._parts = Parts(names) if names & PARTS else None
         self._names = names if self._parts is None else names | self._parts.fields
         small = self._parts is None and pool is None
+        self._pool = pool
         self._window = Window(_PIECE if small else _LARGE_PIECE, pool)
         self._known = _Known(topics, where)
         self._limits = _limits(where)
@@ -116,15 +140,8 @@ class LogScan:
         self._room = dict.fromkeys(TEXTS, 32 * self._expected)
         self._stop = np.zeros(1, STOP)
 
-    def run(
-        self, reader: Reader, base_offset: int, position: int, stop: int
-    ) -> tuple[int, int, int, Columns]:
-        """Rows from `position` of the file on that begin before `stop`, at most a batch of them.
-
-        Returns:
-            How many rows, how many records they are of, where the next record begins, and the columns, without `file`.
-            If the position did not advance, what is there does not verify, or is longer than the window.
-        """
+    def run(self, reader: Reader, base_offset: int, position: int, stop: int) -> Scanned:
+        """Rows from `position` of the file on that begin before `stop`, at most a batch of them."""
         window, stopped = self._window, self._stop
         rows = Rows(self._names, self._expected, self._room, with_spans=self._parts is not None)
         start, records = position, 0
@@ -160,15 +177,25 @@ class LogScan:
                 window.drop()
                 break
         if not rows.count:
-            return 0, records, position, {}
+            return Scanned(0, records, position, {}, None)
         # The next batch gets as much memory as this one needed, and what it may need more.
         self._expected = min(2 * rows.count, self._most)
         self._room = {name: rows.used(name) * self._expected // rows.count for name in TEXTS}
         columns = rows.take(self._topics.array())
-        if self._parts is not None:
-            spans = RowSpans(*(column[: rows.count] for column in rows.columns.spans))
-            columns |= self._parts.columns(window.data, spans, rows.field("body_crc"))
-        return rows.count, records, position, columns
+        return Scanned(rows.count, records, position, columns, self._make_late(rows, columns))
+
+    def _make_late(self, rows: Rows, columns: Columns) -> Future[Columns] | None:
+        """Adds the columns that are made from the rows' parts, or has another thread make them."""
+        if self._parts is None:
+            return None
+        spans = RowSpans(*(column[: rows.count] for column in rows.columns.spans))
+        wanted = self._window.data, spans, rows.field("body_crc")
+        if self._pool is None:
+            columns |= self._parts.columns(*wanted)
+            return None
+        late = self._pool.submit(self._parts.columns, *wanted)
+        self._window.lend(late)
+        return late
 
     def _add_left(self, rows: Rows) -> bool:
         """Completes the row that the compiled loop left; returns whether there was room for its texts."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from concurrent.futures import wait
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from rocket_columnar.kernels import SLACK
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
+
+    from numpy.typing import NDArray
 
     from rocket_columnar.store import Reader
 
@@ -20,20 +24,28 @@ class Window:
     """Consecutive bytes of a file, from `begin` up to `end`; the first one is at `first` of `data`.
 
     The rest of one piece is put before the next one, so that no byte is read twice and a record may begin in one and
-    end in the other. With a `pool`, the next piece is read while this one is scanned.
+    end in the other. With a `pool`, the next piece is read while this one is scanned, and work that was lent the piece
+    before may still be reading that one.
     """
 
     def __init__(self, piece: int, pool: ThreadPoolExecutor | None = None) -> None:
-        """A window of pieces of `length` bytes."""
+        """A window of pieces of `piece` bytes."""
         self._piece = piece
         self._pool = pool
-        self.data = np.empty(2 * piece + SLACK, np.uint8)
-        self._spare = np.empty(2 * piece + SLACK if pool is not None else 0, np.uint8)
-        self._ahead: Future[None] | None = None
+        self.data, *spares = (np.empty(2 * piece + SLACK, np.uint8) for _ in range(1 if pool is None else 3))
+        self._borrower: Future[Any] | None = None
+        self._spares: deque[tuple[NDArray[np.uint8], Future[Any] | None]] = deque(
+            (spare, None) for spare in spares
+        )
+        self._ahead: tuple[NDArray[np.uint8], Future[None]] | None = None
         self._reader: Reader | None = None
         self.first = 0
         self.begin = 0
         self.end = 0
+
+    def lend(self, borrower: Future[Any]) -> None:
+        """Leaves `data` as it is until that work is done."""
+        self._borrower = borrower
 
     def move(self, reader: Reader, position: int, stop: int) -> bool:
         """Moves the window to `position` and reads further; returns whether there was more.
@@ -53,17 +65,21 @@ class Window:
         kept = self.data[self.first + position - self.begin :][:left]
         length = min(self._piece, reader.size - self.end)
         if self._ahead is not None:
-            ahead, self._ahead = self._ahead, None
-            ahead.result()
-            self.data, self._spare = self._spare, self.data
+            (data, read), self._ahead = self._ahead, None
+            self._spares.append((self.data, self._borrower))
+            self.data, self._borrower = data, None
+            read.result()
         else:
             kept = kept.copy()
+            _finish(self._borrower)
             reader.read_into(self.end, self.data[self._piece :][:length])
         self.data[self._piece - left : self._piece] = kept
         self.first, self.begin, self.end = self._piece - left, position, self.end + length
         if self._pool is not None and self.end < min(stop, reader.size):
-            room = self._spare[self._piece :][: min(self._piece, reader.size - self.end)]
-            self._ahead = self._pool.submit(reader.read_into, self.end, room)
+            data, borrower = self._spares.popleft()
+            _finish(borrower)
+            room = data[self._piece :][: min(self._piece, reader.size - self.end)]
+            self._ahead = data, self._pool.submit(reader.read_into, self.end, room)
         return True
 
     def holds(self, reader: Reader, position: int) -> bool:
@@ -73,5 +89,13 @@ class Window:
     def drop(self) -> None:
         """Drops the content, and waits for the read ahead, whose errors are ignored."""
         if self._ahead is not None:
-            self._ahead.exception()
+            data, read = self._ahead
+            _finish(read)
+            self._spares.append((data, None))
         self._ahead = self._reader = None
+
+
+def _finish(work: Future[Any] | None) -> None:
+    """Waits for it; its errors are those of whoever asks for its result."""
+    if work is not None:
+        wait([work])

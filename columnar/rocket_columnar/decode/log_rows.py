@@ -8,7 +8,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rocket_spec.errors import MalformedError
+from rocket_spec.errors import FormatError, MalformedError
 
 from rocket_columnar.decode.record_columns import LogRows, Topics
 from rocket_columnar.formats import Bad, Record
@@ -16,6 +16,7 @@ from rocket_columnar.log import LARGE, Gap, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     from rocket_columnar.arrow import Columns
     from rocket_columnar.decode.large_log import LogScan
@@ -122,9 +123,40 @@ def log_columns(
 
     walk = Walk(reader, base_offset, bodies=state.bodies)
     try:
-        yield from _columns(walk, state, on_gap=report, goes_on=goes_on)
+        yield from _whole(_columns(walk, state, on_gap=report, goes_on=goes_on))
     finally:
         state.drop()
+
+
+def _whole(batches: Iterator[_Batch]) -> Iterator[tuple[int, Columns]]:
+    """The batches with their late columns, which are made while the next batch is scanned."""
+    held: _Batch | None = None
+    failure: Exception | None = None
+    try:
+        for batch in batches:
+            if held is not None:
+                yield held.rows, held.whole()
+            held = None if batch.late is None else batch
+            if held is None:
+                yield batch.rows, batch.columns
+    except (FormatError, OSError) as error:
+        failure = error
+    if held is not None:
+        yield held.rows, held.whole()
+    if failure is not None:
+        raise failure
+
+
+class _Batch(NamedTuple):
+    """Columns of so many rows, and those that another thread is making."""
+
+    rows: int
+    columns: Columns
+    late: Future[Columns] | None = None
+
+    def whole(self) -> Columns:
+        """All columns, as soon as they are made."""
+        return self.columns if self.late is None else self.columns | self.late.result()
 
 
 class _Span(NamedTuple):
@@ -151,7 +183,7 @@ def _span(walk: Walk, choice: RowChoice) -> _Span:
 
 def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
     walk: Walk, state: LogState, *, on_gap: Callable[[Gap], None], goes_on: Callable[[], bool]
-) -> Iterator[tuple[int, Columns]]:
+) -> Iterator[_Batch]:
     reader, base_offset, where = walk.reader, walk.base_offset, state.choice.where
     batch_rows = min(state.choice.batch_rows, _ROWS)
     rows = LogRows(state.choice.names, state.topics)
@@ -162,13 +194,13 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
         scan = state.scan()
         if scan is not None:
             if rows.count:
-                yield rows.count, rows.take()
-            count, records, after, columns = scan.run(reader, base_offset, position, stop)
-            if count:
-                yield count, columns
-            if after > position:
-                state.scanned(after - position, records)
-                position = after
+                yield _Batch(rows.count, rows.take())
+            found = scan.run(reader, base_offset, position, stop)
+            if found.rows:
+                yield _Batch(found.rows, found.columns, found.late)
+            if found.after > position:
+                state.scanned(found.after - position, found.records)
+                position = found.after
                 continue
         record = walk.record(position)
         if isinstance(record, Record):
@@ -177,7 +209,7 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
             state.seen(record.fixed.total_size)
             position += record.fixed.total_size
             if rows.count >= batch_rows or rows.full:
-                yield rows.count, rows.take()
+                yield _Batch(rows.count, rows.take())
             continue
         header = walk.entry_header(position)
         if header:
@@ -198,7 +230,7 @@ def _columns(  # noqa: C901, PLR0912 - one walk, from record to record
             if gap is not None and not _is_written(walk, gap):
                 on_gap(gap)
     if rows.count:
-        yield rows.count, rows.take()
+        yield _Batch(rows.count, rows.take())
 
 
 def _gap(walk: Walk, position: int, record: Record | Bad, goes_on: Callable[[], bool]) -> Gap | None:

@@ -153,8 +153,13 @@ class _Parquet:
         if self._pool is None:
             self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
             return
-        columns = ((pa.schema([field]), group.select([place])) for place, field in enumerate(self._schema))
-        self._encoding.append([self._pool.submit(_encoded, *column) for column in columns])
+        columns = [group.select([place]) for place in range(group.num_columns)]
+        encoding: dict[int, Future[memoryview]] = {}
+        # The largest first: a long one that began last would be encoded alone.
+        for place in sorted(range(len(columns)), key=lambda place: -columns[place].nbytes):
+            schema = pa.schema([self._schema.field(place)])
+            encoding[place] = self._pool.submit(_encoded, schema, columns[place])
+        self._encoding.append([encoding[place] for place in range(len(columns))])
         while len(self._encoding) > self._ahead:
             self._write_group()
 

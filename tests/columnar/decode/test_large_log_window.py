@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,3 +98,26 @@ def test_what_goes_wrong_ahead_is_told_only_where_it_is_asked_for() -> None:
         assert window.move(reader, 0, 1000)
         with pytest.raises(OSError, match="far away"):
             window.move(reader, 90, 1000)
+
+
+@pytest.mark.parametrize("place", [100, 700], ids=["the next pieces", "another place"])
+def test_a_piece_that_is_lent_is_not_overwritten(place: int) -> None:
+    early = Event()
+    lent: list[Future[object]] = []
+
+    def read(offset: int, length: int) -> bytes:
+        if offset >= max(place, 300) and not all(work.done() for work in lent):
+            early.set()
+        return DATA[offset : offset + length]
+
+    with ThreadPoolExecutor(2) as pool, open_reader("x", Source("x", 1000, read)) as reader:
+        window = Window(100, pool)
+        assert window.move(reader, 0, 100 if place == 700 else 1000)
+        kept = window.data[window.first :][:100]
+        lent.append(pool.submit(lambda: (early.wait(0.1), kept.tobytes())))
+        window.lend(lent[0])
+        for position in range(place, 1000, 100):
+            assert window.move(reader, position, 1000)
+            assert held(window) == DATA[position:][:100]
+        window.drop()
+        assert lent[0].result() == (False, DATA[:100])
