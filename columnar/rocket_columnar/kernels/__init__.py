@@ -1,4 +1,4 @@
-"""Loops that Numba compiles. Importing this package loads Numba: import it only for large batches."""
+"""Loops that Numba compiles. A call loads LLVM, and Numba if no earlier start kept the code: use it only for large batches."""
 
 from rocket_columnar.kernels.audit_loops import (
     EntryBlocks,

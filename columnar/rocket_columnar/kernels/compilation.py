@@ -1,24 +1,30 @@
-"""How loops are compiled; imported only where a batch is large."""
+"""How loops are compiled: when one is called first, unless an earlier start kept its code. Importing this loads no Numba."""
 
 from __future__ import annotations
 
 import sys
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
-from numba.core import event
-from numba.core.caching import FunctionCache
-from numba.core.runtime.nrt import rtsys
-from numba.extending import intrinsic
 
-from rocket_columnar import compile_notice
+from rocket_columnar.kernels.kept_code import fingerprint, keep, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SWAP", "inlined", "jit", "long", "prefetch", "signed", "slot_of"]
+__all__ = [
+    "SWAP",
+    "Intrinsic",
+    "Kernel",
+    "inlined",
+    "intrinsic",
+    "jit",
+    "long",
+    "prefetch",
+    "signed",
+    "slot_of",
+]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -29,38 +35,71 @@ long: Any = np.int64
 """A wide local of a compiled loop; its place in Python's types does not matter."""
 
 
-class _Listener(event.Listener):
-    """Hears when code is compiled that was not kept from an earlier start."""
+class Kernel:
+    """A compiled function: for each combination of argument types code that an earlier start kept, or else Numba's.
 
-    def on_start(self, event: Any) -> None:  # noqa: ARG002
-        compile_notice.started()
+    Two threads that call it for the first time may both load the code, which does no harm.
+    """
 
-    def on_end(self, event: Any) -> None:
-        pass
+    def __init__(self, function: Callable[..., Any], *, inlined: bool) -> None:
+        self.function = function
+        self.inlined = inlined
+        self.__doc__ = function.__doc__
+        self._ready: dict[str, Callable[..., Any]] = {}
+
+    def __call__(self, *values: Any) -> Any:
+        """Calls the code for values of these types."""
+        types = fingerprint(values)
+        if types is None or self.inlined:
+            return self.dispatcher(*values)
+        ready = self._ready.get(types) or load(self.function, types)
+        if ready is not None:
+            self._ready[types] = ready
+            return ready(*values)
+        return self._compile(types, values)
+
+    def _compile(self, types: str, values: tuple[Any, ...]) -> Any:
+        from rocket_columnar.kernels.compiler import code_for
+
+        result = self.dispatcher(*values)
+        self._ready[types] = self.dispatcher
+        code = code_for(self.dispatcher, values)
+        if code is not None:
+            keep(self.function, types, code)
+        return result
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """Numba's form of the function, which other compiled functions call."""
+        from rocket_columnar.kernels.compiler import dispatcher
+
+        return dispatcher(self.function, inlined=self.inlined)
 
 
-event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
+class Intrinsic:
+    """Stands for a function of the module `intrinsics` until something is compiled."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
-class _QuickCache(FunctionCache):
-    """Loads compiled code without the tables that only compiling needs, which take longer than the code itself."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+def intrinsic(name: str) -> Any:
+    """A function of `intrinsics`, which only compiled functions can call."""
+    return Intrinsic(name)
 
 
 def jit(function: _Function) -> _Function:
-    """Numba's compilation, kept on disk, free of the interpreter lock, with the type as it was."""
-    compiled: Any = njit(nogil=True)(function)
-    compiled._cache = _QuickCache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001 - as its enable_caching does, with a cache of its own
-    return cast("_Function", compiled)
+    """A compiled loop, kept on disk, free of the interpreter lock, with the type as it was."""
+    return cast("_Function", Kernel(function, inlined=False))
 
 
 def inlined(function: _Function) -> _Function:
     """The same for a part of such loops, put into each place that calls it: a call hands over whole arrays."""
-    return cast("_Function", njit(nogil=True, forceinline=True)(function))
+    return cast("_Function", Kernel(function, inlined=True))
+
+
+prefetch: Any = intrinsic("prefetch")
+"""`prefetch(words, at)`: has the processor fetch that word, to be written soon, without waiting for it."""
 
 
 @jit
@@ -86,20 +125,3 @@ def slot_of(key_hash: int, slots: int, inverse: float) -> Any:
     elif slot >= slots:
         slot -= slots
     return np.uint64(slot)
-
-
-@cast("Callable[..., Any]", intrinsic)
-def prefetch(_: Any, words: Any, at: Any) -> Any:
-    """`prefetch(words, at)`: has the processor fetch that word, to be written soon, without waiting for it."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
-        name = "llvm.prefetch.p0"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        builder.call(function, [place, number(1), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(words, at), code

@@ -39,7 +39,8 @@ def test_compiled_code_is_loaded_without_the_tables_of_the_compiler_and_compilin
     outputs = [
         subprocess.run(
             [sys.executable, "-c", script],
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            env=os.environ
+            | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "1"},  # a setting: Numba does it all
             capture_output=True,
             text=True,
             check=True,
