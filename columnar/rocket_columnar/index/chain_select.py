@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from rocket_columnar.index.header import IndexHeader
-    from rocket_columnar.index.mapping import Mapping
+    from rocket_columnar.index.mapping import FileImage, Mapping
+    from rocket_columnar.index.pass_select import IndexWords
 
 __all__ = ["WALK_BELOW", "Chains", "Hits", "select_batch"]
 
@@ -23,6 +26,7 @@ WALK_BELOW: Final = 64
 
 _ROUNDS: Final = 4096  # steps of a chain after which the compiled loop takes over, however few the keys
 _PART: Final = 1 << 18  # keys that a thread takes at a time
+_PIECE: Final = 1 << 16  # entries that are read at a time: about a megabyte, which stays in the cache
 _SPARSE: Final = 16  # entries per key from which walks are faster than a pass over the file
 
 
@@ -34,12 +38,21 @@ class Hits(NamedTuple):
 
 
 class Chains(NamedTuple):
-    """What a walk needs of a file: its bytes, number of slots (not 0), position of entry 0, and header."""
+    """What a walk needs of a file: its bytes, number of slots (not 0), position of entry 0, and header.
+
+    The bytes are in `mapping` after `image`, if there is one, has fetched them.
+    """
 
     mapping: Mapping
     slots: int
     entries_position: int
     header: IndexHeader
+    image: FileImage | None = None
+
+    def fetch_all(self, threads: int) -> None:
+        """Makes sure that all bytes are in `mapping`."""
+        if self.image is not None:
+            self.image.fetch_all(threads)
 
 
 def select_batch(
@@ -64,6 +77,7 @@ def select_batch(
     Source: IDX-SEL-1 .. IDX-SEL-8.
     """
     if not compiled:
+        chains.fetch_all(threads)
         hits = _by_steps(chains, hashes, rooms, window)
         if hits is not None:
             return hits
@@ -79,17 +93,19 @@ def _by_join(
     threads: int,
 ) -> Hits | int | None:
     """By one pass over the file, if there are enough keys and the file is an ordinary one; otherwise None."""
-    header, slots, words = chains.header, chains.slots, _words_of(chains)
-    last = chains.entries_position // 4 + 5 * header.index_count
+    header = chains.header
+    last = chains.entries_position + 20 * header.index_count
     few = len(hashes) * _SPARSE < header.index_count
-    if few or header.index_count < 2 or chains.entries_position != 40 + 4 * slots or last > len(words):
+    plain = chains.entries_position == 40 + 4 * chains.slots
+    if few or header.index_count < 2 or not plain or last > len(chains.mapping):
         return None
-    from rocket_columnar.index.pass_select import IndexWords, join_keys
-
     begin = header.begin_timestamp
     seconds = -((begin - window[0]) // 1000), (window[1] - begin) // 1000
-    file = IndexWords(words, slots, header.index_count)
-    joined = join_keys(file, seconds, hashes, rooms, threads)
+    if seconds[0] > 0 or (header.end_timestamp - begin) // 1000 > seconds[1]:
+        return None  # the first or the last entry is outside the window
+    from rocket_columnar.index.pass_select import join_keys
+
+    joined = join_keys(_index_words(chains, threads), seconds, hashes, rooms, threads)
     if joined is None:
         return None
     bounds, found, odd = joined
@@ -103,6 +119,27 @@ def _by_join(
         more[odd] = counts
         bounds[1:] += np.cumsum(more)
     return Hits(bounds, found)
+
+
+def _index_words(chains: Chains, threads: int) -> IndexWords:
+    """The file to pass over: in memory if it is or must be, otherwise its entries are read piece by piece."""
+    from rocket_columnar.index.pass_select import IndexWords
+
+    image, slots, index_count = chains.image, chains.slots, chains.header.index_count
+    if image is None or not image.streams:
+        chains.fetch_all(threads)
+        return IndexWords.of(_words_of(chains), slots, index_count)
+
+    def entries(first: int, stop: int) -> Iterator[NDArray[np.uint32]]:
+        buffer = np.empty(5 * min(_PIECE, stop - first), np.uint32)
+        for number in range(first, stop, _PIECE):
+            piece = buffer[: 5 * (stop - number)]
+            image.read_into(chains.entries_position + 20 * number, piece)
+            yield piece
+
+    heads = np.empty(slots, np.uint32)
+    image.read_into(40, heads)
+    return IndexWords(heads, index_count, entries)
 
 
 def _words_of(chains: Chains) -> NDArray[np.uint32]:
@@ -119,6 +156,7 @@ def _by_walks(
     """By compiled walks of the chains."""
     cuts = range(0, len(hashes), _PART) if threads > 1 else [0] * bool(len(hashes))
     step = _PART if threads > 1 else len(hashes)
+    chains.fetch_all(threads)
     words = _words_of(chains)
 
     def work(cut: int) -> Hits | int:

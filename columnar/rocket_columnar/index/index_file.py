@@ -248,8 +248,7 @@ class IndexFile(MappedIndex):
         rooms = np.atleast_1d(np.asarray(max_num, np.int64))
         safe = abs(self._begin_timestamp) < 1 << 62  # no time of an entry wraps
         if len(hashes) >= WALK_BELOW and self._slots and self._size and safe:
-            self._fetch_all(threads)
-            chains = Chains(self._mapping, self._slots, self._entries, self.header())
+            chains = Chains(self._mapping, self._slots, self._entries, self.header(), self._image)
             compiled = len(hashes) >= COMPILED_FROM
             hits = select_batch(chains, hashes, rooms, (begin, end), compiled=compiled, threads=threads)
             if isinstance(hits, Hits):

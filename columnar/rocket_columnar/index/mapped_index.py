@@ -172,10 +172,6 @@ class MappedIndex:
         if self._image is not None:
             self._image.fetch(position, length)
 
-    def _fetch_all(self, threads: int) -> None:
-        if self._image is not None:
-            self._image.fetch_all(threads)
-
     # header
 
     def header(self) -> IndexHeader:

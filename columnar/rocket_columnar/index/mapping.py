@@ -6,7 +6,7 @@ import mmap
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_spec.errors import MalformedError
@@ -115,19 +115,36 @@ class FileImage:
             self._read(reader.size, self._length)
         self._whole = True
 
+    @property
+    def streams(self) -> bool:
+        """Whether a file that is needed once is better read by `read_into` than by `fetch_all`; threads may do it at once."""
+        return not self._whole and _PREADV is not None and current_gentle_reads() is None
+
+    def read_into(self, position: int, buffer: NDArray[Any]) -> None:
+        """Fills a buffer with the bytes from a position on, which are not kept; MalformedError if the file has been cut."""
+        with buffer.data.cast("B") as view:
+            held = min(max(self._length - position, 0), len(view))
+            with view[:held] as part:
+                self._fill(part, position)
+        buffer.view(np.uint8)[held:] = 0
+
     def _read(self, begin: int, end: int) -> None:
-        with memoryview(self.memory) as view:
-            while begin < end:
-                with view[begin : min(begin + _CHUNK, end)] as part:
-                    count = self._read_part(part, begin)
-                if not count:
-                    raise MalformedError(
-                        file=str(self._path),
-                        offset=begin,
-                        found="the end of the file",
-                        expected=f"{end - begin:,} more bytes, which it had when it was opened",
-                    )
-                begin += count
+        with memoryview(self.memory) as view, view[begin:end] as part:
+            self._fill(part, begin)
+
+    def _fill(self, view: memoryview, position: int) -> None:
+        done = 0
+        while done < len(view):
+            with view[done : done + _CHUNK] as part:
+                count = self._read_part(part, position + done)
+            if not count:
+                raise MalformedError(
+                    file=str(self._path),
+                    offset=position + done,
+                    found="the end of the file",
+                    expected=f"{len(view) - done:,} more bytes, which it had when it was opened",
+                )
+            done += count
 
     def _read_part(self, part: memoryview, position: int) -> int:
         """One read; the number of bytes, 0 at the end of the file."""

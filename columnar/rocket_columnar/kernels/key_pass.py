@@ -10,11 +10,11 @@ the slot in its part, so that slot and finer divisions are its low bits. Within 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rocket_columnar.kernels.compilation import jit, long, signed, slot_of
+from rocket_columnar.kernels.compilation import jit, long, prefetch, signed, slot_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,8 +24,8 @@ __all__ = [
     "KeyCursors",
     "PartedFile",
     "PartedItems",
+    "RowChunks",
     "advance_cursors",
-    "count_entries",
     "count_keys",
     "fill_hits",
     "join_parts",
@@ -33,6 +33,12 @@ __all__ = [
     "part_keys",
     "place_hits",
 ]
+
+_NEXT_ROWS: Final = np.uint64(
+    24
+)  # words from the row that is written to one that will be, and is fetched now
+_SOON_LINKED: Final = np.uint64(160)  # words from the row that is linked to one that is fetched
+_SOON_ANSWERED: Final = 8  # keys from the one that is answered to one whose first row is fetched
 
 
 @jit
@@ -56,53 +62,73 @@ def _part_and_code(key_hash: Any, slots: int, inverse: float, shift: int) -> Any
     return slot >> np.uint64(shift), quotient << np.uint64(shift) | slot & mask
 
 
-@jit
-def count_entries(
-    entries: NDArray[np.uint32], slots: int, shift: int, counts: NDArray[np.int64]
-) -> tuple[int, int]:
-    """Adds the number of entries of each part to `counts`.
+class RowChunks(NamedTuple):
+    """Entries parted by slot. Those of a part fill chunks of rows one after the other; other parts have chunks in between.
 
-    Returns:
-        The least and the greatest time diff; the least is -1 if it, or a hash, is negative.
+    A row is the code, both words of the physical offset as they are in the file, the number of the entry, and that of
+    the entry before it.
+
+    Attributes:
+        rows: of all chunks.
+        size: number of rows in a chunk.
+        owners: the part of each chunk.
     """
-    inverse = 1.0 / slots
-    least, most = long(0x7FFFFFFF), long(0)
-    for i in range(len(entries) // 5):
-        at = np.uint64(5 * i)
-        key_hash = _read(entries[at])
-        time_diff = _read(entries[at + np.uint64(3)])
-        if key_hash < 0 or time_diff < 0:
-            return -1, most
-        least, most = min(least, time_diff), max(most, time_diff)
-        counts[slot_of(key_hash, slots, inverse) >> np.uint64(shift)] += 1
-    return least, most
+
+    rows: NDArray[np.uint32]
+    size: int
+    owners: NDArray[np.int64]
 
 
 @jit
 def part_entries(
     entries: NDArray[np.uint32],
     first: int,
-    slots: int,
-    shift: int,
+    division: tuple[int, int],
+    seconds: tuple[int, int],
+    chunks: RowChunks,
     places: NDArray[np.int64],
-    rows: NDArray[np.uint32],
-) -> None:
-    """Copies entries, the first of which is number `first`, into `rows`, those of a part one after the other.
+) -> bool:
+    """Copies entries, the first of which is number `first`, into rows of their parts.
 
-    `places` contains for each part where its next row goes. A row is the code, both words of the physical offset as
-    they are in the file, the number of the entry, and that of the entry before it.
+    Args:
+        entries: words of the file.
+        first: the number of the first one.
+        division: number of slots, and `shift`: a part is `1 << shift` slots.
+        seconds: the least and the greatest time diff in the window.
+        chunks: to fill.
+        places: for each part, where its next row goes and where its chunk ends; the same if it needs a new chunk. In the
+            last line, the number of the next chunk to take.
+
+    Returns:
+        False if an entry is outside the window, or its hash or time diff is negative.
     """
+    slots, shift = division
+    rows, size, owners = chunks
     inverse = 1.0 / slots
+    least, most = max(seconds[0], 0), seconds[1]
+    chunk = places[-1, 0]
     for i in range(len(entries) // 5):
         at = np.uint64(5 * i)
-        part, code = _part_and_code(_read(entries[at]), slots, inverse, shift)
-        to = np.uint64(5 * places[part])
-        places[part] += 1
+        key_hash, time_diff = _read(entries[at]), _read(entries[at + np.uint64(3)])
+        if key_hash < 0 or time_diff < least or time_diff > most:
+            return False
+        part, code = _part_and_code(key_hash, slots, inverse, shift)
+        row = places[part, 0]
+        if row == places[part, 1]:
+            owners[chunk] = part
+            row = chunk * size
+            chunk += 1
+            places[part, 1] = row + size
+        places[part, 0] = row + 1
+        to = np.uint64(5 * row)
+        prefetch(rows, to + _NEXT_ROWS)
         rows[to] = np.uint32(code)
         rows[to + np.uint64(1)] = entries[at + np.uint64(1)]
         rows[to + np.uint64(2)] = entries[at + np.uint64(2)]
         rows[to + np.uint64(3)] = np.uint32(first + i)
         rows[to + np.uint64(4)] = np.uint32(signed(entries[at + np.uint64(4)]))
+    places[-1, 0] = chunk
+    return True
 
 
 @jit
@@ -136,7 +162,7 @@ def part_keys(
 @jit
 def _link(
     rows: NDArray[np.uint32],
-    span: tuple[int, int],
+    runs: NDArray[np.int64],
     heads: NDArray[np.uint32],
     index_count: int,
     last: NDArray[np.int32],
@@ -151,14 +177,16 @@ def _link(
     slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
     last[:] = 0
     newest[:] = -1
-    for i in range(span[1] - span[0]):
-        at = np.uint64(5 * (span[0] + i))
-        code = np.uint64(rows[at])
-        known = last[code & slot_mask]
-        whole = known >= 0 and np.int32(rows[at + np.uint64(4)]) == known
-        last[code & slot_mask] = np.int32(rows[at + np.uint64(3)]) if whole else -1
-        rows[at + np.uint64(4)] = np.uint32(newest[code & mask])
-        newest[code & mask] = np.int32(5 * i)
+    for run in range(len(runs)):
+        for row in range(runs[run, 0], runs[run, 1]):
+            at = np.uint64(5 * row)
+            prefetch(rows, at + _SOON_LINKED)
+            code = np.uint64(rows[at])
+            known = last[code & slot_mask]
+            whole = known >= 0 and np.int32(rows[at + np.uint64(4)]) == known
+            last[code & slot_mask] = np.int32(rows[at + np.uint64(3)]) if whole else -1
+            rows[at + np.uint64(4)] = np.uint32(newest[code & mask])
+            newest[code & mask] = np.int32(at)
     for slot in range(len(heads)):
         head = np.int32(signed(heads[slot]))
         if head != last[slot] and (last[slot] != 0 or 0 < head <= index_count):
@@ -166,10 +194,9 @@ def _link(
 
 
 class _PartChains(NamedTuple):
-    """The chains of a part: its rows from word `base` on, and what `_link` makes."""
+    """The chains of a part: the rows, and what `_link` makes."""
 
     rows: NDArray[np.uint32]
-    base: int
     last: NDArray[np.int32]
     newest: NDArray[np.int32]
 
@@ -203,12 +230,14 @@ def _answer(
     Returns:
         The key for which the tape is too short, or the span's end; and the new state.
     """
-    rows, base, last, newest = chains
+    rows, last, newest = chains
     offsets, left = tape
     used, odd = state
     slot_mask, mask = np.uint64(len(last) - 1), np.uint64(len(newest) - 1)
     many_rooms = len(rooms) > 1
     for i in range(span[0], span[1]):
+        soon = keys[np.uint64(min(i + _SOON_ANSWERED, span[1] - 1))] >> np.uint64(32)
+        prefetch(rows, np.uint64(max(newest[soon & mask], 0)))
         key = keys[np.uint64(i)]
         code = key >> np.uint64(32)
         number = np.uint64(_number(key))
@@ -220,7 +249,7 @@ def _answer(
             room = rooms[number] if many_rooms else rooms[0]
             place = newest[code & mask]
             while place >= 0 and used - start < room:
-                at = np.uint64(base + place)
+                at = np.uint64(place)
                 if rows[at] == np.uint32(code):
                     if used == len(offsets):
                         return i, start, odd
@@ -237,13 +266,15 @@ class PartedItems(NamedTuple):
 
     Attributes:
         rows: entries, as `part_entries` leaves them.
-        row_bounds: where the rows of each part begin.
+        runs: where rows of one part begin and end, those of a part one after the other, oldest first.
+        run_bounds: where the runs of each part begin.
         keys: as `part_keys` leaves them.
         key_bounds: where the keys of each part begin.
     """
 
     rows: NDArray[np.uint32]
-    row_bounds: NDArray[np.int64]
+    runs: NDArray[np.int64]
+    run_bounds: NDArray[np.int64]
     keys: NDArray[np.uint64]
     key_bounds: NDArray[np.int64]
 
@@ -288,14 +319,14 @@ def join_parts(
         The physical offsets of the hits, in other memory if the tape was too short; and the number of keys left.
     """
     heads, shift, bits, index_count = file
-    rows, row_bounds, keys, key_bounds = items
+    rows, runs, run_bounds, keys, key_bounds = items
     offsets = tape.offsets
     last, newest = np.empty(1 << shift, np.int32), np.empty(1 << bits, np.int32)
     used, odd = 0, 0
     for part in range(parts[0], parts[1]):
         some = heads[part << shift : (part + 1) << shift]
-        _link(rows, (row_bounds[part], row_bounds[part + 1]), some, index_count, last, newest)
-        chains = _PartChains(rows, 5 * row_bounds[part], last, newest)
+        _link(rows, runs[run_bounds[part] : run_bounds[part + 1]], some, index_count, last, newest)
+        chains = _PartChains(rows, last, newest)
         begins[part] = used
         key, stop = key_bounds[part], key_bounds[part + 1]
         while True:

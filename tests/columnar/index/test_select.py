@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 from pathlib import Path
@@ -49,6 +50,7 @@ def every_way(
         monkeypatch.setattr("rocket_columnar.index.index_file.WALK_BELOW", walk_below)
         monkeypatch.setattr("rocket_columnar.index.index_file.COMPILED_FROM", compiled_from)
         monkeypatch.setattr("rocket_columnar.index.chain_select._PART", part)
+        monkeypatch.setattr("rocket_columnar.index.chain_select._PIECE", part)
         monkeypatch.setattr("rocket_columnar.index.pass_select._PART", part)
         monkeypatch.setattr("rocket_columnar.index.pass_select._BLOCK", part)
         monkeypatch.setattr("rocket_columnar.index.chain_select._SPARSE", sparse)
@@ -114,6 +116,27 @@ def test_every_way_gives_the_same_on_damaged_files(
             every_way(monkeypatch, file, hashes, room, dice.choice([0, T + 20_000]), FOREVER)
 
 
+@pytest.mark.parametrize("size", [41, 900, 1600, 2222])
+def test_every_way_reads_zeros_after_the_end_of_a_short_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """In the slots, in the entries, and inside one; what a broker appends after the opening is not read."""
+    path, geometry = tmp_path / NAME, Geometry(60, 120)
+    filled(path, geometry, 110, random.Random(size))  # noqa: S311
+    whole = path.read_bytes()
+    os.truncate(path, size)
+    zeros = tmp_path / "zeros" / NAME
+    zeros.parent.mkdir()
+    zeros.write_bytes(whole[:size] + bytes(len(whole) - size))
+    keys = [f"T#{number % 35}" for number in range(110)]
+    with IndexFile.open_for_reading(path, geometry) as file, IndexFile(zeros, *geometry) as longer:
+        longer.load()
+        path.write_bytes(whole)
+        expected = [longer.select(key, 64, 0, FOREVER) for key in keys]
+        assert every_way(monkeypatch, file, hash_keys(keys), 64, 0, FOREVER) == expected
+        assert size < 1600 or any(expected)
+
+
 def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +148,7 @@ def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
     hashes = hash_keys([f"T#{number % 35}" for number in range(70)])
     rooms = np.array([100], np.int64)
     for threads in (1, 2):
-        joined = join_keys(IndexWords(words, 40, 1501), (0, 1 << 31), hashes, rooms, threads)
+        joined = join_keys(IndexWords.of(words, 40, 1501), (0, 1 << 31), hashes, rooms, threads)
         assert joined is not None
         bounds, offsets, left = joined
         assert not left.size
@@ -134,7 +157,7 @@ def test_one_pass_over_a_whole_file_leaves_no_key_to_walk(
         assert lists(Hits(bounds, offsets)) == singles
         assert len(offsets) > 70 * 20
     assert (
-        join_keys(IndexWords(words, 40, 1501), (1, 1 << 31), hashes, rooms, 1) is None
+        join_keys(IndexWords.of(words, 40, 1501), (1, 1 << 31), hashes, rooms, 1) is None
     )  # an entry before the window
 
 
@@ -153,7 +176,7 @@ def test_hashes_of_the_whole_range_stay_apart(
     with IndexFile(path, *geometry, end_timestamp=T) as file:
         file.put_many(put, np.arange(300, dtype=np.int64) - 150, np.full(300, T))
     for threads in (1, 2):
-        words = IndexWords(np.fromfile(path, np.uint32), slots, 301)
+        words = IndexWords.of(np.fromfile(path, np.uint32), slots, 301)
         joined = join_keys(words, (0, 0), hashes, np.array([99], np.int64), threads)
         assert joined is not None
         bounds, offsets, left = joined
