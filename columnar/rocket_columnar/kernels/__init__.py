@@ -16,13 +16,9 @@ from rocket_columnar.kernels.key_pass import (
     KeyCursors,
     PartedFile,
     PartedItems,
-    RowChunks,
     advance_cursors,
-    count_keys,
     fill_hits,
     join_parts,
-    part_entries,
-    part_keys,
     place_hits,
 )
 from rocket_columnar.kernels.log_columns import (
@@ -67,6 +63,7 @@ from rocket_columnar.kernels.queue_units import (
     put_units,
 )
 from rocket_columnar.kernels.raw_bytes import SLACK
+from rocket_columnar.kernels.slot_parts import RowChunks, count_keys, part_entries, part_keys
 from rocket_columnar.kernels.utf8_text import (
     PropertyPairs,
     PropertyTexts,
