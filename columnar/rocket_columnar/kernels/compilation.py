@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from rocket_columnar.kernels.kept_code import fingerprint, keep, load
+from rocket_columnar.kernels.stand_ins import SWAP, StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "SWAP",
-    "Intrinsic",
-    "Kernel",
-    "inlined",
-    "intrinsic",
-    "jit",
-    "long",
-    "prefetch",
-    "signed",
-    "slot_of",
-]
+__all__ = ["inlined", "intrinsic", "jit", "long", "prefetch", "signed", "slot_of"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
-
-SWAP: Final = sys.byteorder == "little"
-"""Whether the words of a file, read as numbers of this machine, have their bytes the other way round."""
 
 long: Any = np.int64
 """A wide local of a compiled loop; its place in Python's types does not matter."""
 
 
-class Kernel:
+class _Kernel(StandIn):
     """A compiled function: for each combination of argument types code that an earlier start kept, or else Numba's.
 
-    Two threads that call it for the first time may both load the code, which does no harm.
+    Two threads that call it for the first time may both load the code or make Numba's form, which does no harm.
     """
 
     def __init__(self, function: Callable[..., Any], *, inlined: bool) -> None:
@@ -46,12 +31,13 @@ class Kernel:
         self.inlined = inlined
         self.__doc__ = function.__doc__
         self._ready: dict[str, Callable[..., Any]] = {}
+        self._real: Any = None
 
     def __call__(self, *values: Any) -> Any:
         """Calls the code for values of these types."""
         types = fingerprint(values)
         if types is None or self.inlined:
-            return self.dispatcher(*values)
+            return self.real(*values)
         ready = self._ready.get(types) or load(self.function, types)
         if ready is not None:
             self._ready[types] = ready
@@ -61,41 +47,49 @@ class Kernel:
     def _compile(self, types: str, values: tuple[Any, ...]) -> Any:
         from rocket_columnar.kernels.compiler import code_for
 
-        result = self.dispatcher(*values)
-        self._ready[types] = self.dispatcher
-        code = code_for(self.dispatcher, values)
+        result = self.real(*values)
+        self._ready[types] = self.real
+        code = code_for(self.real, values)
         if code is not None:
             keep(self.function, types, code)
         return result
 
-    @cached_property
-    def dispatcher(self) -> Any:
+    @property
+    def real(self) -> Any:
         """Numba's form of the function, which other compiled functions call."""
-        from rocket_columnar.kernels.compiler import dispatcher
+        if self._real is None:
+            from rocket_columnar.kernels.compiler import dispatcher
 
-        return dispatcher(self.function, inlined=self.inlined)
+            self._real = dispatcher(self.function, inlined=self.inlined)
+        return self._real
 
 
-class Intrinsic:
+class _Intrinsic(StandIn):
     """Stands for a function of the module `intrinsics` until something is compiled."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def real(self) -> Any:
+        from rocket_columnar.kernels import intrinsics
+
+        return getattr(intrinsics, self.name)
+
 
 def intrinsic(name: str) -> Any:
     """A function of `intrinsics`, which only compiled functions can call."""
-    return Intrinsic(name)
+    return _Intrinsic(name)
 
 
 def jit(function: _Function) -> _Function:
     """A compiled loop, kept on disk, free of the interpreter lock, with the type as it was."""
-    return cast("_Function", Kernel(function, inlined=False))
+    return cast("_Function", _Kernel(function, inlined=False))
 
 
 def inlined(function: _Function) -> _Function:
     """The same for a part of such loops, put into each place that calls it: a call hands over whole arrays."""
-    return cast("_Function", Kernel(function, inlined=True))
+    return cast("_Function", _Kernel(function, inlined=True))
 
 
 prefetch: Any = intrinsic("prefetch")

@@ -14,9 +14,8 @@ from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
 from rocket_columnar import compile_notice
-from rocket_columnar.kernels import intrinsics
-from rocket_columnar.kernels.compilation import Intrinsic, Kernel
 from rocket_columnar.kernels.kept_code import TESTED, Code
+from rocket_columnar.kernels.stand_ins import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,15 +39,12 @@ event.register("numba:compile", _Listener())  # type: ignore[no-untyped-call]
 _typeof: Callable[[Any], Any] = numba.typeof
 
 
-@typeof_impl.register(Kernel)
-def _type_of_kernel(kernel: Kernel, _: Any) -> Any:
-    return _typeof(kernel.dispatcher)
-
-
-@typeof_impl.register(Intrinsic)
-def _type_of_intrinsic(stand_in: Intrinsic, _: Any) -> Any:
+@typeof_impl.register(StandIn)
+def _type_of_stand_in(stand_in: StandIn, _: Any) -> Any:
     context: Any = cpu_target.typing_context
-    return context.resolve_value_type(getattr(intrinsics, stand_in.name))
+    real = stand_in.real
+    context.refresh()  # the first intrinsic loads them all
+    return context.resolve_value_type(real)
 
 
 class _Notes(CompileResultCacheImpl):

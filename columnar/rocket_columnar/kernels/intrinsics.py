@@ -8,7 +8,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic as numba_intrinsic
 
-from rocket_columnar.kernels.compilation import SWAP
+from rocket_columnar.kernels.stand_ins import SWAP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
