@@ -121,6 +121,7 @@ def entries_are_sound(
     low, last = span
     base = address(raw)
     place, key, stop, seconds = long(-1), long(0), long(0), long(0)
+    record = low - 1  # where the record of the entry before begins
     for piece in range(len(firsts)):
         begin, number = begins[piece], firsts[piece] - bounds[piece]
         for i in range(bounds[piece], bounds[piece + 1]):
@@ -128,21 +129,23 @@ def entries_are_sound(
             offset = i64(at + _OFFSET)
             if offset < low or offset > last:
                 continue
-            if place < 0 or known[place] != offset:
+            if record != offset:
                 key = stop
                 place += 1
-                while place < len(known) and known[place] < offset:
-                    key += key_count[place]
+                while place < len(known) and known[np.uint64(place)] < offset:
+                    key += key_count[np.uint64(place)]
                     place += 1
-                if place == len(known) or known[place] != offset:
+                if place == len(known) or known[np.uint64(place)] != offset:
                     return False
-                stop = key + key_count[place]
+                record = offset
+                stop = key + key_count[np.uint64(place)]
                 seconds = long(0)
-                if begin > 0 and times[place] > begin:
-                    seconds = min((times[place] - begin) // 1000, 0x7FFFFFFF)
-            if key >= stop or key_hash[key] != i32(at):
+                time = times[np.uint64(place)]
+                if begin > 0 and time > begin:
+                    seconds = min((time - begin) // 1000, 0x7FFFFFFF)
+            if key >= stop or key_hash[np.uint64(key)] != i32(at):
                 return False
-            seen[key] = 1
+            seen[np.uint64(key)] = 1
             key += 1
             diff = i32(at + _DIFF)
             if diff < 0 or (diff != seconds and number + i > 1):
