@@ -148,7 +148,7 @@ def _whole(batches: Iterator[_Batch]) -> Iterator[tuple[int, Columns]]:
 
 
 class _Batch(NamedTuple):
-    """Columns of so many rows, and those that another thread is making."""
+    """The columns of some rows, and those that another thread is making."""
 
     rows: int
     columns: Columns
