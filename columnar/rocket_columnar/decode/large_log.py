@@ -34,10 +34,12 @@ from rocket_columnar.kernels import (
     Piece,
     RowSpans,
     TopicKinds,
+    prepared,
     scan_columns,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future, ThreadPoolExecutor
 
     from rocket_columnar.arrow import Columns
@@ -139,6 +141,7 @@ class LogScan:
         self._expected = min(self._most, _FIRST_ROWS)
         self._room = dict.fromkeys(TEXTS, 32 * self._expected)
         self._stop = np.zeros(1, STOP)
+        self._scan: Callable[..., tuple[int, int, int]] | None = None
 
     def run(self, reader: Reader, base_offset: int, position: int, stop: int) -> Scanned:
         """Rows from `position` of the file on that begin before `stop`, at most a batch of them."""
@@ -158,9 +161,9 @@ class LogScan:
                 reader.size - position,
                 base_offset + position,
             )
-            why, after, rows.count = scan_columns(
-                piece, self._known.kinds, self._limits, rows.columns, rows.count, stopped
-            )
+            values = piece, self._known.kinds, self._limits, rows.columns, rows.count, stopped
+            self._scan = self._scan or prepared(scan_columns, *values)
+            why, after, rows.count = self._scan(*values)
             position += after - at
             records += int(stopped["records"][0])
             if why == TOPIC:

@@ -7,7 +7,7 @@ from rocket_columnar.kernels.audit_loops import (
     survey_units,
     units_are_sound,
 )
-from rocket_columnar.kernels.compilation import jit
+from rocket_columnar.kernels.compilation import jit, prepared
 from rocket_columnar.kernels.distinct_strings import DistinctStrings
 from rocket_columnar.kernels.entry_columns import EntryColumns, split_entries
 from rocket_columnar.kernels.index_chains import ChainFile, ChainHits, ChainKeys, put_entries, select_chains
@@ -128,6 +128,7 @@ __all__ = [
     "part_entries",
     "part_keys",
     "place_hits",
+    "prepared",
     "put_entries",
     "put_units",
     "scan_columns",

@@ -14,7 +14,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
 from rocket_columnar import compile_notice
-from rocket_columnar.kernels.kept_code import TESTED, Code
+from rocket_columnar.kernels.kept_code import TESTED, Code, sources_hash
 from rocket_columnar.kernels.stand_ins import StandIn
 
 if TYPE_CHECKING:
@@ -71,9 +71,17 @@ class _Notes(CompileResultCacheImpl):
 
 
 class _QuickCache(FunctionCache):
-    """Loads compiled code without the tables that only compiling needs, which take longer than the code itself."""
+    """Loads compiled code without the tables that only compiling needs, which take longer than the code itself.
+
+    Numba takes code as up to date as long as the module of the function is; here, as long as all modules are with which the
+    function may be compiled together.
+    """
 
     _impl_class = _Notes
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        self._cache_file._source_stamp = sources_hash(function.__code__.co_filename)  # noqa: SLF001 - it has no parameter for it
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
@@ -86,7 +94,7 @@ def dispatcher(function: Callable[..., Any], *, inlined: bool) -> Any:
     if inlined:
         return njit(nogil=True, forceinline=True)(function)
     compiled: Any = njit(nogil=True)(function)
-    compiled._cache = _QuickCache(function)  # type: ignore[no-untyped-call]  # noqa: SLF001 - as its enable_caching does, with a cache of its own
+    compiled._cache = _QuickCache(function)  # noqa: SLF001 - as its enable_caching does, with a cache of its own
     return compiled
 
 

@@ -30,7 +30,7 @@ from rocket_spec import layout
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["TESTED", "Code", "fingerprint", "keep", "load"]
+__all__ = ["TESTED", "Code", "fingerprint", "keep", "load", "sources_hash"]
 
 TESTED: Final = frozenset({"0.68.1"})
 """Versions of Numba whose code is kept."""
@@ -260,7 +260,7 @@ def _machine() -> list[object] | None:
 
 
 @cache
-def _sources(path: str) -> str:
+def sources_hash(path: str) -> str:
     """A hash of the modules of compiled loops, of the one with this function, and of the constants that they take over."""
     sources = {*Path(__file__).parent.glob("*.py"), Path(path), Path(layout.__file__)}
     texts = [f"{source.name}\n".encode() + source.read_bytes() for source in sorted(sources)]
@@ -269,7 +269,7 @@ def _sources(path: str) -> str:
 
 def _stamp(function: Callable[..., Any]) -> str | None:
     machine = _machine()
-    return None if machine is None else json.dumps([*machine, _sources(function.__code__.co_filename)])
+    return None if machine is None else json.dumps([*machine, sources_hash(function.__code__.co_filename)])
 
 
 def _places(function: Callable[..., Any], types: str) -> list[Path]:

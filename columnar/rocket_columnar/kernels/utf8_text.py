@@ -15,6 +15,7 @@ from rocket_columnar.kernels.raw_bytes import (
     address,
     byte,
     byte_hash,
+    high_marks,
     i32,
     is_ascii,
     lowest,
@@ -65,6 +66,20 @@ def _four_bytes(at: int, end: int) -> Any:
     return value
 
 
+@inlined
+def _character(at: int, end: int) -> Any:
+    """The character at a place: its bytes, its code point, and whether it is one that Unicode's table 3-7 allows."""
+    data = _four_bytes(at, end)
+    kind = data >> 28
+    point = (data >> 6 & 0x1FC0000) | (data >> 4 & 0x3F000) | (data >> 2 & 0xFC0) | (data & 0x3F)
+    point = (point >> _CHARACTERS[kind, 3]) & _CHARACTERS[kind, 5]
+    good = data & _CHARACTERS[kind, 1] == _CHARACTERS[kind, 2]
+    good &= point >= _CHARACTERS[kind, 4]
+    good &= point >> 11 != 0x1B
+    good &= point < 0x110000
+    return _CHARACTERS[kind, 0], point, good
+
+
 @jit
 def text_hash(at: int, end: int, code: int) -> Any:
     """`String.hashCode` of UTF-8 after a text whose hash is `code`, as an unsigned number; -1 if it is not well formed.
@@ -73,26 +88,28 @@ def text_hash(at: int, end: int, code: int) -> Any:
     """
     good = True
     while at < end:
-        data = _four_bytes(at, end)
-        kind = data >> 28
-        point = (data >> 6 & 0x1FC0000) | (data >> 4 & 0x3F000) | (data >> 2 & 0xFC0) | (data & 0x3F)
-        point = (point >> _CHARACTERS[kind, 3]) & _CHARACTERS[kind, 5]
-        good &= data & _CHARACTERS[kind, 1] == _CHARACTERS[kind, 2]
-        good &= point >= _CHARACTERS[kind, 4]
-        good &= point >> 11 != 0x1B
-        if kind == 15:
-            good &= point < 0x110000
+        length, point, allowed = _character(at, end)
+        good &= allowed
+        if length == 4:
             code = code * 31 + 0xD7C0 + (point >> 10)
             point = 0xDC00 | point & 0x3FF
         code = (code * 31 + point) & 0xFFFFFFFF
-        at += _CHARACTERS[kind, 0]
-    return code if good and at == end else long(-1)
+        at += length
+    return code if good else long(-1)
 
 
-@inlined
-def well_formed(at: int, end: int) -> Any:
-    """Whether the bytes are UTF-8."""
-    return text_hash(at, end, long(0)) >= 0
+@jit
+def well_formed(at: int, end: int) -> bool:
+    """Whether the bytes are UTF-8; ASCII among them is passed over 64 bytes at a time."""
+    good = True
+    while at < end:
+        others = high_marks(at)
+        at += lowest(others) if others else 64
+        while at < end and byte(at) >= 0x80:
+            length, _, allowed = _character(at, end)
+            good &= allowed
+            at += length
+    return good
 
 
 @inlined

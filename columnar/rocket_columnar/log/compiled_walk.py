@@ -26,11 +26,14 @@ from rocket_columnar.kernels import (
     DistinctStrings,
     OpenLog,
     RequestColumns,
+    prepared,
     scan_requests,
 )
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, index_keys, topic_code
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from rocket_columnar.store import Reader
@@ -124,6 +127,7 @@ class Windows:
         self._check_crc = check_crc
         self._rows = self._most_rows = rows
         self._spare: RequestColumns | None = None
+        self._scan: Callable[..., tuple[int, int]] | None = None
 
     def close(self) -> None:
         """Leaves the known topics to another walk."""
@@ -143,7 +147,9 @@ class Windows:
         self._spare = None
         stop = np.zeros(1, STOP)
         while position < end:
-            why, position = scan_requests(self._log, position, end, self._topics.known, rows, stop)
+            values = self._log, position, end, self._topics.known, rows, stop
+            self._scan = self._scan or prepared(scan_requests, *values)
+            why, position = self._scan(*values)
             if why == READ:
                 self._load(position)
             elif why == TOPIC:

@@ -229,6 +229,33 @@ def test_what_is_not_as_it_was_is_compiled_and_kept_anew(
     assert kept.run(f"result = {TOTAL}") == [result, False]
 
 
+def test_a_change_in_another_module_reaches_code_that_numba_keeps(tmp_path: Path) -> None:
+    """Numba looks at the module of a loop alone, not at those that the loop takes parts from."""
+    kept = Kept(tmp_path)
+    source = Path(kept_code.__file__).parents[1]
+    package = tmp_path / source.name
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
+    slots = "from rocket_columnar.kernels.compilation import jit, slot_of\n@jit\ndef slotted(key_hash): return slot_of(key_hash, 10, 0.1)\n"
+    (tmp_path / "loops.py").write_text(LOOPS + slots)
+    act = "from loops import slotted; result = int(slotted(57))"
+    assert kept.run(act, NUMBA_OPT="3") == [7, True]  # 57 modulo 10
+    part = package / "kernels" / "compilation.py"
+    part.write_text(part.read_text().replace("return np.uint64(slot)", "return np.uint64(slot + 1)"))
+    assert kept.run(act, NUMBA_OPT="3") == [8, True]
+
+
+def test_a_caller_with_values_of_the_same_types_asks_for_the_code_once(kept: Kept) -> None:
+    act = f"""
+from rocket_columnar.kernels import kept_code
+from rocket_columnar.kernels.compilation import prepared
+values = {TOTAL.removeprefix("total")}
+code = prepared(total, *values)
+kept_code._kind = None  # whoever asks again fails
+result = [code(*values), code(*values)]
+"""
+    assert kept.run(act) == [[WHOLE, WHOLE], False]
+
+
 def test_a_setting_of_numba_leaves_all_to_numba(kept: Kept) -> None:
     assert kept.run(f"result = {TOTAL}", NUMBA_OPT="1") == [WHOLE, True]
     (kept.folder / ".numba_config.yaml").write_text("opt: 1\n")
