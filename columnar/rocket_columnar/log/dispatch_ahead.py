@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_requests_ahead"]
 
-_PART: Final = 8 << 20
+_PART: Final = 16 << 20
 
 
 class _Part(NamedTuple):
