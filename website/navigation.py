@@ -65,6 +65,8 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "benchmarks/SPARK_GROWTH": "Benchmark: growth on Spark",
         "benchmarks/GROWTH": "Benchmark: growth",
         "benchmarks/PROCESS": "Benchmark: a process of its own",
+        "benchmarks/NEIGHBOUR": "Benchmark: beside a broker",
+        "benchmarks/SIDE_BY_SIDE": "Benchmark: two commits side by side",
         "CONTRIBUTING": "Contributing",
         "SECURITY": "Security",
         "CODE_OF_CONDUCT": "Code of conduct",
