@@ -20,7 +20,7 @@ from rocket_conformance.store_verdict import (
 )
 from rocket_golden import damaged, manifest, open_damaged, open_store, stores, truth
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import Geometry
+from rocket_spec.layout import MESSAGE_MAGIC, Geometry
 from verb_run import runner
 
 if TYPE_CHECKING:
@@ -376,6 +376,27 @@ def test_records_that_the_disk_has_no_room_for(
 
 def test_a_position_beyond_64_bits_has_no_record() -> None:
     assert record_table.RecordTable().at(1 << 63) is None
+
+
+@pytest.mark.parametrize(("later", "broken"), [(0, []), (-1, ["CQ-PUT-9"])])
+def test_a_flush_of_the_queues_may_have_put_back_their_time(
+    later: int, broken: list[str], tmp_path: Path
+) -> None:
+    """To that of an earlier record, since it sets what it found at its beginning; no other time comes about so."""
+    store = open_store("small-roll", tmp_path)
+    (log,) = sorted(store.glob("commitlog/*"))[-1:]
+    data = log.read_bytes()
+    times, at = [], 0
+    while data[at + 4 : at + 8] == MESSAGE_MAGIC.to_bytes(4, signed=True):
+        times.append(int.from_bytes(data[at + 56 : at + 64]))
+        at += int.from_bytes(data[at : at + 4])
+    assert times[-1] - 10_000 < times[-3] < times[-1]
+    with (store / "checkpoint").open("r+b") as file:
+        file.seek(8)
+        assert file.read(8) == times[-1].to_bytes(8)
+        file.seek(8)
+        file.write((times[-3] + later).to_bytes(8))
+    assert judge_store(store).with_outcome("broken") == broken
 
 
 @pytest.mark.parametrize("length", [0, 23, 100])

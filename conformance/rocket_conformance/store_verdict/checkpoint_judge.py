@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_reference import Checkpoint, checkpoint
 from rocket_spec.layout import CHECKPOINT_SIZE
@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 __all__ = ["checkpoint_times", "judge_checkpoint"]
 
 
+_LONGEST_FLUSH: Final = 10_000
+"""Milliseconds that a flush of all queues takes at most."""
+
+
 def judge_checkpoint(
     store: Path, log: StoredLog, indexes: list[StoredIndex], seen: Observations, *, stopped: bool
 ) -> None:
     """Judges the file `checkpoint`.
 
-    The log's time is a flush's, which may be any, except in DLedger mode; the queues' time is that of the last unit once the broker stopped;
-    the index time is the end of an index file that was full, or of one that is gone.
+    The log's time is a flush's, which may be any, except in DLedger mode; the queues' time is that of the last unit once the broker stopped.
+    A flush of all queues sets it back to what it was when the flush began, whatever is dispatched meanwhile
+    (DefaultMessageStore.FlushConsumeQueueService.doFlush 1943, 1959): it may be the time before such units. The index time is the end of an index file that was full, or of one that is gone.
     """
     path = store / "checkpoint"
     if not path.is_file():
@@ -38,6 +43,8 @@ def judge_checkpoint(
         found, expected = times.logics_msg_timestamp, last.request.store_timestamp
         if found > expected:
             seen.note("a checkpoint later than the log's end, which a recovery cut off")
+        elif found < expected and found in log.records.last_times(_LONGEST_FLUSH):
+            seen.note("a flush of the queues put back the queues' time, as it was when the flush began")
         else:
             place = Place("checkpoint", 8, "logics_msg_timestamp", found, expected, str(last))
             if seen.compare("CQ-PUT-9", place):

@@ -104,6 +104,16 @@ class RecordTable:
         """The last record that has a unit in a consume queue."""
         return next(self._select("where queue is not null order by position desc"), None)
 
+    def last_times(self, milliseconds: int) -> Iterator[int]:
+        """Store timestamps of the records with a unit, from the last to the first one more than so long before it."""
+        last: int | None = None
+        for stored in self._select("where queue is not null order by position desc"):
+            time = stored.request.store_timestamp
+            yield time
+            last = time if last is None else last
+            if last - time > milliseconds:
+                return
+
     # --- queues -----------------------------------------------------------------------------------------
 
     def queues(self) -> list[Queue]:
