@@ -37,8 +37,8 @@ _HEAD: Final = """\
 
 Measured on {date} by `{command}`, which writes this page: commit {other} against {this}. Each work runs in one process for
 each commit; the two take turns for {rounds} rounds (memory and Spark: three), after one that does not count. The table has the
-median time of each in seconds (memory: MB). In each round the second commit's figure is divided by the first one's; the table has
-the median and the quartiles of these ratios. A ratio under 1 is less time. The bar is {limit}.
+median times in seconds (memory: MB). A round's ratio is the second commit's figure divided by the first one's; the table has
+the median ratio and the quartiles. A ratio under 1 is less time. The bar is {limit}.
 
 {machine}
 

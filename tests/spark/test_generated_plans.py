@@ -112,7 +112,7 @@ def run_apart(
 
 
 _HEAD: Final = (
-    "| session | Spark | sources | queries of each | different results |\n|---|---|---:|---:|---:|\n"
+    "| session | Spark | sources | queries per source | different results |\n|---|---|---:|---:|---:|\n"
 )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["read_requests_ahead"]
 
 _PART: Final = 16 << 20
+"""Bytes of a part, approximately: a part costs something whatever its size, and those that are read ahead are in memory."""
 
 
 class _Part(NamedTuple):

@@ -27,9 +27,10 @@ def judge_checkpoint(
 ) -> None:
     """Judges the file `checkpoint`.
 
-    The log's time is a flush's, which may be any, except in DLedger mode; the queues' time is that of the last unit once the broker stopped.
-    A flush of all queues sets it back to what it was when the flush began, whatever is dispatched meanwhile
-    (DefaultMessageStore.FlushConsumeQueueService.doFlush 1943, 1959): it may be the time before such units. The index time is the end of an index file that was full, or of one that is gone.
+    The log's time is a flush's, which may be any, except in DLedger mode. The queues' time is that of the last unit once the
+    broker stopped, or of an earlier unit: a flush of all queues sets it back to what it was when the flush began, whatever is
+    dispatched meanwhile (DefaultMessageStore.FlushConsumeQueueService.doFlush 1943, 1959). The index time is the end of an
+    index file that was full, or of one that is gone.
     """
     path = store / "checkpoint"
     if not path.is_file():
