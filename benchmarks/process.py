@@ -50,6 +50,8 @@ _THREADED: Final = {
 }
 _CHILD: Final = """
 import json, shutil, sys, time
+from rocket_columnar.kept_memory import keep_freed_memory
+keep_freed_memory()
 store, out = sys.argv[1:3]
 {code}
 for _ in range(2):

@@ -8,6 +8,7 @@ import sys
 from typing import Annotated, Final, NoReturn
 
 import typer
+from rocket_columnar.kept_memory import keep_freed_memory
 from rocket_spec.errors import FormatError, UsageError
 
 from rocketspec._departure import quick_departure
@@ -108,6 +109,7 @@ def main() -> None:
 
 def run() -> None:
     """Runs the command as a process of its own."""
+    keep_freed_memory()
     quick_departure(main)
 
 

@@ -6,6 +6,7 @@ import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
@@ -19,7 +20,6 @@ from rocket_columnar.store import protected_directories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from concurrent.futures import Future
     from io import IOBase
     from typing import BinaryIO
 
@@ -118,6 +118,22 @@ class _Arrow:
             self._writer.close()
 
 
+class _Column:
+    """A column of a row group, encoded by a thread of the pool or by the one that waits for it."""
+
+    def __init__(self, pool: ThreadPoolExecutor, schema: pa.Schema, column: pa.Table) -> None:
+        self._work = partial(_encoded, schema, column)
+        self.future = pool.submit(self._work)
+
+    def help(self) -> None:
+        """Encodes it here, unless a thread of the pool has begun."""
+        if self.future.cancel():
+            self._encoded = self._work()
+
+    def result(self) -> memoryview:
+        return self._encoded if self.future.cancelled() else self.future.result()
+
+
 class _Parquet:
     """A Parquet file, compressed with zstd; with a `pool`, its columns are encoded side by side."""
 
@@ -131,7 +147,7 @@ class _Parquet:
         self._ahead = ahead
         self._held: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
-        self._encoding: deque[list[Future[memoryview]]] = deque()
+        self._encoding: deque[list[_Column]] = deque()
         if pool is None:
             self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
         else:
@@ -154,17 +170,20 @@ class _Parquet:
             self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
             return
         columns = [group.select([place]) for place in range(group.num_columns)]
-        encoding: dict[int, Future[memoryview]] = {}
+        encoding: dict[int, _Column] = {}
         # The largest first: a long one that began last would be encoded alone.
         for place in sorted(range(len(columns)), key=lambda place: -columns[place].nbytes):
             schema = pa.schema([self._schema.field(place)])
-            encoding[place] = self._pool.submit(_encoded, schema, columns[place])
+            encoding[place] = _Column(self._pool, schema, columns[place])
         self._encoding.append([encoding[place] for place in range(len(columns))])
         while len(self._encoding) > self._ahead:
             self._write_group()
 
     def _write_group(self) -> None:
-        self._groups.add([column.result() for column in self._encoding.popleft()])
+        columns = self._encoding.popleft()
+        for column in columns:
+            column.help()
+        self._groups.add([column.result() for column in columns])
 
     def close(self) -> None:
         if self._held:
@@ -178,7 +197,7 @@ class _Parquet:
 
     def abandon(self) -> None:
         if self._pool is not None:
-            wait(chain.from_iterable(self._encoding))
+            wait(column.future for column in chain.from_iterable(self._encoding))
             return
         with suppress(Exception):
             self._writer.close()
@@ -238,7 +257,8 @@ def write(
         directory: created if it is missing; files of these names in it are replaced.
         fmt: one of `FORMATS`.
         source: path from which the batches are read; writing into that store is refused.
-        threads: number of columns of Parquet that are encoded at once, while the next row group is decoded.
+        threads: number of threads that encode the columns of a Parquet file, this one among them: it decodes the
+            next row groups meanwhile.
 
     Returns:
         The files by table, in the order of the tables.
@@ -255,7 +275,7 @@ def write(
     try:
         with ExitStack() as stack:
             parallel = threads > 1 and form == "parquet"
-            pool = stack.enter_context(ThreadPoolExecutor(threads)) if parallel else None
+            pool = stack.enter_context(ThreadPoolExecutor(threads - 1)) if parallel else None
             writers: dict[str, _Writer] = {}
             for table, batch in batches:
                 if table not in writers:
