@@ -1,20 +1,67 @@
-"""Work that must be done in order, on a pool's threads."""
+"""Work on a pool's threads: the most urgent first, and some of it in order."""
 
 from __future__ import annotations
 
 from collections import deque
-from threading import Condition
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from concurrent.futures import Executor, Future
+from heapq import heappop, heappush
+from itertools import count
+from threading import Condition, Lock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
-__all__ = ["Lane"]
+__all__ = ["Lane", "Ranks"]
 
 _WAITING: Final = 3
 
 _Piece = TypeVar("_Piece")
+
+
+class Ranks:
+    """Work that waits for a pool's threads, by rank: a free thread takes the oldest of the lowest rank."""
+
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+        self._lock = Lock()
+        self._waiting: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers = count()
+
+    def rank(self, rank: int) -> Executor:
+        """Where work of a rank is submitted."""
+        return _Rank(self, rank)
+
+    def add(self, rank: int, work: Callable[[], None]) -> None:
+        """Has a thread do it."""
+        with self._lock:
+            heappush(self._waiting, (rank, next(self._numbers), work))
+        self._pool.submit(self._run)
+
+    def _run(self) -> None:
+        with self._lock:
+            _, _, work = heappop(self._waiting)
+        work()
+
+
+class _Rank(Executor):
+    def __init__(self, ranks: Ranks, rank: int) -> None:
+        self._ranks = ranks
+        self._rank = rank
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001 - raised where the result is taken
+                future.set_exception(error)
+
+        self._ranks.add(self._rank, work)
+        return future
 
 
 class Lane(Generic[_Piece]):

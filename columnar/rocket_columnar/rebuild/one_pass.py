@@ -11,7 +11,7 @@ from rocket_columnar.log import read_requests, read_requests_ahead
 from rocket_columnar.rebuild.batch_columns import Batch, joined_batches, keys_added, units_added
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, UnsafeQueue, log_finding
 from rocket_columnar.rebuild.index_writer import IndexFiles, name_indexes
-from rocket_columnar.rebuild.lanes import Lane
+from rocket_columnar.rebuild.lanes import Lane, Ranks
 from rocket_columnar.rebuild.plan import plan_indexes
 from rocket_columnar.rebuild.queue_writer import QueueFiles
 from rocket_columnar.store import is_large
@@ -85,9 +85,16 @@ class _Making:
             work.add(file.size())
 
     def run_threaded(self, pool: ThreadPoolExecutor, threads: int, work: WorkDone) -> None:
-        """The same; threads read parts of the log, and put them in order into index files, and into queues."""
-        parts = read_requests_ahead(self._plan.logs, self._queues.topics, self._note, pool, _AHEAD * threads)
-        lanes = [Lane(pool, add) for add in (self._add_keys, self._add_units)]
+        """The same; threads read parts of the log, and put them in order into index files, and into queues.
+
+        A part is read while nothing waits to be put: the keys, which take longest, would trail behind at the end.
+        """
+        ranks = Ranks(pool)
+        lanes = [Lane(ranks.rank(rank), add) for rank, add in enumerate((self._add_keys, self._add_units))]
+        reading = ranks.rank(len(lanes))
+        parts = read_requests_ahead(
+            self._plan.logs, self._queues.topics, self._note, reading, _AHEAD * threads
+        )
         for file, length, requests in parts:
             batches = [*joined_batches(requests, _RECORDS)]
             for lane in lanes:

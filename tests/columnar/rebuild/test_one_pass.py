@@ -7,11 +7,12 @@ import gc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.rebuild import MANIFEST, Rebuilt, rebuild
-from rocket_columnar.rebuild.lanes import Lane
+from rocket_columnar.rebuild.lanes import Lane, Ranks
 from rocket_golden import open_store, stores
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, put, record
@@ -142,3 +143,22 @@ def test_a_lane_does_its_pieces_in_order() -> None:
             lane.put(piece)
         lane.finish()
     assert done == [*range(1000)]
+
+
+def test_what_waits_is_done_by_rank_then_by_age() -> None:
+    done: list[str] = []
+    free = Event()
+    with ThreadPoolExecutor(1) as pool:
+        ranks = Ranks(pool)
+        ranks.rank(3).submit(free.wait)
+        for name, rank in (("read 1", 2), ("read 2", 2), ("unit", 1), ("key", 0), ("key again", 0)):
+            ranks.rank(rank).submit(done.append, name)
+        free.set()
+    assert done == ["key", "key again", "unit", "read 1", "read 2"]
+
+
+def test_an_error_of_ranked_work_is_raised_where_its_result_is_taken() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        future = Ranks(pool).rank(0).submit(int, "x")
+        with pytest.raises(ValueError, match="invalid literal"):
+            future.result()
