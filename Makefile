@@ -62,6 +62,7 @@ lint: $(VENV)/dev.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python tests/project/run_pyright.py
+	@$(BIN)/python tests/project/run_pyright.py tests
 
 format: $(VENV)/dev.stamp
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

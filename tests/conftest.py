@@ -15,13 +15,18 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from browser import Browser
 from one_at_a_time import one_at_a_time
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from _pytest.terminal import TerminalReporter
+    from xdist.remote import Producer  # type: ignore[import-untyped]
 
 NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
+SPARK = "tests/spark/"
+TOOLS = {"java", "maven", "node", "chromium", "network"}
+"""Fixtures and marks of tests that start other programs, and take longest."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,6 +48,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+    # The longest files come first, so that no worker is left with one of them at the end; those of Spark are one unit.
+    long = {item.path for item in items if TOOLS & {*item.keywords, *getattr(item, "fixturenames", ())}}
+    items.sort(key=lambda item: (not item.nodeid.startswith(SPARK), item.path not in long))
+
+
+class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
+    """Files as units, but all of Spark's as one: a session, a Hadoop cluster and an S3 server are started once, not on each worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return SPARK if nodeid.startswith(SPARK) else str(super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """With `--dist loadfile`: the units in the order of `items`."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return _Scheduling(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

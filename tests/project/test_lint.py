@@ -1,4 +1,4 @@
-"""The formatter, the linter and both type checkers are clean."""
+"""The formatter, the linter and both type checkers are clean; `make lint` also runs pyright on the tests."""
 
 from __future__ import annotations
 
