@@ -32,13 +32,22 @@ _PARTS: Final = "audit", "spark"
 _SESSIONS: Final = "engine-1", "engine-2", "local[1]", "local[2]", "workers-1", "workers-2"
 _LIMIT: Final = 1.05
 _FEW_ROUNDS: Final = {"memory": 3, "spark": 3}
+_KEEPING: Final = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
+    "MALLOC_TOP_PAD_": str(256 << 20),
+    "MIMALLOC_PURGE_DELAY": "-1",
+}
+"""Settings of both allocators that give no memory back to the system."""
 _HEAD: Final = """\
 # Two commits side by side
 
 Measured on {date} by `{command}`, which writes this page: commit {other} against {this}. Each work runs in one process for
 each commit; the two take turns for {rounds} rounds (memory and Spark: three), after one that does not count. The table has the
 median times in seconds (memory: MB). A round's ratio is the second commit's figure divided by the first one's; the table has
-the median ratio and the quartiles. A ratio under 1 is less time. The bar is {limit}.
+the median ratio and the quartiles. A ratio under 1 is less time. The bar is {limit}. In the sections of RESULTS, memory and
+start aside, both commits keep the memory that they free (`MALLOC_MMAP_MAX_=0` and its like): the time in which the system hands
+out pages varies more than the code.
 
 {machine}
 
@@ -67,10 +76,12 @@ class _Row(NamedTuple):
 class _Side:
     """The process of one checkout."""
 
-    def __init__(self, checkout: Path, arguments: Sequence[str], caches: Path) -> None:
+    def __init__(
+        self, checkout: Path, arguments: Sequence[str], caches: Path, settings: dict[str, str]
+    ) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("measured_child.py")), *arguments],
-            env=environment(checkout, caches),
+            env=environment(checkout, caches) | settings,
             cwd=checkout,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -135,17 +146,24 @@ class _Run:
         self._rounds = rounds
         self._quick = quick
 
-    def _rows(self, title: str, *arguments: str, rounds: int | None = None) -> Iterator[_Row]:
+    def _rows(
+        self, title: str, *arguments: str, rounds: int | None = None, keeping: bool = False
+    ) -> Iterator[_Row]:
+        settings: dict[str, str] = _KEEPING if keeping else {}
         with ExitStack() as stack:
             sides = tuple(
-                stack.enter_context(_Side(checkout, arguments, self._scratch)) for checkout in self._checkouts
+                stack.enter_context(_Side(checkout, arguments, self._scratch, settings))
+                for checkout in self._checkouts
             )
             yield from _taken_in_turn(title, (sides[0], sides[1]), rounds or self._rounds)
 
     def results(self, section: str) -> Iterator[_Row]:
         """The rows of a section of RESULTS.md."""
         sizes = "QUICK" if self._quick else "PINNED"
-        return self._rows(section, "results", section, sizes, rounds=_FEW_ROUNDS.get(section))
+        keeping = section not in {"memory", "start"}
+        return self._rows(
+            section, "results", section, sizes, rounds=_FEW_ROUNDS.get(section), keeping=keeping
+        )
 
     def audit(self) -> Iterator[_Row]:
         """The rows of AUDIT.md: healthy stores, and one with each damage."""
