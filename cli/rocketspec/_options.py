@@ -122,12 +122,20 @@ RebuildGeometry = Annotated[
         help="Slots and entries of the index files. \\[default: those of the store, else of 4.9.3]",
     ),
 ]
+
+
+def _at_least_one(size: int | None) -> int | None:
+    if size is not None and size < 1:
+        raise typer.BadParameter(f"found {size}, expected 1 or more")
+    return size
+
+
 QueueFileSize = Annotated[
     int | None,
     typer.Option(
         "--queue-file-size",
         metavar="BYTES",
-        min=1,
+        callback=_at_least_one,  # `min=1` widens the table of --help until names of options are cut
         help="Size of a consume-queue file. \\[default: that of the store, else 6000000]",
     ),
 ]

@@ -83,6 +83,11 @@ def test_no_line_is_wider_than_the_terminal(
     assert all(len(line) <= width for line in text.splitlines())
 
 
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.startswith("spark")])
+def test_no_word_of_the_help_is_cut(shown: Callable[[str, int], Outcome], verb: str) -> None:
+    assert "…" not in shown(verb, 60).out
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
