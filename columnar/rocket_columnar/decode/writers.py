@@ -6,7 +6,6 @@ import os
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
@@ -119,32 +118,53 @@ class _Arrow:
 
 
 class _Column:
-    """A column of a row group, encoded by a thread of the pool or by the one that waits for it."""
+    """A column of a row group, encoded by a thread of the pool or by the one that made it."""
 
     def __init__(self, pool: ThreadPoolExecutor, schema: pa.Schema, column: pa.Table) -> None:
-        self._work = partial(_encoded, schema, column)
-        self.future = pool.submit(self._work)
+        self.size = column.nbytes
+        self._schema = schema
+        self._rows: pa.Table | None = column
+        self.future = pool.submit(self._encode)
+
+    def _encode(self) -> memoryview:
+        rows, self._rows = self._rows, None  # no longer in memory than it takes
+        return _encoded(self._schema, rows)
+
+    @property
+    def waits(self) -> bool:
+        """Whether no thread has begun."""
+        return not (self.future.running() or self.future.done())
 
     def help(self) -> None:
         """Encodes it here, unless a thread of the pool has begun."""
         if self.future.cancel():
-            self._encoded = self._work()
+            self._encoded = self._encode()
 
     def result(self) -> memoryview:
         return self._encoded if self.future.cancelled() else self.future.result()
+
+
+def _columns(pool: ThreadPoolExecutor, schema: pa.Schema, group: pa.Table) -> list[_Column]:
+    """Those of a row group, of which the largest are encoded first: a long one that began last would be encoded alone."""
+    columns = [group.select([place]) for place in range(group.num_columns)]
+    begun = {
+        place: _Column(pool, pa.schema([schema.field(place)]), columns[place])
+        for place in sorted(range(len(columns)), key=lambda place: -columns[place].nbytes)
+    }
+    return [begun[place] for place in range(len(columns))]
 
 
 class _Parquet:
     """A Parquet file, compressed with zstd; with a `pool`, its columns are encoded side by side."""
 
     def __init__(
-        self, stream: BinaryIO, schema: pa.Schema, pool: ThreadPoolExecutor | None, ahead: int
+        self, stream: BinaryIO, schema: pa.Schema, pool: ThreadPoolExecutor | None, helpers: int
     ) -> None:
         from pyarrow.parquet import ParquetWriter
 
         self._schema = schema
         self._pool = pool
-        self._ahead = ahead
+        self._helpers = helpers
         self._held: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
         self._encoding: deque[list[_Column]] = deque()
@@ -169,21 +189,25 @@ class _Parquet:
         if self._pool is None:
             self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
             return
-        columns = [group.select([place]) for place in range(group.num_columns)]
-        encoding: dict[int, _Column] = {}
-        # The largest first: a long one that began last would be encoded alone.
-        for place in sorted(range(len(columns)), key=lambda place: -columns[place].nbytes):
-            schema = pa.schema([self._schema.field(place)])
-            encoding[place] = _Column(self._pool, schema, columns[place])
-        self._encoding.append([encoding[place] for place in range(len(columns))])
-        while len(self._encoding) > self._ahead:
+        self._encoding.append(_columns(self._pool, self._schema, group))
+        size = group.nbytes
+        del group  # each column is freed once it is encoded
+        self._help(self._helpers * size // 2)
+        while self._encoding and all(column.future.done() for column in self._encoding[0]):
             self._write_group()
 
-    def _write_group(self) -> None:
-        columns = self._encoding.popleft()
-        for column in columns:
+    def _help(self, leave: int) -> None:
+        """Encodes columns that wait until as many bytes are left: what the pool needs while the next group is made."""
+        waiting = [column for group in self._encoding for column in group if column.waits]
+        bytes_left = sum(column.size for column in waiting)
+        for column in waiting:
+            if bytes_left <= leave:
+                return
             column.help()
-        self._groups.add([column.result() for column in columns])
+            bytes_left -= column.size
+
+    def _write_group(self) -> None:
+        self._groups.add([column.result() for column in self._encoding.popleft()])
 
     def close(self) -> None:
         if self._held:
@@ -191,6 +215,7 @@ class _Parquet:
         if self._pool is None:
             self._writer.close()
             return
+        self._help(0)
         while self._encoding:
             self._write_group()
         self._groups.close()
@@ -219,7 +244,7 @@ def _writer(
     stream: BinaryIO, fmt: Format, schema: pa.Schema, pool: ThreadPoolExecutor | None, threads: int
 ) -> _Writer:
     if fmt == "parquet":
-        return _Parquet(stream, schema, pool, threads)
+        return _Parquet(stream, schema, pool, threads - 1)
     if fmt == "arrow":
         return _Arrow(stream, schema)
     return _Text(stream, fmt, schema)
