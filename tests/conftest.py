@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from browser import Browser
 from one_at_a_time import one_at_a_time
+from short_lived import SHORT_LIVED
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Under nohup, or in the background of a shell, signals are ignored: also by each process that a test sends them to."""
+    """Maven runs as briefly as it can; signals reach what a test starts.
+
+    Under nohup, or in the background of a shell, signals are ignored: also by each process that a test sends them to.
+    """
+    os.environ.setdefault("MAVEN_OPTS", SHORT_LIVED)
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)

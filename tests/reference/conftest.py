@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
+from short_lived import COMPILER, SHORT_LIVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +34,21 @@ def run_program(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory)
     jars = os.pathsep.join(str(path) for path in resolve(ORACLE_VERSION).jars)
     compiler = Path(java).with_name("javac") if Path(java).is_absolute() else Path("javac")
     subprocess.run(
-        [compiler, "-nowarn", *EXPORTED, "-cp", jars, "-d", classes, *(here / name for name in PROGRAMS)],
+        [
+            compiler,
+            *COMPILER,
+            "-nowarn",
+            *EXPORTED,
+            "-cp",
+            jars,
+            "-d",
+            classes,
+            *(here / name for name in PROGRAMS),
+        ],
         check=True,
         capture_output=True,
     )
-    flags = ["-Xmx512m", "-Dsun.jnu.encoding=UTF-8", *OPENED, *EXPORTED]
+    flags = ["-Xmx512m", *SHORT_LIVED.split(), "-Dsun.jnu.encoding=UTF-8", *OPENED, *EXPORTED]
 
     def run(program: str, *arguments: str | Path) -> None:
         command = [java, *flags, "-cp", f"{classes}{os.pathsep}{jars}", program, *map(str, arguments)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from far_storage import hdfs, s3  # noqa: F401 - started once a run
+from short_lived import SHORT_LIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,6 @@ BEGIN = 1_700_000_000_000
 def spark(java: str) -> Iterator[SparkSession]:
     """A session on two cores with every source registered; starting it takes seconds."""
     from rocket_spark import open_session, register
-    from spark_servers import SHORT_LIVED
 
     # A few rows each: compiled stages and many partitions cost more than they save, and so does a thorough JIT.
     small = {"spark.sql.shuffle.partitions": "2", "spark.sql.codegen.wholeStage": "false"}

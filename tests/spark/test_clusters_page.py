@@ -18,7 +18,8 @@ import pyspark
 import pytest
 from free_ports import free_port
 from rocket_columnar.store import find_files
-from spark_servers import SHORT_LIVED, wait_for
+from short_lived import SHORT_LIVED
+from spark_servers import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

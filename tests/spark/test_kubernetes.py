@@ -14,7 +14,7 @@ import pyspark
 import pytest
 import yaml  # type: ignore[import-untyped]
 from kubernetes_api import kubernetes_api
-from spark_servers import SHORT_LIVED
+from short_lived import SHORT_LIVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

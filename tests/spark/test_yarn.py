@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 from mini_cluster import mini_cluster
-from spark_servers import SHORT_LIVED
+from short_lived import SHORT_LIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

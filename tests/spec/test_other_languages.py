@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 import rocket_golden
 from rocket_spec.make_readers import compiler
+from short_lived import COMPILER, SHORT_LIVED
 
 HERE: Final = Path(__file__).parent / "readers"
 BUILD: Final = Path(__file__).parents[2] / "build" / "schema-readers"
@@ -58,11 +59,11 @@ def java_command(java: str, maven: str, tmp_path_factory: pytest.TempPathFactory
     javac = shutil.which("javac")
     assert javac is not None
     subprocess.run(
-        [javac, "-nowarn", "-cp", path, "-d", str(folder / "classes"), *sources],
+        [javac, *COMPILER, "-nowarn", "-cp", path, "-d", str(folder / "classes"), *sources],
         check=True,
         capture_output=True,
     )
-    return [java, "-cp", path, "Dump"]
+    return [java, *SHORT_LIVED.split(), "-cp", path, "Dump"]
 
 
 @pytest.fixture(scope="module")

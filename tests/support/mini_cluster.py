@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from one_at_a_time import one_at_a_time
-from spark_servers import SHORT_LIVED
+from short_lived import COMPILER, SHORT_LIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def mini_cluster(
             stdout=subprocess.DEVNULL,
         )
     classpath = os.pathsep.join([str(folder), listing.read_text().strip()])
-    subprocess.run(["javac", "-cp", classpath, "-d", str(folder), str(source)], check=True)
+    subprocess.run(["javac", *COMPILER, "-cp", classpath, "-d", str(folder), str(source)], check=True)
     flags = (f"-Xmx{megabytes}m", *SHORT_LIVED.split(), "-XX:-UsePerfData")
     opened = ("--add-opens", "java.base/java.lang=ALL-UNNAMED")
     with (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from one_at_a_time import one_at_a_time
+from short_lived import COMPILER
 
 __all__ = ["FAULTS", "Fault", "overlay"]
 
@@ -125,7 +126,7 @@ def overlay(fault: Fault, folder: Path, class_path: str) -> Path:
         "java.base/sun.nio.ch=ALL-UNNAMED",
     ]
     done = subprocess.run(
-        [javac, *flags, "-cp", class_path, "-d", str(classes), str(source)],
+        [javac, *COMPILER, *flags, "-cp", class_path, "-d", str(classes), str(source)],
         check=False,
         capture_output=True,
         text=True,

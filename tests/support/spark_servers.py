@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyspark
+from short_lived import SHORT_LIVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _BIN = Path(pyspark.__file__).parent / "bin"
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For JVMs that end before a thorough JIT pays."""
-
 _PATIENCE = 180
 
 

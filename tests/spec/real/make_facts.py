@@ -20,9 +20,15 @@ FACTS = HERE / "facts.json"
 RESTARTS = HERE / "restarts.json"
 DLEDGER = HERE / "dledger.json"
 BUILD = HERE.parents[2] / "build" / "store-facts"
-OPENED = [
-    f"--add-opens=java.base/{package}=ALL-UNNAMED"
-    for package in ("java.nio", "sun.nio.ch", "jdk.internal.ref")
+BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""For JVMs that end before a thorough JIT pays."""
+JAVA = [
+    "java",
+    *BRIEF,
+    *(
+        f"--add-opens=java.base/{package}=ALL-UNNAMED"
+        for package in ("java.nio", "sun.nio.ch", "jdk.internal.ref")
+    ),
 ]
 
 
@@ -43,14 +49,23 @@ def _compiled(source: str) -> str:
             f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
         )  # fmt: skip
     path = f"{classes}{':' if sys.platform != 'win32' else ';'}{jars}/*"
-    _run("javac", "-nowarn", "-cp", path, "-d", str(classes), str(HERE / source))
+    _run(
+        "javac",
+        *(f"-J{flag}" for flag in BRIEF),
+        "-nowarn",
+        "-cp",
+        path,
+        "-d",
+        str(classes),
+        str(HERE / source),
+    )
     return path
 
 
 def make_facts(target: Path) -> None:
     """Writes what the real store's classes answer, as JSON, into `target`."""
     path = _compiled("StoreFacts.java")
-    _run("java", *OPENED, "-cp", path, "org.apache.rocketmq.store.StoreFacts", str(target))
+    _run(*JAVA, "-cp", path, "org.apache.rocketmq.store.StoreFacts", str(target))
 
 
 def make_restarts(target: Path) -> None:
@@ -59,7 +74,7 @@ def make_restarts(target: Path) -> None:
     script = BUILD / "restart-scripts.json"
     scripts = runpy.run_path(str(HERE / "restart_scripts.py"))["scripts"]
     script.write_text(json.dumps(scripts()), "utf-8")
-    _run("java", *OPENED, "-cp", path, "org.apache.rocketmq.store.RestartFacts", str(script), str(target))
+    _run(*JAVA, "-cp", path, "org.apache.rocketmq.store.RestartFacts", str(script), str(target))
 
 
 def make_dledger(target: Path) -> None:
@@ -71,7 +86,7 @@ def make_dledger(target: Path) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             store = rocket_golden.open_store("dledger", scratch)
             damage(store)
-            command = ["java", *OPENED, "-cp", path, "org.apache.rocketmq.store.DledgerFacts", str(store)]
+            command = [*JAVA, "-cp", path, "org.apache.rocketmq.store.DledgerFacts", str(store)]
             done = subprocess.run(
                 [*command, str(variants["SIZE"])], capture_output=True, text=True, check=False, timeout=60
             )
