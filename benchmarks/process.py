@@ -66,7 +66,7 @@ _HEAD: Final = """\
 
 Measured on {date} by `{command}`, which writes this page: a store of {size:,} bytes, commit log, consume queues and index
 files, in the page cache. Each figure is the median of {rounds} rounds, taken in turn: seconds, and processor seconds of all
-threads, system included.
+threads, system included. The work alone runs as in the command, which keeps the memory that it frees.
 
 {machine}
 
