@@ -1,4 +1,4 @@
-"""Rebuilding stores on Spark: log files, then index files and queues, each in a task of its own."""
+"""Rebuilding stores on Spark: log files, then index files together with queues, each in a task of its own."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from rocket_spark.output import (
 from rocket_spark.rebuild_tasks import (
     IndexTask,
     LogTask,
+    OwnFiles,
     QueueTask,
     dispatch_task,
-    index_task,
-    queue_task,
+    file_task,
 )
 from rocket_spark.stores import StorePath, name_stores, reasons, store_files, stores_by_name
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
@@ -192,8 +192,7 @@ def run_rebuild(
         collected = failed if len(job.stores) > 1 else None
         running = _Running(spark, job, output, collected, progress)
         running.dispatch()
-        running.indexes()
-        running.queues()
+        running.make_files()
         good = [name for name in job.plans if name not in running.bad]
         if not good:
             raise JobError(f"no store can be rebuilt: {reasons(running.bad, job.stores)}")
@@ -280,7 +279,9 @@ class _Running:
     def dispatch(self) -> None:
         """The first phase, log file by log file."""
         tasks = [
-            LogTask(name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.light)
+            LogTask(
+                name, file, state_of(file), file is plan.logs[-1], plan.buckets, plan.light, self.job.resume
+            )
             for name, plan in self._plans()
             for file in plan.logs
         ]
@@ -288,55 +289,57 @@ class _Running:
             self.logs[task.store].append(folder)
             self.dispatched[task.store].append(Dispatched.from_plain(done))
 
-    def indexes(self) -> None:
-        """The second phase, index file by index file."""
-        tasks: list[IndexTask] = []
-        plans: dict[str, list[IndexPlan]] = {}
-        begins: dict[str, Any] = {}
-        for name, plan in self._plans():
-            folders = [Path(log) for log in self.logs[name]]
-            plans[name] = plan_indexes(self.dispatched[name], plan.geometry)
-            begins[name] = index_begins(plan.files) if self.job.only_missing else {}
-            own = self._digest(begins[name].values())
-            tasks += (
-                IndexTask(
-                    name,
-                    index,
-                    tuple(keys_of(index, folders, self.dispatched[name])),
-                    plan.geometry,
-                    self.job.only_missing,
-                    own,
-                )
-                for index in plans[name]
-            )
+    def make_files(self) -> None:
+        """The second phase: index file by index file, and bucket of queues by bucket, which need not wait for each other."""
+        plans = {
+            name: plan_indexes(self.dispatched[name], plan.geometry)
+            for name, plan in self.job.plans.items()
+            if name not in self.bad
+        }
+        own = {name: self._own(self.job.plans[name]) for name in plans}
+        tasks = [*self._index_tasks(plans, own), *self._queue_tasks(own)]
         made: dict[str, list[Any]] = {}
-        for task, outcome in self._outcomes(index_task, tasks, "index files", begins):
-            made.setdefault(task.store, []).append(outcome)
+        for task, outcome in self._outcomes(file_task, tasks, "index files and queues", own):
+            if isinstance(task, IndexTask):
+                made.setdefault(task.store, []).append(outcome)
+                continue
+            folder, places = outcome
+            for place in places:
+                self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"
         for name, mine in made.items():
-            plan = self.job.plans[name]
             causes = [cause for _, cause, _ in mine]
-            names = name_indexes(plan.files, self.dispatched[name], plans[name], causes)
+            names = name_indexes(self.job.plans[name].files, self.dispatched[name], plans[name], causes)
             settled = settled_names(names, [None if twin is None else Twin(*twin) for _, _, twin in mine])
             for (path, _, _), file in zip(mine, settled, strict=True):
                 if file is not None:
                     self.parts[name][_place(name, f"index/{file}")] = path
 
-    def queues(self) -> None:
-        """The third phase, bucket of queues by bucket."""
-        tasks: list[QueueTask] = []
-        own: dict[str, list[StoreFile]] = {}
+    def _own(self, plan: RebuildPlan) -> OwnFiles:
+        """The store's own files that the tasks of the second phase copy or compare."""
         kinds = ("ext", "queue") if self.job.only_missing else ("ext",)
-        for name, plan in self._plans():
-            own[name] = [file for file in plan.files if file.kind in kinds]
-            digest = self._digest(own[name])
+        begins = index_begins(plan.files) if self.job.only_missing else {}
+        return OwnFiles(begins, [file for file in plan.files if file.kind in kinds])
+
+    def _index_tasks(
+        self, plans: Mapping[str, list[IndexPlan]], own: Mapping[str, OwnFiles]
+    ) -> Iterator[IndexTask]:
+        for name, indexes in plans.items():
+            folders = [Path(log) for log in self.logs[name]]
+            digest = self._digest(own[name].begins.values())
+            geometry, only_missing = self.job.plans[name].geometry, self.job.only_missing
+            for index in indexes:
+                keys = tuple(keys_of(index, folders, self.dispatched[name]))
+                yield IndexTask(name, index, keys, geometry, only_missing, digest)
+
+    def _queue_tasks(self, own: Mapping[str, OwnFiles]) -> Iterator[QueueTask]:
+        for name, files in own.items():
+            plan = self.job.plans[name]
+            digest = self._digest(files.queues)
             for bucket in range(plan.buckets):
                 spans = (tuple(part.unit_spans(bucket)) for part in self.dispatched[name])
                 units = tuple((log, span) for log, span in zip(self.logs[name], spans, strict=True) if span)
                 if units:
-                    tasks.append(QueueTask(name, units, plan.queue_file_size, self.job.only_missing, digest))
-        for task, (folder, places) in self._outcomes(queue_task, tasks, "consume queues", own):
-            for place in places:
-                self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"
+                    yield QueueTask(name, units, plan.queue_file_size, self.job.only_missing, digest)
 
 
 def _place(store: str, place: str) -> str:

@@ -6,7 +6,7 @@ The outcome of a task can be kept as JSON, and begins with the name of what it w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from rocket_columnar.rebuild import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
-__all__ = ["IndexTask", "LogTask", "QueueTask", "dispatch_task", "index_task", "queue_task"]
+__all__ = ["IndexTask", "LogTask", "OwnFiles", "QueueTask", "dispatch_task", "file_task"]
 
 _NUMBER: Final = "0"
 """What an index file is called until all names are known."""
@@ -39,7 +39,17 @@ _NUMBER: Final = "0"
 
 @dataclass(frozen=True, slots=True)
 class LogTask:
-    """One log file to dispatch; `state` as of `rocket_spark.files.state_of`."""
+    """One log file to dispatch.
+
+    Attributes:
+        store: its name.
+        file: of the log.
+        state: as of `rocket_spark.files.state_of`.
+        last: whether no other file follows.
+        buckets: of the store's `RebuildPlan`.
+        light: of the store's `RebuildPlan`.
+        kept: whether a later run may use the columns: they are then synced to disk.
+    """
 
     store: str
     file: StoreFile
@@ -47,6 +57,7 @@ class LogTask:
     last: bool
     buckets: int
     light: bool
+    kept: bool
 
     @property
     def weight(self) -> int:
@@ -87,11 +98,25 @@ class QueueTask:
         return sum(count for _, spans in self.parts for _, count in spans) * np.dtype(UNIT).itemsize
 
 
+class OwnFiles(NamedTuple):
+    """A store's own files that new ones are compared with: index files as of `index_begins`, and queues with ext files."""
+
+    begins: dict[tuple[int, int], StoreFile]
+    queues: list[StoreFile]
+
+
 def dispatch_task(task: LogTask, attempts: Folder) -> tuple[str, dict[str, Any]]:
     """In a task: one log file. The outcome of each task can be kept as JSON, and begins with a name in `attempts`."""
-    with attempt(attempts, "log") as folder:
+    with attempt(attempts, "log", synced=task.kept) as folder:
         done = dispatch_log(task.file, folder, last=task.last, buckets=task.buckets, light=task.light)
     return folder.name, done.as_plain()
+
+
+def file_task(task: IndexTask | QueueTask, attempts: Folder, own: OwnFiles) -> Any:
+    """In a task: an index file, or the queues of a bucket; `own` is of the task's store."""
+    if isinstance(task, IndexTask):
+        return index_task(task, attempts, own.begins)
+    return queue_task(task, attempts, own.queues)
 
 
 def index_task(

@@ -55,7 +55,7 @@ def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Pa
         "index", "consumequeue", "_manifest.json", "_SUCCESS"
     }  # fmt: skip
     assert [file["path"] for file in read_manifest(tmp_path / "out")["files"]] == files(tmp_path / "out")
-    assert {what for what, _, _ in seen} == {"commit logs", "index files", "consume queues"}
+    assert {what for what, _, _ in seen} == {"commit logs", "index files and queues"}
 
 
 def test_a_log_file_that_is_missing_is_told(
@@ -92,11 +92,13 @@ def test_a_failed_job_is_resumed(
     """The queues fail at first: logs and index files are not read again, but for a log file that changed."""
     from rocket_spark import rebuild as module
     from rocket_spark import rebuild_stores
+    from rocket_spark.rebuild_tasks import IndexTask, file_task
 
     store = Path(shutil.copytree(golden["mixed"], tmp_path / "store"))
 
-    def broken(task: object, attempts: object, files: object) -> None:
-        del task, attempts, files
+    def broken(task: Any, attempts: Any, own: Any) -> Any:
+        if isinstance(task, IndexTask):
+            return file_task(task, attempts, own)
         raise UsageError("no queues today")
 
     def run() -> dict[str, int]:
@@ -111,17 +113,37 @@ def test_a_failed_job_is_resumed(
         return totals
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "queue_task", broken)
+        patch.setattr(module, "file_task", broken)
         with pytest.raises(UsageError, match="no queues today"):
             run()
         last = max((store / "commitlog").iterdir())
         os.utime(last, ns=(0, 0))
         with pytest.raises(UsageError, match="no queues today"):
             run()
-    assert run() == {"commit logs": 0, "index files": 0, "consume queues": 1}
+    assert run() == {"commit logs": 0, "index files and queues": 1}
     rebuild(store, tmp_path / "whole")
     same(tmp_path / "out", tmp_path / "whole")
     assert not (tmp_path / "out" / "_temporary").exists()
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["read by this job only", "kept for a later run"])
+def test_dispatched_columns_are_synced_if_a_later_run_may_read_them(
+    golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, kept: bool
+) -> None:
+    from rocket_columnar.store import find_files
+    from rocket_spark.files import state_of
+    from rocket_spark.rebuild_tasks import LogTask, dispatch_task
+
+    synced: list[str] = []
+    monkeypatch.setattr(
+        os, "fsync", lambda number: synced.append(str(Path(f"/proc/self/fd/{number}").readlink()))
+    )
+    log = next(file for file in find_files(golden["mixed"]) if file.kind == "log")
+    task = LogTask("", log, state_of(log), last=True, buckets=1, light=True, kept=kept)
+    folder, _ = dispatch_task(task, str(tmp_path))
+    written = {str(path) for path in (tmp_path / folder).iterdir()}
+    assert {"units", "topics.json", "key_hash"} <= {Path(path).name for path in written}
+    assert set(synced) == ({*written, str(tmp_path / folder)} if kept else set())
 
 
 def test_own_files_that_changed_are_compared_anew(

@@ -166,15 +166,18 @@ def journalled_in(folder: Folder, work: Callable[..., Any], options: Any = None)
     return journalled(work, partial(note, folder), options)
 
 
-def attempt(folder: Folder, name: str) -> AbstractContextManager[Path]:
+def attempt(folder: Folder, name: str, *, synced: bool = True) -> AbstractContextManager[Path]:
     """In a task: a path of its own for one run to write a file or a tree to, stored when the block ends.
 
-    What was written is removed when the block fails. The path's own name is what the driver commits.
+    What was written is removed when the block fails. The path's own name is what the driver commits. Without `synced` a
+    local file need not outlive a crash of the machine: for what only this job reads.
 
     Raises:
         OSError: it cannot be written, or the job is over and its folder gone.
     """
-    return far_attempt(folder, name) if isinstance(folder, FarFolder) else local_attempt(folder, name)
+    if isinstance(folder, FarFolder):
+        return far_attempt(folder, name)
+    return local_attempt(folder, name, synced=synced)
 
 
 def fetched(folder: Folder, ranges: Mapping[str, tuple[int, int]]) -> AbstractContextManager[Path]:

@@ -1,9 +1,9 @@
 """An output folder on shared disks that is complete or absent: attempts of tasks, and their commit.
 
-A task writes under a name that no other run of it has, syncs it to disk, and returns that name to the driver. Spark
-gives the driver one outcome for each task: of a task that was retried or ran twice, one copy is named. The driver
-moves these into place by renames, then writes the manifest, and `_SUCCESS` last; the rest is removed. Until then
-everything stays in `_temporary`, which readers of such folders ignore.
+A task writes under a name that no other run of it has, syncs to disk what outlives the job, and returns that name to
+the driver. Spark gives the driver one outcome for each task: of a task that was retried or ran twice, one copy is
+named. The driver moves these into place by renames, then writes the manifest, and `_SUCCESS` last; the rest is removed.
+Until then everything stays in `_temporary`, which readers of such folders ignore.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ __all__ = ["Output", "local_attempt", "note_locally"]
 
 
 @contextmanager
-def local_attempt(directory: str | Path, name: str) -> Iterator[Path]:
-    """As `rocket_spark.output.attempt`; synced to disk."""
+def local_attempt(directory: str | Path, name: str, *, synced: bool = True) -> Iterator[Path]:
+    """As `rocket_spark.output.attempt`."""
     path = Path(directory) / f"{name}.{uuid4().hex}"
     try:
         yield path
-        _sync(path)
+        if synced:
+            _sync(path)
     except BaseException:
         _remove(path)
         raise
