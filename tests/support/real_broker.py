@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import runpy
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from free_ports import free_port
 from one_at_a_time import one_at_a_time
+from short_lived import COMPILER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +73,27 @@ def generator_jars() -> tuple[list[str], list[str]]:
             fetched.touch()
     flags = [flag for flag in make["JVM_FLAGS"] if not flag.startswith("-Duser.home")]
     return [str(jars / "*")], flags
+
+
+def driver_classes(jars: Sequence[str]) -> Path:
+    """The folder of the driver's classes, compiled once in a checkout and not at each start of a driver."""
+    classes = ROOT / "build" / "driver" / hashlib.sha256(DRIVER.read_bytes()).hexdigest()
+    with one_at_a_time():
+        if not classes.exists():
+            made = classes.with_suffix(".new")
+            command = [
+                "javac",
+                *COMPILER,
+                "-nowarn",
+                "-cp",
+                os.pathsep.join(jars),
+                "-d",
+                str(made),
+                str(DRIVER),
+            ]
+            subprocess.run(command, check=True, capture_output=True)
+            made.rename(classes)
+    return classes
 
 
 def broker_jars(version: str, folder: Path) -> Path:
@@ -131,7 +154,7 @@ class RealBroker:
         folder.mkdir(parents=True, exist_ok=True)
         nice = ["nice", "-n", str(niceness)] if shutil.which("nice") else []
         self._java = [*nice, java, *flags, *_FLAGS, f"-Duser.home={folder / 'home'}"]
-        self._class_path = ["-cp", os.pathsep.join(class_path)]
+        self._class_path = ["-cp", os.pathsep.join([str(driver_classes(class_path)), *class_path])]
         self._broker_jars = class_path if jars is None else [str(jars / "*")]
         self._port = free_port(-2, 1)
         self._namesrv = f"{_LOOPBACK}:{free_port()}"
@@ -144,7 +167,7 @@ class RealBroker:
         namesrv = self._save("namesrv", {"listenPort": self._namesrv.rpartition(":")[2]})
         with (folder / "driver.log").open("ab") as errors:
             self._driver = subprocess.Popen(
-                [*self._java, *self._class_path, str(DRIVER), namesrv, self._namesrv, self.address, NAME],
+                [*self._java, *self._class_path, DRIVER.stem, namesrv, self._namesrv, self.address, NAME],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
