@@ -9,7 +9,7 @@ from rocket_columnar import decode as engine
 from rocket_spec.errors import MalformedError
 
 from rocket_spark.decode.options import DecodeOptions
-from rocket_spark.decode.part_writer import part_writer
+from rocket_spark.decode.part_writer import GROUP_ROWS, part_writer
 from rocket_spark.files import size_now
 from rocket_spark.output import attempt
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from rocket_spark.output import Folder
 
 __all__ = ["run_part"]
-
-_BATCH_ROWS: Final = 1 << 20
-"""Rows of a batch at most."""
 
 _USUAL: Final = DecodeOptions()
 
@@ -97,7 +94,7 @@ def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[st
             [*task.files, *task.following],
             tables=task.tables,
             geometry=guesses,
-            batch_rows=_BATCH_ROWS,
+            batch_rows=GROUP_ROWS,
             on_gap=within,
             log_range=task.log_range,
         )
@@ -111,7 +108,7 @@ def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[st
                 geometry=guesses,
                 skip=first if ranged else 0,
                 limit=end - first if ranged else None,
-                batch_rows=_BATCH_ROWS,
+                batch_rows=GROUP_ROWS,
             )
 
 
