@@ -76,7 +76,7 @@ def test_the_bloom_filter_of_a_full_row_group_has_one_mebibyte(tmp_path: Path) -
     assert 1 << 22 < bits <= 1 << 23
     schema = pa.schema([("key_hash", pa.int32())])
     file = part_writer._File(tmp_path / "part", "index_entries", schema, None)
-    file.write(pa.RecordBatch.from_pydict({"key_hash": range(part_writer.GROUP_ROWS)}, schema))
+    file.write(pa.RecordBatch.from_pydict({"key_hash": [*range(part_writer.GROUP_ROWS)]}, schema))
     file.close()
     column: Any = pq.ParquetFile(tmp_path / "part").metadata.row_group(0).column(0)
     assert 1 << 20 < column.bloom_filter_length < (1 << 20) + 32
