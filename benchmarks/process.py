@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from benchmarks import machine
 from benchmarks.large_store import make_store
@@ -54,19 +55,21 @@ from rocket_columnar.kept_memory import keep_freed_memory
 keep_freed_memory()
 store, out = sys.argv[1:3]
 {code}
-for _ in range(2):
+for _ in sys.stdin:
     shutil.rmtree(out, ignore_errors=True)
     begin, used = time.perf_counter(), time.process_time()
     work()
-    figures = [time.perf_counter() - begin, time.process_time() - used]
-print(json.dumps(figures))
+    print(json.dumps([time.perf_counter() - begin, time.process_time() - used]), flush=True)
 """
+_WARM: Final = 3
+"""Runs after which the memory of a process has its final size, with several threads too."""
 _HEAD: Final = """\
 # A process of its own, and two threads
 
 Measured on {date} by `{command}`, which writes this page: a store of {size:,} bytes, commit log, consume queues and index
 files, in the page cache. Each figure is the median of {rounds} rounds, taken in turn: seconds, and processor seconds of all
 threads, system included. The work alone runs as in the command, which keeps the memory that it frees.
+With one and with two threads, a work runs in a process for each that has done it {warm} times.
 
 {machine}
 
@@ -106,11 +109,37 @@ def _shell(verb: str, store: Path, out: Path, cache: Path | None = None) -> Cost
     return Cost(seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
+class _Worker:
+    """A process that does a work as often as it is asked to."""
+
+    def __init__(self, code: str, store: Path, out: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD.format(code=code), str(store), str(out)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=_environment(),
+        )
+
+    def run(self) -> Cost:
+        """Does it once."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(file=self._process.stdin, flush=True)
+        return Cost(*json.loads(self._process.stdout.readline()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+
 def _work(code: str, store: Path, out: Path) -> Cost:
     """The work alone, in a process that ran it once."""
-    command = [sys.executable, "-c", _CHILD.format(code=code), str(store), str(out)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=_environment())
-    return Cost(*json.loads(done.stdout))
+    with _Worker(code, store, out) as worker:
+        worker.run()
+        return worker.run()
 
 
 def _median(costs: Sequence[Cost]) -> Cost:
@@ -151,8 +180,15 @@ def _threads(store: Path, scratch: Path, rounds: int) -> str:
     out = scratch / "out"
     text = "\n| work | one thread | two threads | times as fast (at least 1.7) |\n|---|---:|---:|---:|\n"
     for name, code in _THREADED.items():
-        sides = {str(threads): partial(_work, code.format(threads=threads), store, out) for threads in (1, 2)}
-        both = _raced(sides, rounds)
+        with ExitStack() as stack:
+            workers = {
+                str(threads): stack.enter_context(_Worker(code.format(threads=threads), store, out))
+                for threads in (1, 2)
+            }
+            for worker in workers.values():
+                for _ in range(_WARM):
+                    worker.run()
+            both = _raced({threads: worker.run for threads, worker in workers.items()}, rounds)
         text += f"| {name} | {both['1']} | {both['2']} | {both['1'].seconds / both['2'].seconds:.2f} |\n"
     return text
 
@@ -175,6 +211,7 @@ def main(arguments: Sequence[str]) -> None:
             command=f"python -m benchmarks.process --size {size} --rounds {rounds}",
             size=size,
             rounds=rounds,
+            warm=_WARM,
             machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
         )
         text += _verbs(scratch / "store", scratch, rounds)
