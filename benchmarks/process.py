@@ -38,7 +38,8 @@ _DECODE: Final = """
 from rocket_columnar.decode import decode, write
 from rocket_columnar.store import find_files
 files = find_files(store, {kind!r})
-work = lambda: write(decode(files, tables=[{table!r}], threads={threads}), out, "parquet", threads={threads})
+batches = lambda: decode(files, tables=[{table!r}], threads=max({threads} - 1, 1))
+work = lambda: write(batches(), out, "parquet", threads={threads})
 """
 _REBUILD: Final = (
     "from rocket_columnar.rebuild import rebuild\nwork = lambda: rebuild(store, out, threads={threads})"

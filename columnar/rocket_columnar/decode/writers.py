@@ -299,7 +299,7 @@ def write(
         fmt: one of `FORMATS`.
         source: path from which the batches are read; writing into that store is refused.
         threads: number of threads that encode the columns of a Parquet file, this one among them: it decodes the
-            next row groups meanwhile.
+            next row groups meanwhile. For Parquet, give `decode` one thread less: more threads than cores take turns.
 
     Returns:
         The files by table, in the order of the tables.

@@ -268,7 +268,7 @@ def decode(
             limit=limit,
             skip=skip,
             where=where,
-            threads=threads,
+            threads=max(threads - 1, 1) if chosen == "parquet" else threads,  # the others encode
             all_entries=all_entries,
             on_gap=report.gap,
             on_geometry=report.geometry,
