@@ -208,7 +208,7 @@ class _Parquet:
         self._encoding.append(_columns(self._pool, self._schema, group))
         size = group.nbytes
         del group  # each column is freed once it is encoded
-        self._help(self._helpers * size // 2)
+        self._help(self._helpers * size)
         while self._encoding and all(column.future.done() for column in self._encoding[0]):
             self._write_group()
 
