@@ -62,7 +62,6 @@ lint: $(VENV)/dev.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/python tests/project/run_pyright.py
-	@$(BIN)/python tests/project/run_pyright.py tests
 
 format: $(VENV)/dev.stamp
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

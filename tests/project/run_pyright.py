@@ -1,4 +1,4 @@
-"""Runs the pinned pyright from npm: over the packages (`make test`, `make lint`), or over the folders given (`make lint`: tests)."""
+"""Runs the pinned pyright from npm over the checkout; used by `make lint` and by the tests."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "requirements" / "node"
 BUILD = ROOT / "build" / "node"
-
-
-INCLUDED: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pyright"][
-    "include"
-]
+CLEAN = ROOT / "build" / "pyright-clean"
+"""The inputs of the last run without a finding."""
 
 
 def node_modules() -> Path:
@@ -34,27 +31,26 @@ def node_modules() -> Path:
 
 
 def inputs_hash() -> str:
-    """SHA-256 of all that pyright's answer depends on: its version, Python's, the locked libraries, and every file of ours."""
+    """SHA-256 of all that pyright's answer depends on: its version, Python's, the locked libraries, and every checked file."""
     digest = hashlib.sha256(sys.version.encode())
     fixed = [ROOT / "pyproject.toml", ROOT / "requirements" / "dev.txt", PACKAGE / "package-lock.json"]
-    for path in [*fixed, *(path for folder in INCLUDED for path in sorted((ROOT / folder).rglob("*.py")))]:
+    folders: list[str] = tomllib.loads(fixed[0].read_text("utf-8"))["tool"]["pyright"]["include"]
+    for path in [*fixed, *(path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))]:
         digest.update(f"{path.relative_to(ROOT).as_posix()}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def main(folders: list[str]) -> int:
-    """Exit code of pyright over `folders`, the packages if there are none; inputs that were clean before are not checked again."""
-    folders = folders or [folder for folder in INCLUDED if folder != "tests"]
+def main() -> int:
+    """Exit code of pyright over the project's own configuration; inputs that were clean before are not checked again."""
     inputs = inputs_hash()
-    clean = BUILD.parent / f"pyright-clean-{'-'.join(folders)}"
-    if clean.exists() and clean.read_text("ascii") == inputs:
+    if CLEAN.exists() and CLEAN.read_text("ascii") == inputs:
         return 0
-    command = ["node", str(node_modules() / "pyright" / "index.js"), "--pythonpath", sys.executable, *folders]
+    command = ["node", str(node_modules() / "pyright" / "index.js"), "--pythonpath", sys.executable]
     code = subprocess.run(command, cwd=ROOT, check=False).returncode
     if code == 0:
-        clean.write_text(inputs, "ascii")
+        CLEAN.write_text(inputs, "ascii")
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

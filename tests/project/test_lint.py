@@ -1,4 +1,4 @@
-"""The formatter, the linter and both type checkers are clean; `make lint` also runs pyright on the tests."""
+"""The formatter, the linter and both type checkers are clean."""
 
 from __future__ import annotations
 
