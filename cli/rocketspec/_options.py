@@ -124,18 +124,12 @@ RebuildGeometry = Annotated[
 ]
 
 
-def _at_least_one(size: int | None) -> int | None:
-    if size is not None and size < 1:
-        raise typer.BadParameter(f"found {size}, expected 1 or more")
-    return size
-
-
 QueueFileSize = Annotated[
     int | None,
     typer.Option(
         "--queue-file-size",
         metavar="BYTES",
-        callback=_at_least_one,  # `min=1` widens the table of --help until names of options are cut
+        min=1,
         help="Size of a consume-queue file. \\[default: that of the store, else 6000000]",
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -86,6 +87,15 @@ def test_no_line_is_wider_than_the_terminal(
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if not verb.startswith("spark")])
 def test_no_word_of_the_help_is_cut(shown: Callable[[str, int], Outcome], verb: str) -> None:
     assert "…" not in shown(verb, 60).out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_flags_seem_to_take_no_value_and_numbers_have_no_range(
+    shown: Callable[[str, int], Outcome], verb: str
+) -> None:
+    options = shown(verb, 120).out.partition("─ Options")[2]
+    assert "--help" in options
+    assert not re.search(r"<bool>|\[x|range>", options)
 
 
 @pytest.mark.parametrize(

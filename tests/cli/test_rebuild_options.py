@@ -68,6 +68,13 @@ def test_what_is_assumed_is_announced_in_capitals(run: Run, store: Path, tmp_pat
     assert "index files of 5,000,000 slots" in out
 
 
+def test_a_file_size_below_one_is_a_usage_error(run: Run, store: Path, tmp_path: Path) -> None:
+    code, out, err = run(store, "-o", tmp_path / "out", "--queue-file-size", 0)
+    assert (code, out) == (2, "")
+    assert "invalid value for '--queue-file-size': found 0, expected 1 or more" in err
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_brokers_configuration_decides(run: Run, store: Path, tmp_path: Path) -> None:
     conf = configuration(
         tmp_path / "broker.conf", "maxHashSlotNum=61\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=400\n"

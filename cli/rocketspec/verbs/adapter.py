@@ -97,7 +97,9 @@ def check(
         list[str], typer.Argument(help="The adapter's command, after --.", show_default=False)
     ],
     *,
-    case_timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of an answer, in seconds.")] = 10.0,
+    case_timeout: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="Time limit of an answer, in seconds.")
+    ] = 10.0,
     as_json: JsonLines = False,
 ) -> None:
     """Checks an adapter; exits with 1 if it breaks the protocol or fails a smoke case."""

@@ -36,7 +36,7 @@ def show(
     example: Annotated[
         int, typer.Option(min=0, metavar="N", help="Of a property, the list with this number.")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Random seed of the lists of a property.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed of the lists of a property.")] = 0,
     json: AsJson = False,
 ) -> None:
     """Show one case: its clause, the operations it sends, and the results and files expected of it.

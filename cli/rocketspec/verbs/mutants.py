@@ -54,8 +54,10 @@ def mutants(
         str,
         typer.Option(metavar="WHAT", help="Only run own (the directed cases of the clause) or properties."),
     ] = "",
-    seed: Annotated[int, typer.Option(help="Seed of the operation lists.")] = 0,
-    examples: Annotated[int, typer.Option(min=1, help="Number of operation lists per property.")] = 100,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the operation lists.")] = 0,
+    examples: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of operation lists per property.")
+    ] = 100,
     listed: Annotated[bool, typer.Option("--list", help="Only list the mutants and their clauses.")] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON, one object per line, the score last.")

@@ -48,7 +48,9 @@ def replay(
         Path | None,
         typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]"),
     ] = None,
-    case_timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of the case, in seconds.")] = 10.0,
+    case_timeout: Annotated[
+        float, typer.Option(metavar="S", min=0.1, help="Time limit of the case, in seconds.")
+    ] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the replay file of this run.")] = False,
 ) -> None:
     """Runs one case and ends with conform's exit code for it."""

@@ -56,9 +56,9 @@ def workload(
         Path,
         typer.Option("--output", "-o", metavar="MANIFEST", help="Write the record of the workload here."),
     ] = Path("manifest.json"),
-    seed: Annotated[int, typer.Option(help="Seed of the messages.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the messages.")] = 0,
     messages: Annotated[
-        int, typer.Option(min=0, help="Number of plain messages beside the directed ones.")
+        int, typer.Option(metavar="N", min=0, help="Number of plain messages beside the directed ones.")
     ] = 2000,
     client: Annotated[str, typer.Option(metavar="VERSION", help="Version of the client.")] = "4.9.3",
     jars: Annotated[
@@ -76,7 +76,7 @@ def workload(
         ),
     ] = None,
     kills: Annotated[
-        int, typer.Option(min=0, help="Number of kills under load; needs --start and --store.")
+        int, typer.Option(metavar="N", min=0, help="Number of kills under load; needs --start and --store.")
     ] = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the report of --start to DIR, as conform does.")
