@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rocket_columnar.audit import audit
-from rocket_columnar.decode import decode, write
+from rocket_columnar.decode import decode, decoding_threads, write
 from rocket_columnar.describe import digest
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
@@ -63,7 +63,9 @@ def _store(bench: Bench) -> Section:
     log = find_files(store, "log")
 
     def to_parquet(threads: int) -> Callable[[], object]:
-        return lambda: write(decode(log, threads=threads), out, "parquet", threads=threads)
+        return lambda: write(
+            decode(log, threads=decoding_threads("parquet", threads)), out, "parquet", threads=threads
+        )
 
     works: dict[str, Callable[[], object]] = {
         "audit of a store": lambda: list(audit(store, threads=1)),

@@ -35,10 +35,10 @@ _VERBS: Final = {
     "rebuild": "from rocket_columnar.rebuild import rebuild\nwork = lambda: rebuild(store, out)",
 }
 _DECODE: Final = """
-from rocket_columnar.decode import decode, write
+from rocket_columnar.decode import decode, decoding_threads, write
 from rocket_columnar.store import find_files
 files = find_files(store, {kind!r})
-batches = lambda: decode(files, tables=[{table!r}], threads=max({threads} - 1, 1))
+batches = lambda: decode(files, tables=[{table!r}], threads=decoding_threads("parquet", {threads}))
 work = lambda: write(batches(), out, "parquet", threads={threads})
 """
 _REBUILD: Final = (

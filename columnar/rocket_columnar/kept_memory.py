@@ -1,7 +1,7 @@
 """Memory that was freed is kept for the next array: no page is cleared by the kernel a second time.
 
 A verb makes arrays of a few megabytes, frees them and makes the next ones. By default the allocators give such memory back
-to the system at once and take it again, and each page that is taken is cleared first: up to a tenth of a decode.
+to the system at once and take it again, and each page that is taken is cleared first.
 """
 
 from __future__ import annotations

@@ -291,11 +291,7 @@ class _Running:
 
     def make_files(self) -> None:
         """The second phase: index file by index file, and bucket of queues by bucket, which need not wait for each other."""
-        plans = {
-            name: plan_indexes(self.dispatched[name], plan.geometry)
-            for name, plan in self.job.plans.items()
-            if name not in self.bad
-        }
+        plans = {name: plan_indexes(self.dispatched[name], plan.geometry) for name, plan in self._plans()}
         own = {name: self._own(self.job.plans[name]) for name in plans}
         tasks = [*self._index_tasks(plans, own), *self._queue_tasks(own)]
         made: dict[str, list[Any]] = {}

@@ -6,7 +6,14 @@ from rocket_columnar.decode.queue_rows import unit_count
 from rocket_columnar.decode.record_columns import LogRows, Topics
 from rocket_columnar.decode.spreadsheet import without_formulas
 from rocket_columnar.decode.tables import TABLE_KINDS, decode
-from rocket_columnar.decode.writers import FORMATS, parquet_options, write, write_stream
+from rocket_columnar.decode.writers import (
+    FORMATS,
+    decoding_threads,
+    parquet_options,
+    write,
+    write_stream,
+    writer_takes,
+)
 
 __all__ = [
     "FORMATS",
@@ -17,9 +24,11 @@ __all__ = [
     "Topics",
     "Where",
     "decode",
+    "decoding_threads",
     "parquet_options",
     "unit_count",
     "without_formulas",
     "write",
     "write_stream",
+    "writer_takes",
 ]

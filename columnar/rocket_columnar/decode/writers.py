@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from io import IOBase
     from typing import BinaryIO
 
-__all__ = ["FORMATS", "parquet_options", "write", "write_stream"]
+__all__ = ["FORMATS", "decoding_threads", "parquet_options", "write", "write_stream", "writer_takes"]
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 
@@ -36,8 +36,7 @@ _GROUP_BYTES: Final = 128 << 20
 """Rows and bytes in memory of a Parquet row group at most: readers skip and share out whole groups."""
 
 _PAGE_ROWS: Final = 1 << 17
-"""Rows of a page at most, beside pyarrow's limit of 1 MiB: with its 20,000 rows, the compressor begins anew so often that it
-takes a tenth of the time of index entries."""
+"""Rows of a page at most, beside pyarrow's limit of 1 MiB: after each of its 20,000 rows the compressor would begin anew."""
 
 _ENCODINGS: Final = {
     # Numbers that rise, or stay near the one before.
@@ -59,12 +58,11 @@ _ENCODINGS: Final = {
 
 
 @cache
-def _page_limit() -> dict[str, int]:
-    """The option for `_PAGE_ROWS`, which an older pyarrow lacks."""
+def writer_takes(option: str) -> bool:
+    """Whether the `pyarrow.parquet.ParquetWriter` that is installed has this argument, which an older one lacks."""
     from pyarrow.parquet import ParquetWriter
 
-    known = "max_rows_per_page" in signature(ParquetWriter.__init__).parameters
-    return {"max_rows_per_page": _PAGE_ROWS} if known else {}
+    return option in signature(ParquetWriter.__init__).parameters
 
 
 def parquet_options(schema: pa.Schema) -> dict[str, Any]:
@@ -78,7 +76,7 @@ def parquet_options(schema: pa.Schema) -> dict[str, Any]:
         leaves += pair if pa.types.is_map(field.type) else [field.name]
     return {
         "compression": "zstd",
-        **_page_limit(),
+        **({"max_rows_per_page": _PAGE_ROWS} if writer_takes("max_rows_per_page") else {}),
         "use_dictionary": [leaf for leaf in leaves if leaf not in _ENCODINGS],
         "column_encoding": {leaf: _ENCODINGS[leaf] for leaf in leaves if leaf in _ENCODINGS},
     }
@@ -283,6 +281,14 @@ def _check_directory(directory: Path, source: Path | None) -> None:
             raise UsageError(f"{directory}: inside the store that is read, {kept}; choose another directory")
 
 
+def decoding_threads(fmt: str, threads: int) -> int:
+    """Of `threads` in all, the number to give `decode` whose batches `write` writes.
+
+    For Parquet one less, at least one: the others encode. More threads than cores would take turns.
+    """
+    return max(threads - 1, 1) if fmt == "parquet" else threads
+
+
 def write(
     batches: Iterable[tuple[str, pa.RecordBatch]],
     directory: Path | str,
@@ -299,7 +305,7 @@ def write(
         fmt: one of `FORMATS`.
         source: path from which the batches are read; writing into that store is refused.
         threads: number of threads that encode the columns of a Parquet file, this one among them: it decodes the
-            next row groups meanwhile. For Parquet, give `decode` one thread less: more threads than cores take turns.
+            next row groups meanwhile. `decode` gets `decoding_threads` of them.
 
     Returns:
         The files by table, in the order of the tables.

@@ -225,7 +225,7 @@ def decode(
     ] = False,
 ) -> None:
     """Decodes what the options choose, and reports what could not be decoded."""
-    from rocket_columnar.decode import TABLE_KINDS, write
+    from rocket_columnar.decode import TABLE_KINDS, decoding_threads, write
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
 
@@ -268,7 +268,7 @@ def decode(
             limit=limit,
             skip=skip,
             where=where,
-            threads=max(threads - 1, 1) if chosen == "parquet" else threads,  # the others encode
+            threads=decoding_threads(chosen, threads),
             all_entries=all_entries,
             on_gap=report.gap,
             on_geometry=report.geometry,
