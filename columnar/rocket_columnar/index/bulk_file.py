@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["NewIndex"]
 
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
-_SLOTS: Final = 1 << 14  # slots written at once, unless all are empty
+_SLOTS: Final = 1 << 14  # slots of a piece, which is not written if all are empty
 _WRITE: Final = getattr(os, "pwrite", None)  # not on Windows
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 
@@ -70,10 +70,11 @@ class NewIndex:
         """Writes the slots and the header, and closes the file."""
         try:
             if self._changed:
-                for start in range(0, len(self._slots), _SLOTS):
-                    slots = self._slots[start : start + _SLOTS]
-                    if slots.any():
-                        self._write(INDEX_HEADER.size + 4 * start, slots)
+                starts = range(0, len(self._slots), _SLOTS)
+                filled = [self._slots[start : start + _SLOTS].any() for start in starts]
+                edges = np.flatnonzero(np.diff(filled, prepend=False, append=False)) * _SLOTS
+                for start, stop in edges.reshape(-1, 2).tolist():
+                    self._write(INDEX_HEADER.size + 4 * start, self._slots[start:stop])
                 header = [getattr(self.header, field.name) for field in INDEX_HEADER.fields]
                 self._write(0, np.frombuffer(_HEADER.pack(*header), np.uint8))
                 self._changed = False

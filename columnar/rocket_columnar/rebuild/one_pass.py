@@ -120,8 +120,9 @@ class _Making:
             self._queues.put(units_added(file, batch, self._queues.topics, light=self._plan.light))
 
     def abandon(self) -> None:
-        """Closes the index file that is open after a failure."""
+        """Closes the files that are open after a failure."""
         self._index.abandon()
+        self._queues.abandon()
 
     def finish(self) -> list[Dispatched]:
         """Completes and names the files."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
+from io import FileIO
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ _FEW, _MANY = 1 << 15, 1 << 20
 _OF_EACH: Final = 16
 """Units that are collected for each queue, on average, before files are opened."""
 _COPIED: Final = 1 << 20
+_OPEN: Final = 64
+"""Files that stay open for the next units of their queues."""
 _LEFT_OUT: Final = -2
 
 
@@ -61,9 +64,12 @@ def write_queues(
     """
     count = sum(number for _, spans in parts for _, number in spans)
     queues = QueueFiles(directory, files, queue_file_size, compiled=count >= formats.COMPILED_FROM)
-    for units in _read_units(parts, queues.topics):
-        queues.put(units)
-    queues.close()
+    try:
+        for units in _read_units(parts, queues.topics):
+            queues.put(units)
+        queues.close()
+    finally:
+        queues.abandon()
 
 
 def _read_units(
@@ -113,6 +119,7 @@ class QueueFiles:
         self._ext = _ext_units(files)
         self._held: list[Units] = []
         self._count = 0  # units in `_held`
+        self._open = _OpenFiles()
         self._queues: list[_Queue] = []
         self._addresses: dict[int, Addresses] = {}
         self._put_all = _CompiledPuts() if compiled else _Puts()
@@ -127,7 +134,12 @@ class QueueFiles:
     def close(self) -> None:
         """Completes the files, and copies the ext files of the queues."""
         self._put_held()
+        self._open.close()
         _copy_ext(self._files, {queue.key for queue in self._queues}, self._directory)
+
+    def abandon(self) -> None:
+        """Closes the files that are open after a failure; does nothing after `close`."""
+        self._open.close()
 
     def _put_held(self) -> None:
         if not self._held:
@@ -160,7 +172,7 @@ class QueueFiles:
             self._put_all.add(units, at, _LEFT_OUT)
             self.unsafe.append(UnsafeUnit(topic, queue_id, int(units.phy_offset[at])))
             return
-        queue = _Queue(self._directory, (topic, queue_id), self._file_size)
+        queue = _Queue(self._directory, (topic, queue_id), self._file_size, self._open)
         addresses = Addresses(self._ext, topic, queue_id) if self._ext else None
         if addresses:
             self._addresses[len(self._queues)] = addresses
@@ -292,13 +304,38 @@ class _CompiledPuts:
             yield _Run(queue, position, data[begin * _SIZE : stop * _SIZE], bool(state.skipped[queue]))
 
 
+class _OpenFiles:
+    """Files that were written last and stay open: most units go into the same files as those before."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileIO] = {}  # the one written last is at the end
+
+    def write(self, path: str, position: int, data: memoryview) -> None:
+        """Writes all of `data` from a byte of a file on."""
+        file = self._files.pop(path, None)
+        if file is None:
+            if len(self._files) == _OPEN:
+                self._files.pop(next(iter(self._files))).close()
+            file = FileIO(path, "r+")
+        self._files[path] = file
+        file.seek(position)
+        while data:
+            data = data[file.write(data) :]
+
+    def close(self) -> None:
+        """Closes all."""
+        while self._files:
+            self._files.popitem()[1].close()
+
+
 class _Queue:
     """The files of one queue, in the staging directory of a rebuild."""
 
-    def __init__(self, directory: Path, key: tuple[str, int], file_size: int) -> None:
+    def __init__(self, directory: Path, key: tuple[str, int], file_size: int, files: _OpenFiles) -> None:
         self.key = key
         self._directory = directory / "consumequeue" / key[0] / str(key[1])
         self._file_size = file_size
+        self._files = files
         self._path = ""  # of the last file that was created
         self._last = -1  # its first byte
 
@@ -322,9 +359,7 @@ class _Queue:
             at = position % self._file_size
             part = data[: self._file_size - at]
             self._create(position - at)
-            with open(self._path, "r+b") as file:  # noqa: PTH123 - a path would be parsed each time
-                file.seek(at)
-                file.write(part)
+            self._files.write(self._path, at, part)
             position += len(part)
             data = data[len(part) :]
         if skipped:

@@ -169,3 +169,20 @@ def test_files_that_are_there_are_left_alone(tmp_path: Path) -> None:
 def test_columns_of_different_length_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="1 keys, 2 offsets, 1 timestamps"):
         build(names(tmp_path), np.array([1], np.int32), [1, 2], [T], geometry=GEOMETRY)
+
+
+def test_slots_are_written_where_there_are_some(tmp_path: Path) -> None:
+    """Of seven pieces of 16,384 slots, the first two, the fourth and the last short one have entries."""
+    slots = [0, 16_383, 16_384, 50_000, 99_999]
+    [made] = build(
+        [tmp_path / "20260101000000000"],
+        np.array(slots, np.int32),
+        [*range(5)],
+        [T] * 5,
+        geometry=Geometry(100_000, 9),
+    )
+    found = np.frombuffer(made.read_bytes()[40 : 40 + 400_000], ">u4")
+    expected = np.zeros(100_000, np.int64)
+    expected[slots] = [1, 2, 3, 4, 5]
+    assert found.tolist() == expected.tolist()
+    assert made.stat().st_blocks * 512 < 400_000  # the others are holes

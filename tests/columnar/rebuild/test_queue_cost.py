@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +13,6 @@ from rocket_columnar.rebuild.batch_columns import UNIT, Units
 from rocket_columnar.rebuild.queue_writer import QueueFiles
 from rocket_spec.layout import Geometry
 from store_bytes import put, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_as_many_queues_as_units_are_converted_once(tmp_path: Path) -> None:
@@ -35,6 +34,31 @@ def test_as_many_queues_as_units_are_converted_once(tmp_path: Path) -> None:
     queues.close()
     assert len([*tmp_path.glob("consumequeue/*/0/*")]) == 50
     assert 50 <= converted <= 3 * 50
+
+
+def open_files() -> int:
+    return len([*Path("/proc/self/fd").iterdir()])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_few_files_are_open_at_once_however_many_queues_there_are(tmp_path: Path) -> None:
+    queues = QueueFiles(tmp_path, (), 60, compiled=False)
+    before = open_files()
+    rows = np.zeros(300, UNIT)
+    rows["size"], rows["topic"] = 100, [queues.topics.number(f"T{number}") for number in range(300)]
+    for turn in range(2):
+        rows["phy_offset"], rows["logical_offset"] = np.arange(300) * 100 + turn * 30_000, turn
+        queues.put(Units.of(rows))
+        queues._put_held()
+        assert 1 <= open_files() - before <= 64
+    queues.abandon()
+    assert open_files() == before
+    for number in range(300):
+        data = (tmp_path / "consumequeue" / f"T{number}" / "0" / f"{0:020}").read_bytes()
+        offsets = [number * 100, number * 100 + 30_000]
+        assert data == b"".join(
+            offset.to_bytes(8) + bytes([0, 0, 0, 100]) + bytes(8) for offset in offsets
+        ) + bytes(20)
 
 
 def test_records_that_are_each_copied_to_a_hundred_queues_are_put_in_parts(
