@@ -9,7 +9,7 @@ from rocket_columnar import decode as engine
 from rocket_spec.errors import MalformedError
 
 from rocket_spark.decode.options import DecodeOptions
-from rocket_spark.decode.part_writer import GROUP_ROWS, part_writer
+from rocket_spark.decode.part_writer import BATCH_ROWS, part_writer
 from rocket_spark.files import size_now
 from rocket_spark.output import attempt
 
@@ -94,7 +94,7 @@ def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[st
             [*task.files, *task.following],
             tables=task.tables,
             geometry=guesses,
-            batch_rows=GROUP_ROWS,
+            batch_rows=BATCH_ROWS,
             on_gap=within,
             log_range=task.log_range,
         )
@@ -108,7 +108,7 @@ def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[st
                 geometry=guesses,
                 skip=first if ranged else 0,
                 limit=end - first if ranged else None,
-                batch_rows=GROUP_ROWS,
+                batch_rows=BATCH_ROWS,
             )
 
 
