@@ -67,10 +67,11 @@ _WARM: Final = 3
 _HEAD: Final = """\
 # A process of its own, and two threads
 
-Measured on {date} by `{command}`, which writes this page: a store of {size:,} bytes, commit log, consume queues and index
-files, in the page cache. Each figure is the median of {rounds} rounds, taken in turn: seconds, and processor seconds of all
-threads, system included. The work alone runs as in the command, which keeps the memory that it frees.
-With one and with two threads, a work runs in a process for each that has done it {warm} times.
+Measured on {date} by `{command}`, which writes this page.
+A store of {size:,} bytes, commit log, consume queues and index files, is in the page cache. Each figure is the median of
+{rounds} rounds, taken in turn: seconds, and processor seconds of all threads, system included. The work alone runs as in the
+command, which keeps the memory that it frees. With one and with two threads, a work runs in a process for each that has done
+it {warm} times.
 
 {machine}
 

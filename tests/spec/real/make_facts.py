@@ -16,15 +16,18 @@ from pathlib import Path
 import rocket_golden
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parents[1] / "support"))  # pytest has it already
+
+from one_at_a_time import one_at_a_time  # noqa: E402
+from short_lived import COMPILER, SHORT_LIVED  # noqa: E402
+
 FACTS = HERE / "facts.json"
 RESTARTS = HERE / "restarts.json"
 DLEDGER = HERE / "dledger.json"
 BUILD = HERE.parents[2] / "build" / "store-facts"
-BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""For JVMs that end before a thorough JIT pays."""
 JAVA = [
     "java",
-    *BRIEF,
+    *SHORT_LIVED.split(),
     *(
         f"--add-opens=java.base/{package}=ALL-UNNAMED"
         for package in ("java.nio", "sun.nio.ch", "jdk.internal.ref")
@@ -43,22 +46,14 @@ def _run(*command: str) -> None:
 def _compiled(source: str) -> str:
     """Compiles a class against the real jars; returns the class path."""
     jars, classes = BUILD / "jars", BUILD / "classes"
-    if not list(jars.glob("slf4j-nop-*.jar")):
-        _run(
-            "mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
-            f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
-        )  # fmt: skip
     path = f"{classes}{':' if sys.platform != 'win32' else ';'}{jars}/*"
-    _run(
-        "javac",
-        *(f"-J{flag}" for flag in BRIEF),
-        "-nowarn",
-        "-cp",
-        path,
-        "-d",
-        str(classes),
-        str(HERE / source),
-    )
+    with one_at_a_time():
+        if not list(jars.glob("slf4j-nop-*.jar")):
+            _run(
+                "mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies",
+                f"-DoutputDirectory={jars}", "-DincludeScope=runtime",
+            )  # fmt: skip
+        _run("javac", *COMPILER, "-nowarn", "-cp", path, "-d", str(classes), str(HERE / source))
     return path
 
 
