@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from browser import Browser
-from one_at_a_time import one_at_a_time
 from short_lived import SHORT_LIVED
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
@@ -110,8 +109,7 @@ def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def axe(node: str) -> str:
     """The source of axe-core."""
     assert node
-    with one_at_a_time():
-        modules: Path = runpy.run_path(str(NODE_TOOLS))["node_modules"]()
+    modules: Path = runpy.run_path(str(NODE_TOOLS))["node_modules"]()
     return (modules / "axe-core" / "axe.min.js").read_text("utf-8")
 
 

@@ -10,6 +10,10 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests" / "support"))  # pytest has it already
+
+from one_at_a_time import one_at_a_time  # noqa: E402
+
 PACKAGE = ROOT / "requirements" / "node"
 BUILD = ROOT / "build" / "node"
 CLEAN = ROOT / "build" / "pyright-clean"
@@ -20,13 +24,14 @@ def node_modules() -> Path:
     """Installs the packages of `requirements/node` into build/ once for each lock file; returns their folder."""
     lock = (PACKAGE / "package-lock.json").read_bytes()
     stamp = BUILD / "installed"
-    if not stamp.exists() or stamp.read_bytes() != lock:
-        BUILD.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(PACKAGE / name, BUILD / name)
-        npm = shutil.which("npm") or "npm"
-        subprocess.run([npm, "ci", "--no-audit", "--no-fund", "--silent"], cwd=BUILD, check=True)
-        stamp.write_bytes(lock)
+    with one_at_a_time():
+        if not stamp.exists() or stamp.read_bytes() != lock:
+            BUILD.mkdir(parents=True, exist_ok=True)
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(PACKAGE / name, BUILD / name)
+            npm = shutil.which("npm") or "npm"
+            subprocess.run([npm, "ci", "--no-audit", "--no-fund", "--silent"], cwd=BUILD, check=True)
+            stamp.write_bytes(lock)
     return BUILD / "node_modules"
 
 
