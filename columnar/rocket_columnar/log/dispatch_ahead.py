@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["read_requests_ahead"]
 
-_PART: Final = 16 << 20
+_PART: Final = 24 << 20
 """Bytes of a part, approximately: a part costs something whatever its size, and those that are read ahead are in memory."""
+
+_ROWS: Final = 1 << 17
+"""Of a batch at most, usually those of a part: between the steps of a batch, threads wait for the interpreter's lock."""
 
 
 class _Part(NamedTuple):
@@ -107,7 +110,7 @@ def _read(part: _Part, names: TopicNames, start: int | None) -> _Read:
         requests = [*read_requests(part.file, names, gaps.append, compiled=True)]
         return _Read(requests, gaps, 0, 0)
     with part.file.open() as reader:
-        walk = LogStretch(reader, part.file.base_offset, names, compiled=True)
+        walk = LogStretch(reader, part.file.base_offset, names, compiled=True, rows=_ROWS)
         begin, end = part.begin if start is None else start, part.end or reader.size
         requests = [*walk.run(begin, end, exact=start is not None, on_gap=gaps.append)]
     return _Read(requests, gaps, walk.first, walk.next)

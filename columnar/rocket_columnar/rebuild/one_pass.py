@@ -31,7 +31,7 @@ __all__ = ["rebuild_in_one_pass"]
 
 _RECORDS: Final = 1 << 13
 """Of a batch at least, and usually at most twice as many: with what is made of them, they stay in a processor's cache."""
-_AHEAD: Final = 3  # parts of the log that are read ahead for each thread
+_AHEAD: Final = 2  # parts of the log that are read ahead for each thread
 
 
 def rebuild_in_one_pass(plan: RebuildPlan, directory: Path, threads: int, work: WorkDone) -> list[Dispatched]:
