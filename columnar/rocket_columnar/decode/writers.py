@@ -35,6 +35,9 @@ _GROUP_ROWS: Final = 1 << 20
 _GROUP_BYTES: Final = 128 << 20
 """Rows and bytes in memory of a Parquet row group at most: readers skip and share out whole groups."""
 
+_FIRST_SHARE: Final = 4
+"""The first row group is a quarter of these: until it is there, the threads that encode have nothing to do."""
+
 _PAGE_ROWS: Final = 1 << 17
 """Rows of a page at most, beside pyarrow's limit of 1 MiB: after each of its 20,000 rows the compressor would begin anew."""
 
@@ -181,6 +184,7 @@ class _Parquet:
         self._helpers = helpers
         self._held: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
+        self._share = _FIRST_SHARE
         self._encoding: deque[list[_Column]] = deque()
         if pool is None:
             self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
@@ -188,9 +192,8 @@ class _Parquet:
             self._groups = RowGroups(stream, _encoded(schema))
 
     def write(self, batch: pa.RecordBatch) -> None:
-        if self._held and (
-            self._rows + batch.num_rows > _GROUP_ROWS or self._bytes + batch.nbytes > _GROUP_BYTES
-        ):
+        rows, size = self._rows + batch.num_rows, self._bytes + batch.nbytes
+        if self._held and (self._share * rows > _GROUP_ROWS or self._share * size > _GROUP_BYTES):
             self._end_group()
         self._held.append(batch)
         self._rows += batch.num_rows
@@ -199,7 +202,7 @@ class _Parquet:
     def _end_group(self) -> None:
         """Encodes the collected rows as a row group, after the ones before."""
         group = pa.Table.from_batches(self._held).unify_dictionaries()
-        self._held, self._rows, self._bytes = [], 0, 0
+        self._held, self._rows, self._bytes, self._share = [], 0, 0, 1
         if self._pool is None:
             self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
             return

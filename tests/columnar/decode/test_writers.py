@@ -250,7 +250,7 @@ def test_parquet_has_row_groups_of_many_batches(
         found.append(("T", pa.record_batch([names, pa.array([number] * 4)], schema=schema)))
     file = write(found, tmp_path, "parquet", threads=threads)["T"]
     metadata = ParquetFile(file).metadata
-    assert [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)] == [8, 8, 8, 4]
+    assert [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)] == [4, 8, 8, 8]
     assert read_table(file).to_pylist() == [row for _, batch in found for row in batch.to_pylist()]
 
 
