@@ -62,6 +62,9 @@ for _ in sys.stdin:
     work()
     print(json.dumps([time.perf_counter() - begin, time.process_time() - used]), flush=True)
 """
+_THREADED_TIMES: Final = 3
+"""The store of the two threads has so many times the size: its smallest table takes long enough to be timed."""
+
 _WARM: Final = 3
 """Runs after which the memory of a process has its final size, with several threads too."""
 _HEAD: Final = """\
@@ -70,8 +73,8 @@ _HEAD: Final = """\
 Measured on {date} by `{command}`, which writes this page.
 A store of {size:,} bytes, commit log, consume queues and index files, is in the page cache. Each figure is the median of
 {rounds} rounds, taken in turn: seconds, and processor seconds of all threads, system included. The work alone runs as in the
-command, which keeps the memory that it frees. With one and with two threads, a work runs in a process for each that has done
-it {warm} times.
+command, which keeps the memory that it frees. With one and with two threads, a work on a store of {threaded:,} bytes runs in a
+process for each that has done it {warm} times.
 
 {machine}
 
@@ -212,11 +215,15 @@ def main(arguments: Sequence[str]) -> None:
             date=datetime.now(UTC).date(),
             command=f"python -m benchmarks.process --size {size} --rounds {rounds}",
             size=size,
+            threaded=_THREADED_TIMES * size,
             rounds=rounds,
             warm=_WARM,
             machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
         )
         text += _verbs(scratch / "store", scratch, rounds)
+        shutil.rmtree(scratch / "store")
+        threaded = _THREADED_TIMES * size
+        make_store(scratch / "store", threaded, file_size=max(threaded // 8, 1 << 20), body_size=0)
         text += _threads(scratch / "store", scratch, rounds)
     if given.quick:
         print(text)
