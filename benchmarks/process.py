@@ -63,7 +63,7 @@ for _ in sys.stdin:
     print(json.dumps([time.perf_counter() - begin, time.process_time() - used]), flush=True)
 """
 _THREADED_TIMES: Final = 3
-"""The store of the two threads has so many times the size: its smallest table takes long enough to be timed."""
+"""The store on which two threads are raced is this many times as large, so that its smallest table takes long enough to time."""
 
 _WARM: Final = 3
 """Runs after which the memory of a process has its final size, with several threads too."""
@@ -198,6 +198,10 @@ def _threads(store: Path, scratch: Path, rounds: int) -> str:
     return text
 
 
+def _make(store: Path, size: int) -> None:
+    make_store(store, size, file_size=max(size // 8, 1 << 20), body_size=0)
+
+
 def main(arguments: Sequence[str]) -> None:
     """Makes the store, measures, and writes the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.process", description=__doc__)
@@ -208,22 +212,22 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("-o", "--output", type=Path, default=PAGE)
     given = parser.parse_args(arguments)
     size, rounds = (40_000_000, 1) if given.quick else (given.size, given.rounds)
+    threaded = _THREADED_TIMES * size
     with tempfile.TemporaryDirectory(dir=given.scratch) as directory:
         scratch = Path(directory)
-        make_store(scratch / "store", size, file_size=max(size // 8, 1 << 20), body_size=0)
+        _make(scratch / "store", size)
         text = _HEAD.format(
             date=datetime.now(UTC).date(),
             command=f"python -m benchmarks.process --size {size} --rounds {rounds}",
             size=size,
-            threaded=_THREADED_TIMES * size,
+            threaded=threaded,
             rounds=rounds,
             warm=_WARM,
             machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
         )
         text += _verbs(scratch / "store", scratch, rounds)
         shutil.rmtree(scratch / "store")
-        threaded = _THREADED_TIMES * size
-        make_store(scratch / "store", threaded, file_size=max(threaded // 8, 1 << 20), body_size=0)
+        _make(scratch / "store", threaded)
         text += _threads(scratch / "store", scratch, rounds)
     if given.quick:
         print(text)

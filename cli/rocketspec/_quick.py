@@ -92,7 +92,7 @@ def _prepare(params: list[Any]) -> None:
         if hasattr(param, "get_runtime_param") and descriptor.annotation in _READERS:
             reader = _Reader(_READERS[descriptor.annotation], descriptor.parameter_info.min)
             param.get_runtime_param = lambda reader=reader: reader
-            # In --help, `[x>=1]` and a flag's `<bool>` tell nobody anything, and cut names of options in a narrow window.
+            # In --help, `[x>=1]` and the `<bool>` of a flag are of no use, and take the room of names in a narrow window.
             param.min = None
             if descriptor.annotation is bool:
                 param.metavar = ""
