@@ -2,7 +2,9 @@
 
 It writes `SIDE_BY_SIDE.md`. Each work of the three pages that is this project's own runs in one process for each checkout, the
 benchmarks of that checkout on the same sizes; they take turns, round by round, so that what disturbs the machine disturbs
-both. A worktree of the other commit is enough: `git worktree add --detach ../old COMMIT`.
+both. Where the pages of a process and of its files lie decides over a tenth of the time of some works, for as long as it
+runs; so rounds are shared out to several pairs of processes. A worktree of the other commit is enough:
+`git worktree add --detach ../old COMMIT`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ _PARTS: Final = "audit", "spark"
 _SESSIONS: Final = "engine-1", "engine-2", "local[1]", "local[2]", "workers-1", "workers-2"
 _LIMIT: Final = 1.05
 _FEW_ROUNDS: Final = {"memory": 3, "spark": 5}
+_PAIRS: Final = 3
 _KEEPING: Final = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
@@ -44,7 +47,9 @@ _HEAD: Final = """\
 
 Measured on {date} by `{command}`, which writes this page: commit {other} against {this}.
 Each work runs in one process for each commit; the two take turns for {rounds} rounds (memory: {memory}, Spark: {spark}), after one that
-does not count. The table has the median times in seconds (memory: MB). A round's ratio is the second commit's figure divided
+does not count. RESULTS and AUDIT, memory aside, do so in {pairs} pairs of processes, one after the other, each with files of its
+own for RESULTS, which share the rounds: where the pages of a process lie changes its times for as long as it runs. The table has
+the median times in seconds (memory: MB). A round's ratio is the second commit's figure divided
 by the first one's; the table has the median ratio and the quartiles. A ratio under 1 is less time. The bar is {limit}. In the
 sections of RESULTS, memory and start aside, both commits keep the memory that they free (`MALLOC_MMAP_MAX_=0` and its like):
 the time in which the system hands out pages varies more than the code.
@@ -115,6 +120,16 @@ class _Side:
         self._process.wait()
 
 
+def _together(pairs: Sequence[Sequence[_Row]]) -> Iterator[_Row]:
+    """The rows of several pairs of processes that ran the same, as one."""
+    for rows in zip(*pairs, strict=True):
+        row = _Row(
+            rows[0].name, [x for one in rows for x in one.other], [x for one in rows for x in one.this]
+        )
+        print(row.line(), end="", file=sys.stderr, flush=True)
+        yield row
+
+
 def _taken_in_turn(title: str, sides: tuple[_Side, _Side], rounds: int) -> Iterator[_Row]:
     """Each work of two processes that run the same."""
     while True:
@@ -133,7 +148,6 @@ def _taken_in_turn(title: str, sides: tuple[_Side, _Side], rounds: int) -> Itera
                 row.this.append(figures[1])
         for side in sides:
             side.say("next")
-        print(row.line(), end="", file=sys.stderr, flush=True)
         yield row
 
 
@@ -149,13 +163,20 @@ class _Run:
     def _rows(
         self, title: str, *arguments: str, rounds: int | None = None, keeping: bool = False
     ) -> Iterator[_Row]:
+        """The rows of works: with `rounds` all in one pair of processes, else shared out to several."""
         settings: dict[str, str] = _KEEPING if keeping else {}
+        shares = [rounds] if rounds else [-(-self._rounds // _PAIRS)] * _PAIRS
+        return _together([list(self._pair(title, arguments, share, settings)) for share in shares])
+
+    def _pair(
+        self, title: str, arguments: Sequence[str], rounds: int, settings: dict[str, str]
+    ) -> Iterator[_Row]:
         with ExitStack() as stack:
             sides = tuple(
                 stack.enter_context(_Side(checkout, arguments, self._scratch, settings))
                 for checkout in self._checkouts
             )
-            yield from _taken_in_turn(title, (sides[0], sides[1]), rounds or self._rounds)
+            yield from _taken_in_turn(title, (sides[0], sides[1]), rounds)
 
     def results(self, section: str) -> Iterator[_Row]:
         """The rows of a section of RESULTS.md."""
@@ -200,7 +221,12 @@ def main(arguments: Sequence[str]) -> None:
         choices=(*SECTIONS, *_PARTS),
         help="this part, or section of RESULTS, alone; repeat for several [default: all]",
     )
-    parser.add_argument("--rounds", type=int, default=11, help="rounds that count [default: 11]")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=9,
+        help=f"rounds that count, the next multiple of {_PAIRS} [default: 9]",
+    )
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that all of it runs")
     parser.add_argument("--scratch", type=Path, help="where the data is made [default: the system's]")
     parser.add_argument("-o", "--output", type=Path, default=PAGE)
@@ -212,7 +238,8 @@ def main(arguments: Sequence[str]) -> None:
         + " --quick" * given.quick,
         other=_commit(given.other),
         this=_commit(Path(__file__).parent),
-        rounds=given.rounds,
+        rounds=-(-given.rounds // _PAIRS) * _PAIRS,
+        pairs=_PAIRS,
         **_FEW_ROUNDS,
         limit=_LIMIT,
         machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
