@@ -135,7 +135,7 @@ class LogScan:
         self._names = names if self._parts is None else names | self._parts.fields
         small = self._parts is None and pool is None
         self._pool = pool
-        self._window = Window(_PIECE if small else _LARGE_PIECE, pool)
+        self._window = Window(_PIECE if small else _LARGE_PIECE, pool, lends=self._parts is not None)
         self._known = _Known(topics, where)
         self._limits = _limits(where)
         self._expected = min(self._most, _FIRST_ROWS)

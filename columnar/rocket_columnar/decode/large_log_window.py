@@ -28,11 +28,15 @@ class Window:
     before may still be reading that one.
     """
 
-    def __init__(self, piece: int, pool: ThreadPoolExecutor | None = None) -> None:
-        """A window of pieces of `piece` bytes."""
+    def __init__(self, piece: int, pool: ThreadPoolExecutor | None = None, *, lends: bool = False) -> None:
+        """A window of pieces of `piece` bytes.
+
+        Each memory more is more for the processor's cache, so there is a third one only where `lend` will be called.
+        """
         self._piece = piece
         self._pool = pool
-        self.data, *spares = (np.empty(2 * piece + SLACK, np.uint8) for _ in range(1 if pool is None else 3))
+        pieces = 1 if pool is None else 2 + lends
+        self.data, *spares = (np.empty(2 * piece + SLACK, np.uint8) for _ in range(pieces))
         self._borrower: Future[Any] | None = None
         self._spares: deque[tuple[NDArray[np.uint8], Future[Any] | None]] = deque(
             (spare, None) for spare in spares

@@ -30,7 +30,8 @@ def held(window: Window) -> bytes:
     return window.data[window.first : window.first + window.end - window.begin].tobytes()
 
 
-def test_pieces_are_joined_and_no_byte_is_read_twice(pool: ThreadPoolExecutor | None) -> None:
+@pytest.mark.parametrize("lends", [False, True])
+def test_pieces_are_joined_and_no_byte_is_read_twice(pool: ThreadPoolExecutor | None, *, lends: bool) -> None:
     reads: list[tuple[int, int]] = []
 
     def read(offset: int, length: int) -> bytes:
@@ -38,7 +39,7 @@ def test_pieces_are_joined_and_no_byte_is_read_twice(pool: ThreadPoolExecutor | 
         return DATA[offset : offset + length]
 
     with open_reader("x", Source("x", 1000, read)) as reader:
-        window = Window(100, pool)
+        window = Window(100, pool, lends=lends)
         position, ends = 0, []
         while window.move(reader, position, 1000):
             assert (window.begin, held(window)) == (position, DATA[position : window.end])
@@ -111,7 +112,7 @@ def test_a_piece_that_is_lent_is_not_overwritten(place: int) -> None:
         return DATA[offset : offset + length]
 
     with ThreadPoolExecutor(2) as pool, open_reader("x", Source("x", 1000, read)) as reader:
-        window = Window(100, pool)
+        window = Window(100, pool, lends=True)
         assert window.move(reader, 0, 100 if place == 700 else 1000)
         kept = window.data[window.first :][:100]
         lent.append(pool.submit(lambda: (early.wait(0.1), kept.tobytes())))
