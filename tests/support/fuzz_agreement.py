@@ -468,7 +468,8 @@ def _survey(data: bytes) -> Hashable:
         blocks = np.full((2, 1), none)
         blocks[1] = -1 - none
         rows = raw.view(formats.ENTRY_DTYPE)
-        result = survey._replayed(rows, 1, count, replay, blocks, compiled=compiled)
+        loop = survey._survey_loop() if compiled else None
+        result = survey._replayed(rows, 1, count, replay, blocks, loop)
         found.append(
             (result, replay.heads.tolist(), replay.differs.tolist(), blocks.tolist() if count > 1 else ())
         )

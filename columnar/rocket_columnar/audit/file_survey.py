@@ -203,6 +203,7 @@ def survey_index(
     marks = Marks()
     with file.open() as reader:
         windows = EntryWindows(reader, geometry)
+        survey = _survey_loop() if compiled else None
         state = windows.state
         count = used_count(state)
         blocks = np.full((2, -(-count // ENTRIES)), _NONE)
@@ -213,7 +214,7 @@ def survey_index(
         used = 0
         for start, raw in windows.each(reached_count(state, live=live and last), 1):
             counted = raw[: count - start]
-            roots, negative = _replayed(raw, start, count, replay, blocks, compiled=compiled)
+            roots, negative = _replayed(raw, start, count, replay, blocks, survey)
             used += roots
             if negative:
                 diffs = counted["time_diff"].astype(np.int32)
@@ -239,25 +240,31 @@ def survey_index(
     )
 
 
+def _survey_loop() -> Callable[..., tuple[int, int]]:
+    """The compiled loop for the runs of one file."""
+    from rocket_columnar.kernels import prepared, survey_entries
+
+    return prepared(survey_entries)
+
+
 def _replayed(
     raw: NDArray[np.void],
     start: int,
     count: int,
     replay: Replay,
     blocks: NDArray[np.int64],
-    *,
-    compiled: bool,
+    survey: Callable[..., tuple[int, int]] | None,
 ) -> tuple[int, int]:
-    """Replays the puts of entries, and finds the physical offsets of those before `count`.
+    """Replays the puts of entries, and finds the physical offsets of those before `count`; with a compiled loop or without.
 
     Returns:
         Of these, how many have no previous entry, and how many have a negative time diff.
     """
-    if compiled:
-        from rocket_columnar.kernels import EntryBlocks, survey_entries
+    if survey is not None:
+        from rocket_columnar.kernels import EntryBlocks
 
         sides = replay.heads, replay.differs
-        return survey_entries(raw.view(np.uint8), start, count, sides, EntryBlocks(ENTRIES, *blocks))
+        return survey(raw.view(np.uint8), start, count, sides, EntryBlocks(ENTRIES, *blocks))
     replay.put(start, raw["key_hash"].astype(np.int32), raw["prev_entry"].astype(np.int32))
     counted = raw[: count - start]
     offsets = counted["phy_offset"].astype(np.int64)

@@ -15,7 +15,7 @@ from rocket_columnar import arrow, kernels
 from rocket_columnar.arrow import SCHEMAS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
@@ -31,10 +31,9 @@ _NUMPY: Final = {name: np.dtype(kind.to_pandas_dtype()) for name, kind in _TYPES
 
 
 class _Scratch(threading.local):
-    """One thread's memory, reused for each run: the bytes read, and columns that were not asked for; and the loop's code."""
+    """One thread's memory, reused for each run: the bytes read, and columns that were not asked for."""
 
     raw = np.empty(0, np.uint8)
-    loop: Callable[..., None] | None = None
 
     def __init__(self) -> None:
         self.columns: dict[str, NDArray[Any]] = {}
@@ -60,6 +59,7 @@ def split_entries(
     Columns are in memory of Arrow's pool, which reuses it once a batch is released.
     """
     scratch = _Scratch()
+    split = kernels.prepared(kernels.split_entries)
 
     def work(start: int) -> tuple[int, Columns]:
         count = min(choice.batch_rows, run[1] - start)
@@ -74,15 +74,9 @@ def split_entries(
                 views.append(np.frombuffer(memoryview(buffer), dtype))
             else:
                 views.append(scratch.column(name, count))
-        values = (
-            raw.view(np.uint32),
-            start,
-            geometry.hash_slot_num,
-            begin_timestamp,
-            kernels.EntryColumns(*views),
+        split(
+            raw.view(np.uint32), start, geometry.hash_slot_num, begin_timestamp, kernels.EntryColumns(*views)
         )
-        scratch.loop = scratch.loop or kernels.prepared(kernels.split_entries, *values)
-        scratch.loop(*values)
         return count, columns
 
     starts = range(*run, choice.batch_rows)

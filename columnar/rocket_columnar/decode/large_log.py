@@ -39,7 +39,6 @@ from rocket_columnar.kernels import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from concurrent.futures import Future, ThreadPoolExecutor
 
     from rocket_columnar.arrow import Columns
@@ -141,7 +140,7 @@ class LogScan:
         self._expected = min(self._most, _FIRST_ROWS)
         self._room = dict.fromkeys(TEXTS, 32 * self._expected)
         self._stop = np.zeros(1, STOP)
-        self._scan: Callable[..., tuple[int, int, int]] | None = None
+        self._scan = prepared(scan_columns)
 
     def run(self, reader: Reader, base_offset: int, position: int, stop: int) -> Scanned:
         """Rows from `position` of the file on that begin before `stop`, at most a batch of them."""
@@ -161,9 +160,9 @@ class LogScan:
                 reader.size - position,
                 base_offset + position,
             )
-            values = piece, self._known.kinds, self._limits, rows.columns, rows.count, stopped
-            self._scan = self._scan or prepared(scan_columns, *values)
-            why, after, rows.count = self._scan(*values)
+            why, after, rows.count = self._scan(
+                piece, self._known.kinds, self._limits, rows.columns, rows.count, stopped
+            )
             position += after - at
             records += int(stopped["records"][0])
             if why == TOPIC:

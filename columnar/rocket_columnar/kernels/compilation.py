@@ -100,13 +100,22 @@ def inlined(function: _Function) -> _Function:
     return cast("_Function", _Kernel(function, inlined=True))
 
 
-def prepared(loop: _Function, *values: Any) -> _Function:
-    """The code of a compiled loop for values of these types, for a caller whose next values have the same.
+def prepared(loop: _Function) -> _Function:
+    """A compiled loop for a caller whose values have the same types at each call.
 
     A call of the loop itself first finds out the types of all values, which takes about 1 us for an array: much for a loop
-    that has 30 of them and runs for 1 ms.
+    that has 30 of them and runs for 1 ms. This finds them out until there is code for them.
     """
-    return cast("_Function", cast("_Kernel", loop).prepared(values))
+    kernel = cast("_Kernel", loop)
+    code: Callable[..., Any] = kernel
+
+    def call(*values: Any) -> Any:
+        nonlocal code
+        if code is kernel:
+            code = kernel.prepared(values)
+        return code(*values)
+
+    return cast("_Function", call)
 
 
 prefetch: Any = intrinsic("prefetch")

@@ -80,14 +80,19 @@ def _kind(value: Any) -> str:
             return "i"
         raise KeyError(value)
     if isinstance(value, tuple):
-        name = "" if kind is tuple else f"{kind.__module__}.{kind.__qualname__}{value._fields}"  # type: ignore[attr-defined]
-        return f"{name}({','.join([_kind(item) for item in value])})"
+        return f"{_TUPLES[kind] if kind in _TUPLES else _tuple_name(kind)}({','.join([_kind(item) for item in value])})"
     if isinstance(value, np.generic):
         return f"g{_NAMES.get(value.dtype) or _named(value.dtype)}"
     return _PLAIN[kind]
 
 
+def _tuple_name(kind: Any) -> str:
+    """The name of a class of named tuples: its module, its own name and its fields."""
+    return _TUPLES.setdefault(kind, f"{kind.__module__}.{kind.__qualname__}{kind._fields}")
+
+
 _PLAIN: Final[dict[Any, str]] = {bool: "b", float: "f"}
+_TUPLES: Final[dict[Any, str]] = {tuple: ""}
 _NAMES: Final[dict[np.dtype[Any], str]] = {}
 
 

@@ -32,8 +32,6 @@ from rocket_columnar.kernels import (
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, index_keys, topic_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rocket_columnar.store import Reader
@@ -42,7 +40,7 @@ __all__ = ["Windows"]
 
 _WINDOW: Final = 1 << 19  # with what is made of it, it stays in a processor's own cache
 _FEW_ROWS: Final = 1 << 12
-_SHARE: Final = 8  # a batch with fewer than one row in 8 in use is copied, and its room used again
+_SHARE: Final = 8  # a batch of few rows, fewer than one in 8 of its room, is copied, and its room used again
 _KEYS: Final = 1 << 21  # beside those of a record of 32 KB of properties
 _SECONDS: Final = np.array(DELAY_SECONDS, np.int64)
 
@@ -127,7 +125,7 @@ class Windows:
         self._check_crc = check_crc
         self._rows = self._most_rows = rows
         self._spare: RequestColumns | None = None
-        self._scan: Callable[..., tuple[int, int]] | None = None
+        self._scan = prepared(scan_requests)
 
     def close(self) -> None:
         """Leaves the known topics to another walk."""
@@ -147,9 +145,7 @@ class Windows:
         self._spare = None
         stop = np.zeros(1, STOP)
         while position < end:
-            values = self._log, position, end, self._topics.known, rows, stop
-            self._scan = self._scan or prepared(scan_requests, *values)
-            why, position = self._scan(*values)
+            why, position = self._scan(self._log, position, end, self._topics.known, rows, stop)
             if why == READ:
                 self._load(position)
             elif why == TOPIC:
@@ -162,7 +158,8 @@ class Windows:
                 break
         count, hashes = int(stop["rows"][0]), int(stop["hashes"][0])
         self._rows = min(max(2 * count, _FEW_ROWS), self._most_rows)
-        if count * _SHARE < rows.phy_offset.size:  # around damage: the caller may hold many such batches
+        few = count < _FEW_ROWS and count * _SHARE < rows.phy_offset.size
+        if few:  # around damage: the caller may hold many such batches
             self._spare = rows
             return _copied(rows, count, hashes) if count else None, position
         return _taken(rows, count, hashes), position

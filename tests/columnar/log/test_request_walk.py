@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -230,3 +230,14 @@ def test_batches_around_damage_hold_no_room_for_other_records(tmp_path: Path) ->
     plain, compiled = (read(file, 0, len(data), exact=True, compiled=value) for value in (False, True))
     assert plain[1].crc_ok.sum() == 334
     assert same(plain, compiled)
+
+
+def test_a_short_rest_without_records_gives_no_batch(tmp_path: Path) -> None:
+    """Where the rest has room for a few records only, an empty batch would be given without end."""
+    first = bytes(record(0))
+    put(tmp_path, f"commitlog/{0:020}", first + bytes(300))
+    (file,) = find_files(tmp_path / "commitlog")
+    with file.open() as reader:
+        stretch = LogStretch(reader, 0, TopicNames(), compiled=True)
+        batches = stretch.run(0, reader.size, exact=True, on_gap=lambda _: None)
+        assert [batch.phy_offset.tolist() for batch in islice(batches, 3)] == [[0]]
