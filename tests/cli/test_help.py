@@ -35,6 +35,7 @@ VERBS = (
     "golden list",
     "golden verify",
     "golden unpack",
+    "workload",
     "spark decode",
     "spark audit",
     "spark rebuild",
