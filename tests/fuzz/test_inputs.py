@@ -79,7 +79,7 @@ def test_a_failure_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         ("index select", "rocket_columnar.index.chain_select._by_walks", lambda *_: fuzz_agreement.NO_HITS),
         ("index put", "rocket_columnar.index.bulk_put.after", lambda header, *_: header),
         ("index entries", "rocket_columnar.kernels.split_entries", lambda *_: None),
-        ("index survey", "rocket_columnar.kernels.survey_entries", lambda *_: (0, 0)),
+        ("index survey", "rocket_columnar.audit.file_survey._survey_loop", lambda: lambda *_: (0, 0)),
     ],
 )  # fmt: skip
 def test_a_way_that_answers_differently_is_found(
