@@ -111,10 +111,10 @@ def _spark(what: str, scratch: str) -> None:
         return statistics.median(_steps(next(names), lambda: _timed(work)))
 
     spark._median = median  # type: ignore[attr-defined]  # noqa: SLF001
-    own = Path(tempfile.mkdtemp(dir=scratch))  # each side writes to a folder of its own
-    for name in ("one", "many", "store"):
-        shutil.copytree(Path(scratch, name), own / name, copy_function=os.link)
-    spark._child(what, own, 1)  # noqa: SLF001
+    with tempfile.TemporaryDirectory(dir=scratch) as own:  # what a side writes is its own
+        for name in ("one", "many", "store"):
+            shutil.copytree(Path(scratch, name), Path(own, name), copy_function=os.link)
+        spark._child(what, Path(own), 1)  # noqa: SLF001
 
 
 if __name__ == "__main__":

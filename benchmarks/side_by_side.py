@@ -33,7 +33,6 @@ PAGE: Final = Path(__file__).with_name("SIDE_BY_SIDE.md")
 _PARTS: Final = "audit", "spark"
 _SESSIONS: Final = "engine-1", "engine-2", "local[1]", "local[2]", "workers-1", "workers-2"
 _LIMIT: Final = 1.05
-_FEW_ROUNDS: Final = {"memory": 3, "spark": 5}
 _PAIRS: Final = 3
 _KEEPING: Final = {
     "MALLOC_MMAP_MAX_": "0",
@@ -46,9 +45,9 @@ _HEAD: Final = """\
 # Two commits side by side
 
 Measured on {date} by `{command}`, which writes this page: commit {other} against {this}.
-Each work runs in one process for each commit; the two take turns for {rounds} rounds (memory: {memory}, Spark: {spark}), after one that
-does not count. RESULTS and AUDIT, memory aside, do so in {pairs} pairs of processes, one after the other, each with files of its
-own for RESULTS, which share the rounds: where the pages of a process lie changes its times for as long as it runs. The table has
+Each work runs in one process for each commit; the two take turns for {rounds} rounds (memory: {pairs}), after one that
+does not count. They do so in {pairs} pairs of processes, one after the other, each with files of its own for RESULTS and for
+what jobs write, which share the rounds: where the pages of a process lie changes its times for as long as it runs. The table has
 the median times in seconds (memory: MB). A round's ratio is the second commit's figure divided
 by the first one's; the table has the median ratio and the quartiles. A ratio under 1 is less time. The bar is {limit}. In the
 sections of RESULTS, memory and start aside, both commits keep the memory that they free (`MALLOC_MMAP_MAX_=0` and its like):
@@ -163,10 +162,10 @@ class _Run:
     def _rows(
         self, title: str, *arguments: str, rounds: int | None = None, keeping: bool = False
     ) -> Iterator[_Row]:
-        """The rows of works: with `rounds` all in one pair of processes, else shared out to several."""
+        """The rows of works, their rounds shared out to several pairs of processes."""
         settings: dict[str, str] = _KEEPING if keeping else {}
-        shares = [rounds] if rounds else [-(-self._rounds // _PAIRS)] * _PAIRS
-        return _together([list(self._pair(title, arguments, share, settings)) for share in shares])
+        share = -(-(rounds or self._rounds) // _PAIRS)
+        return _together([list(self._pair(title, arguments, share, settings)) for _ in range(_PAIRS)])
 
     def _pair(
         self, title: str, arguments: Sequence[str], rounds: int, settings: dict[str, str]
@@ -182,9 +181,8 @@ class _Run:
         """The rows of a section of RESULTS.md."""
         sizes = "QUICK" if self._quick else "PINNED"
         keeping = section not in {"memory", "start"}
-        return self._rows(
-            section, "results", section, sizes, rounds=_FEW_ROUNDS.get(section), keeping=keeping
-        )
+        rounds = _PAIRS if section == "memory" else self._rounds
+        return self._rows(section, "results", section, sizes, rounds=rounds, keeping=keeping)
 
     def audit(self) -> Iterator[_Row]:
         """The rows of AUDIT.md: healthy stores, and one with each damage."""
@@ -202,7 +200,7 @@ class _Run:
         scratch = self._scratch / "spark"
         spark.make(scratch, *(spark.QUICK if self._quick else (spark.ENTRIES, spark.STORE_BYTES)))
         for session in _SESSIONS:
-            yield from self._rows(session, "spark", session, str(scratch), rounds=_FEW_ROUNDS["spark"])
+            yield from self._rows(session, "spark", session, str(scratch))
         shutil.rmtree(scratch)
 
 
@@ -240,7 +238,6 @@ def main(arguments: Sequence[str]) -> None:
         this=_commit(Path(__file__).parent),
         rounds=-(-given.rounds // _PAIRS) * _PAIRS,
         pairs=_PAIRS,
-        **_FEW_ROUNDS,
         limit=_LIMIT,
         machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
     )
