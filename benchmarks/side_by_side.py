@@ -153,19 +153,19 @@ def _taken_in_turn(title: str, sides: tuple[_Side, _Side], rounds: int) -> Itera
 class _Run:
     """The two checkouts, and where their data lies."""
 
-    def __init__(self, other: Path, scratch: Path, rounds: int, *, quick: bool) -> None:
+    def __init__(self, other: Path, scratch: Path, share: int, *, quick: bool) -> None:
         self._checkouts = other, Path(__file__).parents[1]
         self._scratch = scratch
-        self._rounds = rounds
+        self._share = share  # rounds of one pair of processes
         self._quick = quick
 
     def _rows(
-        self, title: str, *arguments: str, rounds: int | None = None, keeping: bool = False
+        self, title: str, *arguments: str, share: int | None = None, keeping: bool = False
     ) -> Iterator[_Row]:
         """The rows of works, their rounds shared out to several pairs of processes."""
         settings: dict[str, str] = _KEEPING if keeping else {}
-        share = -(-(rounds or self._rounds) // _PAIRS)
-        return _together([list(self._pair(title, arguments, share, settings)) for _ in range(_PAIRS)])
+        rounds = share or self._share
+        return _together([list(self._pair(title, arguments, rounds, settings)) for _ in range(_PAIRS)])
 
     def _pair(
         self, title: str, arguments: Sequence[str], rounds: int, settings: dict[str, str]
@@ -181,8 +181,8 @@ class _Run:
         """The rows of a section of RESULTS.md."""
         sizes = "QUICK" if self._quick else "PINNED"
         keeping = section not in {"memory", "start"}
-        rounds = _PAIRS if section == "memory" else self._rounds
-        return self._rows(section, "results", section, sizes, rounds=rounds, keeping=keeping)
+        share = 1 if section == "memory" else None
+        return self._rows(section, "results", section, sizes, share=share, keeping=keeping)
 
     def audit(self) -> Iterator[_Row]:
         """The rows of AUDIT.md: healthy stores, and one with each damage."""
@@ -229,6 +229,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--scratch", type=Path, help="where the data is made [default: the system's]")
     parser.add_argument("-o", "--output", type=Path, default=PAGE)
     given = parser.parse_args(arguments)
+    share = -(-given.rounds // _PAIRS)
     text = _HEAD.format(
         date=datetime.now(UTC).date(),
         command=f"python -m benchmarks.side_by_side --rounds {given.rounds}"
@@ -236,13 +237,13 @@ def main(arguments: Sequence[str]) -> None:
         + " --quick" * given.quick,
         other=_commit(given.other),
         this=_commit(Path(__file__).parent),
-        rounds=-(-given.rounds // _PAIRS) * _PAIRS,
+        rounds=share * _PAIRS,
         pairs=_PAIRS,
         limit=_LIMIT,
         machine="\n".join(f"- {name}: {value}" for name, value in machine.describe().items()),
     )
     with tempfile.TemporaryDirectory(dir=given.scratch) as scratch:
-        run = _Run(given.other.resolve(), Path(scratch), given.rounds, quick=given.quick)
+        run = _Run(given.other.resolve(), Path(scratch), share, quick=given.quick)
         for part in given.only or (*SECTIONS, *_PARTS):
             for row in run.results(part) if part in SECTIONS else getattr(run, part)():
                 text += row.line()
