@@ -14,7 +14,7 @@ OUT := out/conform
 conform: $(VENV)/engine.stamp
 	@$(BIN)/rocketspec conform --report $(OUT)
 	@$(BIN)/rocketspec golden verify
-	@$(BIN)/python -m rocketspec.golden_tour $(OUT)/golden
+	@$(BIN)/python -m tools.golden_tour $(OUT)/golden
 	@echo "report: $(CURDIR)/$(OUT)/report.html"
 
 ## docs: the documentation site, into out/site; a broken link or anchor is an error
@@ -29,26 +29,26 @@ results: $(VENV)/docs.stamp
 dist: $(VENV)/dev.stamp
 	@$(BIN)/python release/build.py
 
-## test: every test, in parallel; says in one line what is skipped for a missing Java, Maven or Node.js
+## test: every test, in parallel, with pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -q $(ARGS)
+	@nice $(BIN)/python tests/project/run_pyright.py >/dev/null 2>&1 & \
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q $(ARGS)
 
 ## soak: the long tests: every version, five seeds, twenty kills, 2 GB stores; writes the generated figures again
 soak: $(VENV)/dev.stamp
 	@$(BIN)/python -m pytest --soak -q $(ARGS)
 
-## fuzz: every function that takes bytes, for SECONDS=60, and golden stores for 60 more; failures go to tests/fuzz, which `test` replays
+## fuzz: every function that takes bytes, for SECONDS=60; failures go to tests/fuzz, which `test` replays
 fuzz: $(VENV)/dev.stamp
 	@$(BIN)/python tests/support/fuzz_run.py --seconds $(or $(SECONDS),60) --seed $(or $(SEED),0) $(ARGS)
-	@$(BIN)/python tests/support/engine_fuzz.py --seconds 60 --seed $(or $(SEED),0) $(ARGS)
 
 ## bench: speed as ratios measured side by side in one run, into benchmarks/RESULTS.md
 bench: $(VENV)/dev.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-## bench-check: a short form of the races, against committed ratios; exits with 1 if one got worse by a fifth
+## bench-check: a short form of the races; prints the bars, and exits with 1 if one is missed
 bench-check: $(VENV)/dev.stamp
-	@$(BIN)/python -m benchmarks.check $(ARGS)
+	@$(BIN)/python -m benchmarks --check $(ARGS)
 
 ## golden: makes the golden stores and vectors again with the real 4.9.3 jars
 golden: $(VENV)/dev.stamp

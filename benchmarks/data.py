@@ -6,29 +6,24 @@ unique key, all different, hashes spread evenly. `java/StoreBench.java` makes th
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-from rocket_spec.layout import DEFAULT_GEOMETRY, MESSAGE_MAGIC, Geometry
+from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 __all__ = [
     "BEGIN",
     "MAX_NUM",
-    "RECORD",
     "TOPIC",
     "Puts",
     "fingerprint",
     "geometry_for",
     "keys",
-    "make_log",
     "make_puts",
     "query_order",
 ]
@@ -39,10 +34,6 @@ SCRAMBLE: Final = 0x9E3779B97F4A7C15
 STRIDE: Final = 7_368_787
 BEGIN: Final = 1_700_000_000_000
 MAX_NUM: Final = 64
-RECORD: Final = 1024
-"""Bytes of a record of the commit log."""
-
-_HOST: Final = bytes([127, 0, 0, 1])
 _RUN: Final = 1 << 20
 
 _DIGITS: Final = np.frombuffer(b"0123456789ABCDEF", np.uint8)
@@ -97,21 +88,3 @@ def fingerprint(values: NDArray[np.int64]) -> int:
         powers = np.multiply.accumulate(powers)
         code = code * powers[-1] + np.sum(part * powers[-2::-1], dtype=np.int64)
     return int(code[0])
-
-
-def make_log(file: Path, count: int) -> None:
-    """A commit log of `count` records of 1 KiB with keys, a unique key and tags."""
-    with file.open("wb") as out:
-        for number in range(count):
-            properties = b"KEYS\1key%08d\2UNIQ_KEY\0017F00000100002A9F%016X\2WAIT\1true\2TAGS\1tag%d\2" % (
-                number,
-                number,
-                number % 7,
-            )
-            body = RECORD - 91 - len(TOPIC) - len(properties)
-            head = struct.pack(
-                ">iiiiiqqiq", RECORD, MESSAGE_MAGIC, 0, 0, 0, number, RECORD * number, 0, BEGIN
-            )
-            hosts = struct.pack(">4siq4siiqi", _HOST, 10911, BEGIN + number, _HOST, 10911, 0, 0, body)
-            topic = bytes([len(TOPIC)]) + TOPIC.encode()
-            out.write(head + hosts + bytes(body) + topic + struct.pack(">h", len(properties)) + properties)

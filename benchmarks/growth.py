@@ -1,7 +1,6 @@
 """How the cost of each verb grows with bytes and with files: `python -m benchmarks.growth`, which writes `GROWTH.md`.
 
-Every measurement is a process of its own, the files in the page cache; start-up is not counted. The largest store is left
-out if the disk has no room for it.
+Every measurement is a process of its own, the files in the page cache; start-up is not counted.
 """
 
 from __future__ import annotations
@@ -13,25 +12,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from rocket_columnar.audit import audit
-from rocket_columnar.decode import decode
-from rocket_columnar.describe import digest
+import rocketspec
 from rocket_columnar.query import OpenStore, find_by_unique_key, query, topics_of
-from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restarts
-from rocket_columnar.store import find_files
 
 from benchmarks import machine
-from benchmarks.bench import say
-from benchmarks.large_store import make_store
-from benchmarks.many_files import QUEUES_PER_TOPIC, make_many_files, some_key, some_unique_key
-from benchmarks.memory import peak
+from benchmarks.race import report
+from benchmarks.stores import key, make_many_files, make_store, topic, unique_key
+from benchmarks.verbs import peak
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +33,6 @@ if TYPE_CHECKING:
 PAGE: Final = Path(__file__).with_name("GROWTH.md")
 _BYTES: Final = (100_000_000, 1_000_000_000, 8_000_000_000)
 _FILES: Final = (100, 1_000, 20_000)
-_ROOM: Final = 2  # bytes of disk for a byte of the largest store: the store, and what a verb writes
 _LIMITS: Final = {"bytes": 1.3, "files": 1.5}
 _TITLES: Final = {
     "bytes": "Bytes",
@@ -53,7 +46,7 @@ _KEY: Final = 17  # of the record that is queried
 _HEAD: Final = """\
 # Growth
 
-Measured on {date} by `{command}`, which writes this page, and `GROWTH.json` beside it.
+Measured on {date} by `{command}`, which writes this page.
 
 Each verb runs in a process of its own, the files in the page cache; start-up and compiling are not counted. Seconds and
 processor time are the least of {rounds} rounds for stores of up to {often:,} bytes, and of one for larger ones. "Cost" is
@@ -91,49 +84,24 @@ class Run:
         return self.cpu / self.size
 
 
-def _audit(store: Path, _: Path) -> None:
-    list(audit(store))
-
-
-def _restart(store: Path, _: Path) -> None:
-    restarts(store)
-
-
-def _list(store: Path, _: Path) -> None:
-    find_files(store)
-
-
 def _decode(store: Path, _: Path) -> None:
-    for _table, _batch in decode(find_files(store), on_gap=lambda _gap: None):
+    for _batch in rocketspec.decode(store, on_gap=lambda _gap: None):
         pass
-
-
-def _digest(store: Path, _: Path) -> None:
-    list(digest(store))
-
-
-def _rebuild(store: Path, out: Path) -> None:
-    rebuild(store, out)
-
-
-def _query_key(store: Path, _: Path) -> None:
-    queue = _KEY  # the record of this number is in the queue of this number
-    query(store, f"topic-{queue // QUEUES_PER_TOPIC}", some_key(_KEY))
 
 
 def _query_unique_key(store: Path, _: Path) -> None:
     with OpenStore(store) as opened:
-        find_by_unique_key(opened, some_unique_key(_KEY), topics_of(opened))
+        find_by_unique_key(opened, unique_key(_KEY), topics_of(opened))
 
 
-_VERBS: Final[dict[str, Callable[[Path, Path], None]]] = {
-    "list": _list,
-    "audit": _audit,
-    "audit --restart": _restart,
+_VERBS: Final[dict[str, Callable[[Path, Path], object]]] = {
+    "list": lambda store, _: rocketspec.open_store(store),
+    "audit": lambda store, _: list(rocketspec.audit(store)),
+    "audit --restart": lambda store, _: restarts(store),
     "decode": _decode,
-    "digest": _digest,
-    "rebuild": _rebuild,
-    "query --key": _query_key,
+    "digest": lambda store, _: list(rocketspec.digest(store)),
+    "rebuild": rocketspec.rebuild,
+    "query --key": lambda store, _: query(store, topic(_KEY, _FILES[0]), key(_KEY)),
     "query --unique-key": _query_unique_key,
 }
 _OF_BYTES: Final = ("audit", "audit --restart", "decode", "digest", "rebuild")
@@ -159,13 +127,13 @@ def _measured(series: str, verb: str, size: int, warm: Path, store: Path, rounds
     command = [sys.executable, "-m", "benchmarks.growth", "--child", verb, str(warm), str(store)]
     done = subprocess.run([*command, "--rounds", str(rounds)], check=True, stdout=subprocess.PIPE, text=True)
     run = Run(series, verb, size, *json.loads(done.stdout))
-    say(f"{size:,} {series}, {verb}: {run.seconds:.2f} s, {run.cpu:.2f} s of processor time")
+    report(f"{size:,} {series}, {verb}: {run.seconds:.2f} s, {run.cpu:.2f} s of processor time")
     return run
 
 
 def _hole(store: Path) -> None:
     """The middle third of each queue is a hole."""
-    for file in find_files(store, "queue"):
+    for file in rocketspec.open_store(store, "queue"):
         data = file.path.read_bytes()
         begin, end = (len(data) * part // 3 // 4096 * 4096 for part in (1, 2))
         with file.path.open("wb") as image:
@@ -176,7 +144,7 @@ def _hole(store: Path) -> None:
 
 def _claims(store: Path) -> None:
     """Every index file counts as many entries as it has room for."""
-    for file in find_files(store, "index"):
+    for file in rocketspec.open_store(store, "index"):
         with file.path.open("r+b") as image:
             image.seek(36)
             image.write((19_999_999).to_bytes(4))
@@ -184,7 +152,7 @@ def _claims(store: Path) -> None:
 
 def _damage(store: Path) -> None:
     """A byte of each 64 KiB of the log is another one."""
-    for file in find_files(store, "log"):
+    for file in rocketspec.open_store(store, "log"):
         image = np.memmap(file.path, np.uint8, "r+")
         image[:: 1 << 16] ^= 0x55
         image.flush()
@@ -201,8 +169,8 @@ def _bytes_runs(root: Path, sizes: Sequence[int], rounds: int) -> list[Run]:
     warm = root / f"bytes-{sizes[0]}"
     for size in sizes:
         store = root / f"bytes-{size}"
-        say(f"making a store of {size:,} bytes")
-        make_store(store, size, file_size=min(size, 1 << 30), body_size=1000)
+        report(f"making a store of {size:,} bytes")
+        make_store(store, size, body=1000)
         times = rounds if size <= _BYTES[1] else 1
         runs += [_measured("bytes", verb, size, warm, store, times) for verb in _OF_BYTES]
         if size == sizes[-1] and size > _BYTES[1]:
@@ -223,7 +191,7 @@ def _files_runs(root: Path, counts: Sequence[int], rounds: int) -> list[Run]:
     runs, warm = [], root / f"files-{counts[0]}"
     for count in counts:
         store = root / f"files-{count}"
-        say(f"making a store of {count:,} queues")
+        report(f"making a store of {count:,} queues")
         make_many_files(store, count)
         runs += [_measured("files", verb, count, warm, store, rounds) for verb in _VERBS]
     return runs
@@ -256,15 +224,6 @@ def _growth(runs: Sequence[Run]) -> float:
     return ordered[-1].cost / ordered[0].cost
 
 
-def _sizes(most: int, scratch: Path) -> list[int]:
-    """The sizes up to `most` for which the disk has room."""
-    free = shutil.disk_usage(scratch).free
-    sizes = [size for size in _BYTES if size <= most]
-    while sizes and _ROOM * sizes[-1] + sum(sizes) > free:
-        say(f"no room for {sizes.pop():,} bytes: {free:,} free")
-    return sizes
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measures, and writes the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.growth", description=__doc__)
@@ -279,11 +238,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         verb, warm, store = given.child
         _child(verb, Path(warm), Path(store), given.rounds)
         return
-    facts: dict[str, Any] = machine.describe()
+    facts = machine.describe()
     with tempfile.TemporaryDirectory(prefix="rocketspec-growth-", dir=given.scratch) as directory:
         root = Path(directory)
         runs = _files_runs(root, [count for count in _FILES if count <= given.files], given.rounds)
-        runs += _bytes_runs(root, _sizes(given.most, root), given.rounds)
+        runs += _bytes_runs(root, [size for size in _BYTES if size <= given.most], given.rounds)
     options = f" --most {given.most}" * (given.most != _BYTES[-1]) + f" --files {given.files}" * (
         given.files != _FILES[-1]
     )
@@ -293,9 +252,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rounds=given.rounds,
         often=_BYTES[1],
         machine="\n".join(f"- {name}: {value}" for name, value in facts.items()),
-    )
-    given.output.with_suffix(".json").write_text(
-        json.dumps([asdict(run) for run in runs], indent=1) + "\n", "utf-8"
     )
     given.output.write_text(f"{head}\n{_tables(runs)}\n", "utf-8")
 

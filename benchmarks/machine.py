@@ -45,7 +45,7 @@ def _load() -> str:
 
 def describe() -> dict[str, str]:
     """CPU, memory, and versions of what took part."""
-    packages = ("numpy", "numba", "pyarrow", "kaitaistruct", "construct")
+    packages = ("numpy", "numba", "pyarrow")
     return {
         "CPU": f"{_cpu()}, {os.cpu_count()} cores",
         "Memory": _memory(),

@@ -8,18 +8,18 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
+from rocket_conformance.rocketmq import ORACLE_VERSION, resolve
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from rocket_spec.layout import Geometry
 
-__all__ = ["FLAGS", "RealJar"]
+__all__ = ["RealJar"]
 
 _SOURCE: Final = Path(__file__).with_name("java") / "StoreBench.java"
 
-FLAGS: Final = (
+_FLAGS: Final = (
     *("--add-opens", "java.base/java.nio=ALL-UNNAMED"),
     *("--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED"),
     *("--add-opens", "java.base/jdk.internal.ref=ALL-UNNAMED"),
@@ -39,18 +39,18 @@ class RealJar:
         OSError: when the jars or Java are not to be had.
     """
 
-    def __init__(self, geometry: Geometry, count: int, selects: int, jars: Path | None = None) -> None:
+    def __init__(self, geometry: Geometry, count: int, selects: int) -> None:
         java = shutil.which("java")
         if java is None:
             raise FileNotFoundError("no java on PATH")
-        jar_set = resolve(ORACLE_VERSION, jars)
+        jar_set = resolve(ORACLE_VERSION)
         heap = _HEAP_BASE + (_HEAP_PER_KEY * (count + selects) >> 20)
         self._process = subprocess.Popen(
             [
                 *(
                     java,
                     f"-Xmx{heap}m",
-                    *FLAGS,
+                    *_FLAGS,
                     "-cp",
                     os.pathsep.join(map(str, jar_set.jars)),
                     str(_SOURCE),

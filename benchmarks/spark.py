@@ -1,8 +1,7 @@
-"""The jobs on Spark against the engine alone: `python -m benchmarks.spark`, which writes three files.
+"""The jobs on Spark against the engine alone: `python -m benchmarks.spark`, which writes `SPARK.md`.
 
-They are `SPARK.json` (every figure), `SPARK.md` and `docs/petabyte.md`, a model made of these figures. Each session -
-`local[1]`, `local[2]`, and a standalone cluster of one and of two workers of one core - lives in a process of its own;
-its start, and two jobs that warm its workers up, are not counted.
+Each session - `local[1]`, `local[2]`, and a standalone cluster of one and of two workers of one core - is in a process of
+its own; its start, and two jobs that warm its workers up, are not counted.
 """
 
 from __future__ import annotations
@@ -21,30 +20,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_columnar.audit import audit, plan_audit, survey_file
-from rocket_columnar.decode import decode, write
+import rocketspec
+from rocket_columnar.decode import write
 from rocket_columnar.index import build
-from rocket_columnar.rebuild import rebuild
-from rocket_columnar.store import find_files
-from rocket_spark import audit_stores, decode_stores, open_session, plan_decode, rebuild_stores
-from rocket_spark.output import Output
-from rocket_spark.tasks import run_tasks
+from rocket_spark import audit_stores, decode_stores, open_session, rebuild_stores
 
-from benchmarks import machine, petabyte
+from benchmarks import machine
 from benchmarks.data import geometry_for, make_puts
-from benchmarks.large_store import make_store
+from benchmarks.race import report, timed
+from benchmarks.stores import make_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = Path(__file__).with_name("SPARK.md")
 ENTRIES: Final = 19_000_000
 STORE_BYTES: Final = 2 << 30
 QUICK: Final = (200_000, 16 << 20)
 _MANY: Final = 4
-_EMPTY_TASKS: Final = 200
-_PLANNED: Final = 2_000
-_COMMITTED: Final = 2_000
 
 _CONF: Final = {
     "spark.executor.memory": "2g",
@@ -59,7 +53,7 @@ _BARS: Final = """\
 | what | bar | measured |
 |---|---|---|
 | decode of an index file on local[2] : one process, one thread (time) | at most 1.5 | {decode:.2f} |
-| audit on local[2] : the engine with two threads (speed) | at least 0.8 | {audit:.2f} |
+| audit on local[2] : the engine (speed) | at least 0.8 | {audit:.2f} |
 | decode of {many} index files, 1 to 2 cores (speed) | at least 1.7 | {decode_many_cores:.2f} |
 | audit of {many} stores, 1 to 2 cores (speed) | at least 1.7 | {audit_many_cores:.2f} |
 | decode of {many} index files, 1 to 2 workers (speed) | at least 1.7 | {decode_many_workers:.2f} |
@@ -71,32 +65,26 @@ _BARS: Final = """\
 _PAGE: Final = """\
 # Jobs on Spark
 
-Measured on {date} by `{command}`, which writes this page, `SPARK.json` and `docs/petabyte.md`.
+Measured on {date} by `{command}`, which writes this page.
 
-An index file of {entries:,} entries is decoded to Parquet, and {many} such files; a store of {store:.2f} GB - commit log,
-consume queues, index - is audited, rebuilt and decoded, and {many} such stores are audited (the same files under {many}
+An index file of {entries:,} entries is decoded to Parquet, and {many} such files; a store with {store:.2f} GB of commit log is audited, rebuilt and decoded, and {many} such stores are audited (the same files under {many}
 names). On one store what a job costs whatever its size is a good part of the time: planning, two Spark jobs, and on this
 machine the JVMs of driver, master and workers, which run on the cores that are measured.
 
-Sessions are open and warm: their start is told apart. They are those of `open_session(..., only_jobs=True)`, as the
+Sessions are open and warm; their start is measured apart. They are those of `open_session(..., only_jobs=True)`, as the
 command opens them, with {conf}.
 Times are medians of {rounds} rounds (of one: rebuild, and decode of the store), files in the page cache.
 
 {machine}
 
 {bars}
-| where | session start | decode {entries:,} entries | audit | decode {many} | audit {many} | rebuild | decode the store | a task that does nothing |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|
+| where | session start | decode {entries:,} entries | audit | decode {many} | audit {many} | rebuild | decode the store |
+|---|---:|---:|---:|---:|---:|---:|---:|
 {rows}"""
 
 
 def _median(work: Callable[[], Any], rounds: int) -> float:
-    seconds = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds)
+    return statistics.median(timed(work) for _ in range(rounds))
 
 
 def _fresh(out: Path, work: Callable[[Path], Any]) -> Callable[[], None]:
@@ -109,20 +97,16 @@ def _fresh(out: Path, work: Callable[[Path], Any]) -> Callable[[], None]:
     return run
 
 
-def _engine(scratch: Path, rounds: int, threads: int) -> dict[str, float]:
+def _engine(scratch: Path, rounds: int) -> dict[str, float]:
     """The engine in this process."""
     index, store, out = scratch / "one" / "index", scratch / "store", scratch / "out"
-
-    def decoded(path: Path, tables: list[str] | None) -> Callable[[Path], Any]:
-        return lambda to: write(decode(find_files(path), tables=tables, threads=threads), to, "parquet")
-
+    tables = ["index_entries"]
     works: dict[str, Callable[[], Any]] = {
-        "decode": _fresh(out, decoded(index, ["index_entries"])),
-        "audit": lambda: list(audit(store, threads=threads)),
+        "decode": _fresh(out, lambda to: write(rocketspec.decode(index, tables=tables), to, "parquet")),
+        "audit": lambda: list(rocketspec.audit(store)),
+        "rebuild": _fresh(out, lambda to: rocketspec.rebuild(store, to)),
+        "store": _fresh(out, lambda to: write(rocketspec.decode(store), to, "parquet")),
     }
-    if threads == 1:
-        works["rebuild"] = _fresh(out, lambda to: rebuild(store, to))
-        works["store"] = _fresh(out, decoded(store, None))
     for name in ("decode", "audit"):
         works[name]()  # compiles
     return {name: _median(work, rounds if name in ("decode", "audit") else 1) for name, work in works.items()}
@@ -147,58 +131,13 @@ def _spark(scratch: Path, rounds: int, master: str) -> dict[str, float]:
         works[name]()
     for name, work in works.items():
         figures[name] = _median(work, 1 if name in ("rebuild", "store") else rounds)
-    empty = _median(lambda: run_tasks(spark, len, ["task"] * _EMPTY_TASKS, what="empty"), rounds)
-    figures["empty_task"] = empty / _EMPTY_TASKS
     spark.stop()
     return figures
 
 
-def _driver(scratch: Path) -> dict[str, float]:
-    """What the driver does for each file and each part, alone."""
-    store, out = scratch / "store", scratch / "out"
-    shutil.rmtree(out, ignore_errors=True)
-    planned = scratch / "planned"
-    for number in range(_PLANNED):
-        queue = planned / "consumequeue" / "T" / str(number)
-        queue.mkdir(parents=True)
-        (queue / f"{0:020}").write_bytes(bytes(20))
-    plan_decode(planned, out)
-    begin = time.perf_counter()
-    plan = plan_decode(planned, out)
-    figures = {"plan_file": (time.perf_counter() - begin) / plan.files}
-    with Output(out) as output:
-        for number in range(_COMMITTED):
-            (output.attempts / f"{number}").write_bytes(b"part")
-        parts = {f"table/part-{number:05}": f"{number}" for number in range(_COMMITTED)}
-        begin = time.perf_counter()
-        output.commit(parts, {})
-        figures["commit_part"] = (time.perf_counter() - begin) / _COMMITTED
-    shutil.rmtree(out)
-    audited = plan_audit(store)
-    looks = [survey_file(audited, file) for file in (*audited.queues, *audited.content_indexes)]
-    held = sum(survey.low.nbytes + survey.high.nbytes for survey in looks if survey is not None)
-    figures["look_bytes_per_log_byte"] = held / max(sum(audited.log_sizes), 1)
-    return figures
-
-
-def _sizes(scratch: Path) -> dict[str, int]:
-
-    sizes = dict.fromkeys(("log", "queue", "index"), 0)
-    for file in find_files(scratch / "store"):
-        if file.kind in sizes:
-            with file.open() as reader:
-                sizes[file.kind] += reader.allocated
-    parquet = sum(path.stat().st_size for path in (scratch / "out").rglob("*.parquet"))
-    return {**sizes, "parquet": parquet}
-
-
 def _child(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
-    if what.startswith("engine-"):
-        return _engine(scratch, rounds, int(what.removeprefix("engine-")))
-    if what == "driver":
-        return _driver(scratch)
-    if what == "sizes":
-        return _sizes(scratch)
+    if what == "engine":
+        return _engine(scratch, rounds)
     with ExitStack() as stack:
         master = what
         if what.startswith("workers-"):
@@ -212,7 +151,6 @@ def _child(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
 
 
 def _measured(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
-    print(f"{what} ...", file=sys.stderr, flush=True)
     command = [
         sys.executable,
         "-m",
@@ -228,8 +166,8 @@ def _measured(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
     if done.returncode:
         raise SystemExit(f"{what} failed:\n{done.stderr[-4000:]}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    told = ", ".join(f"{name} {value:.3g}" for name, value in result.items())
-    print(f"    {told}; {time.perf_counter() - begin:.0f} s in all", file=sys.stderr, flush=True)
+    figures = ", ".join(f"{name} {value:.3g}" for name, value in result.items())
+    report(f"{what}: {figures}; {time.perf_counter() - begin:.0f} s in all")
     return result
 
 
@@ -242,8 +180,7 @@ def make(scratch: Path, entries: int, store_bytes: int) -> None:
     build(
         paths, puts.keys, puts.phy_offsets, puts.store_timestamps, topic="T", geometry=geometry_for(entries)
     )
-    file_size = min(1 << 30, max(store_bytes // 4, 1 << 20))
-    make_store(scratch / "store", store_bytes, file_size=file_size, body_size=0)
+    make_store(scratch / "store", store_bytes, body=60, file_size=max(store_bytes // 4, 1 << 20))
     for name in _SHAPES:
         for number in range(_MANY):
             shutil.copytree(scratch / name, scratch / "many" / name / str(number), copy_function=os.link)
@@ -257,7 +194,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--scratch", type=Path, help="where the data is made [default: the system's]")
     parser.add_argument(
-        "-o", "--output", type=Path, help="folder for the three files [default: where they belong]"
+        "-o", "--output", type=Path, default=PAGE, help="Markdown file to write [default: SPARK.md here]"
     )
     parser.add_argument("--child", nargs=2, metavar=("WHAT", "SCRATCH"), help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
@@ -268,8 +205,8 @@ def _bars(figures: dict[str, Any]) -> str:
     jobs = ("decode", "audit", "decode_many", "audit_many")
     return _BARS.format(
         many=_MANY,
-        decode=two["decode"] / figures["engine-1"]["decode"],
-        audit=figures["engine-2"]["audit"] / two["audit"],
+        decode=two["decode"] / figures["engine"]["decode"],
+        audit=figures["engine"]["audit"] / two["audit"],
         **{f"{job}_cores": one[job] / two[job] for job in jobs},
         **{f"{job}_workers": workers[0][job] / workers[1][job] for job in jobs},
     )
@@ -280,13 +217,11 @@ def _row(name: str, figures: dict[str, float]) -> str:
         f"{figures[cell]:.2f} s" if cell in figures else ""
         for cell in ("start", "decode", "audit", "decode_many", "audit_many", "rebuild", "store")
     ]
-    empty = f"{figures['empty_task'] * 1e3:.1f} ms" if "empty_task" in figures else ""
-    return f"| {name} | {' | '.join(cells)} | {empty} |\n"
+    return f"| {name} | {' | '.join(cells)} |\n"
 
 
 _NAMES: Final = {
-    "engine-1": "engine alone, one thread",
-    "engine-2": "engine alone, two threads",
+    "engine": "engine alone",
     "local[1]": "Spark, local[1]",
     "local[2]": "Spark, local[2]",
     "workers-1": "standalone cluster, one worker of one core",
@@ -307,15 +242,11 @@ def main(arguments: Sequence[str]) -> None:
         scratch = Path(directory)
         make(scratch, entries, store_bytes)
         figures: dict[str, Any] = {name: _measured(name, scratch, rounds) for name in _NAMES}
-        figures["sizes"] = _measured("sizes", scratch, rounds)
-        figures["driver"] = _measured("driver", scratch, rounds)
-    figures["entries"] = entries
-    sizes = figures["sizes"]
     text = _PAGE.format(
         date=datetime.now(UTC).date(),
         command="python -m benchmarks.spark" + (" --quick" if given.quick else f" --rounds {rounds}"),
         entries=entries,
-        store=(sizes["log"] + sizes["queue"] + sizes["index"]) / 1e9,
+        store=store_bytes / 1e9,
         rounds=rounds,
         many=_MANY,
         conf=", ".join(f"`{name}={value}`" for name, value in _CONF.items()),
@@ -323,12 +254,7 @@ def main(arguments: Sequence[str]) -> None:
         bars=_bars(figures),
         rows="".join(_row(name, figures[key]) for key, name in _NAMES.items()),
     )
-    folders = (given.output, given.output) if given.output else (ROOT / "benchmarks", ROOT / "docs")
-    (folders[0] / "SPARK.json").write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-    (folders[0] / "SPARK.md").write_text(text, "utf-8")
-    kept = Path(__file__).with_name("GROWTH.json")
-    growth = json.loads(kept.read_text("utf-8")) if kept.exists() else None
-    (folders[1] / "petabyte.md").write_text(petabyte.page(figures, growth), "utf-8")
+    given.output.write_text(text, "utf-8")
     print(_bars(figures))
 
 

@@ -77,5 +77,6 @@ types:
         if: is_ext_address
         doc: |
           Byte offset of the ext unit, counted over all files of the ext queue. It comes from the two halves, so that it is
-          right also where a language's numbers do not hold 64 bits.
+          right up to 2^53 also where a language's numbers do not hold 64 bits, as in JavaScript; a greater one is rounded
+          there, as every 64-bit field is.
         doc-ref: SPEC.md#cq-ext-2 CQ-EXT-2

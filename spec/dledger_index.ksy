@@ -10,7 +10,8 @@ meta:
   endian: be
 doc: |
   One file of DLedger's own index, `store/dledger-SELF_ID/index/BYTE_OFFSET`: 32-byte units, one for each entry of the
-  log, at 32 times its number. Behind the last unit in use the file holds zeros.
+  log, at 32 times its number. Behind the last unit in use the file holds zeros, and so it does before the first one if
+  the entries before it were deleted and a start has rebuilt the file.
 
   Not to be mixed up with the index files of `store/index/`, which find messages by key.
 doc-ref: SPEC.md#dlg-6 DLG-6
@@ -18,8 +19,10 @@ seq:
   - id: units
     type: unit
     repeat: until
-    repeat-until: not _.is_in_use or _io.eof
-    doc: The units, and last, if the file is not full, one that is not in use.
+    repeat-until: _io.eof or not _.is_in_use and _index > 0 and units[_index - 1].is_in_use
+    doc: |
+      The units: first those that are not in use, if there are any before the first one that is, and last, if the file is
+      not full, one that is not in use.
     doc-ref: SPEC.md#dlg-6 DLG-6
 types:
   unit:

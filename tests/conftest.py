@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 SPARK = "tests/spark/"
+LINT, PYRIGHT = (Path(__file__).parent / "project" / f"test_{name}.py" for name in ("lint", "pyright"))
 TOOLS = {"java", "maven", "node", "chromium", "network"}
 """Fixtures and marks of tests that start other programs, and take longest."""
 
@@ -54,8 +55,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
 
     # The longest files come first, so that no worker is left with one of them at the end; those of Spark are one unit.
-    long = {item.path for item in items if TOOLS & {*item.keywords, *getattr(item, "fixturenames", ())}}
-    items.sort(key=lambda item: (not item.nodeid.startswith(SPARK), item.path not in long))
+    # Pyright runs beside the tests; the one that waits for it is the last.
+    long = {item.path for item in items if TOOLS & {*item.keywords, *getattr(item, "fixturenames", ())}} | {
+        LINT
+    }
+    items.sort(
+        key=lambda item: (item.path == PYRIGHT, not item.nodeid.startswith(SPARK), item.path not in long)
+    )
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]

@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.recorded_releases import read_survey
+from rocket_conformance.rocketmq import read_survey
 from rocket_spec.clauses import clauses
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from rocket_conformance.versions import inputs_digest
+from tools.versions import inputs_digest
 
 __all__ = ["RESULTS", "main"]
 

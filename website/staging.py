@@ -22,6 +22,11 @@ PAGES: Final = (
     "CODE_OF_CONDUCT.md",
     "gate-action/README.md",
     "golden/README.md",
+    "columnar/README.md",
+    "tests/README.md",
+    "tools/README.md",
+    "website/README.md",
+    "release/README.md",
     "golden/rocket_golden/vectors/README.md",
     "benchmarks/*.md",
 )

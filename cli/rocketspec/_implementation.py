@@ -6,8 +6,8 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocket_conformance.runner import Options, run
-from rocket_conformance.session import open_command, open_handler, open_jar
+from rocket_conformance.running import Options, run
+from rocket_conformance.transport import open_command, open_handler, open_jar
 from rocket_spec.errors import UsageError
 from rocket_spec.printable import shell_word
 
@@ -27,7 +27,7 @@ def conform(command: Sequence[str] = (), **options: Any) -> Report:
 
     Args:
         command: the adapter's command line.
-        options: fields of `rocket_conformance.runner.Options`.
+        options: fields of `rocket_conformance.running.Options`.
 
     Raises:
         UsageError: when nothing is selected.

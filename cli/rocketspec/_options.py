@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rocket_spec.errors import UsageError
+from rocket_spec.tables import TABLES
 
 from rocketspec._terminal import shown_json
 
@@ -56,15 +57,6 @@ _TIME_FORMS: Final = ("millis", "utc")
 _LONG: Final = range(-(1 << 63), 1 << 63)
 
 KINDS: Final = ("index", "queue", "ext", "log", "checkpoint")
-TABLES: Final = (
-    "index_headers",
-    "index_entries",
-    "consume_queue",
-    "consume_queue_ext",
-    "commit_log",
-    "checkpoint",
-)
-
 StorePath = Annotated[
     Path | None,
     typer.Argument(
@@ -74,7 +66,7 @@ StorePath = Annotated[
     ),
 ]
 CommitLogPaths = Annotated[
-    list[str] | None,  # of a list of paths Typer would load pydantic
+    list[str] | None,
     typer.Option(
         "--commitlog",
         metavar="PATH",
@@ -112,7 +104,7 @@ QuickLevel = Annotated[
 ]
 DeepLevel = Annotated[
     bool,
-    typer.Option("--deep", help="Also verify body checksums and look up every key as 4.9.3 does."),
+    typer.Option("--deep", help="Also verify body checksums, and that a query finds each key."),
 ]
 RebuildGeometry = Annotated[
     str | None,
@@ -150,7 +142,7 @@ BrokerConfFile = Annotated[
 
 
 Timestamps = Annotated[
-    str,  # of an enumeration Typer would load pydantic
+    str,
     typer.Option(
         "--timestamps",
         metavar="FORM",

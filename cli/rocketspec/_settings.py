@@ -15,13 +15,10 @@ from rocketspec._terminal import note
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import BrokerConf
     from rocket_spec.layout import Geometry
 
-    from rocketspec._broker_conf import BrokerConf
-
-__all__ = ["Settings", "mismatches", "read_settings", "warn"]
+__all__ = ["Settings", "note_release", "read_settings", "warn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +53,15 @@ def read_settings(
         OSError: the configuration cannot be read.
     """
     given = read_geometry(geometry)
-    options = [part for folder in commitlog or () for part in ("--commitlog", folder)]
+    options = [part for folder in commitlog or () for part in ("--commitlog", os.path.abspath(folder))]  # noqa: PTH100
     options += [] if geometry is None else ["--geometry", geometry]
-    options += [] if broker_conf is None else ["--broker-conf", str(broker_conf)]
+    options += [] if broker_conf is None else ["--broker-conf", os.path.abspath(broker_conf)]  # noqa: PTH100
     if broker_conf is None:
         if store is None:
             raise UsageError("name the directory of a store, or give --broker-conf FILE")
         return Settings(store, tuple(map(Path, commitlog or ())), given, None, tuple(options))
 
-    from rocketspec._broker_conf import read_broker_conf
+    from rocket_columnar.store import read_broker_conf
 
     conf = read_broker_conf(broker_conf)
     path = store
@@ -109,9 +106,10 @@ def _same(one: Path, other: Path) -> bool:
 def _needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
     """The configured geometry, if the files have its size and leave theirs open."""
     from rocket_columnar.index import resolve
+    from rocket_columnar.report import sized_files
     from rocket_columnar.store import usual_size
 
-    sizes = _sizes(store, "index", ())
+    sizes = sized_files(store, "index")
     usual = usual_size([size for _, size in sizes]) if sizes else 0
     if usual != conf.geometry.file_size:
         return None
@@ -122,105 +120,23 @@ def _needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
     return None
 
 
-def infers_geometry(store: Path) -> bool:
-    """Whether a rebuild infers the geometry of the index files from the store's own."""
-    from rocket_columnar.index import resolve
-    from rocket_columnar.store import usual_size
-
-    sizes = [(file, size) for file, size in _sizes(store, "index", ()) if size]
-    usual = usual_size([size for _, size in sizes]) if sizes else 0
-    whole = [file for file, size in sizes if size == usual]
-    for files in (whole, *([file] for file in whole)):
-        try:
-            resolve(files)
-        except (UsageError, MalformedError, OSError):
-            continue
-        return True
-    return False
-
-
-def _sizes(store: Path, kind: str, commitlog: Sequence[Path]) -> list[tuple[StoreFile, int]]:
-    from rocket_columnar.store import find_files, size_of
-
-    try:
-        files = find_files(store, kinds=(kind,), commitlog=commitlog) if store.is_dir() else []
-    except UsageError:
-        return []
-    sizes = ((file, size_of(file)) for file in files)
-    return [(file, size) for file, size in sizes if size is not None]
-
-
-def mismatches(settings: Settings) -> list[Finding]:
-    """How the store's files differ from the broker's configuration; the cure of each begins with "set"."""
-    if settings.conf is None:
-        return []
-    found = (_queue_mismatch(settings), _log_mismatch(settings), _geometry_mismatch(settings))
-    return [mismatch for mismatch in found if mismatch is not None]
-
-
 def warn(settings: Settings) -> None:
-    """Notes each mismatch, for a verb that reports no findings."""
-    for mismatch in mismatches(settings):
-        note(f"WARNING: {mismatch.file}: {mismatch.message}")
-
-
-def _queue_mismatch(settings: Settings) -> Finding | None:
+    """Notes the signs of 5.x, and how files differ from the broker's configuration, for a verb that reports no findings."""
+    note_release(settings.store, settings.commitlog)
     if settings.conf is None:
-        return None
-    name = "mappedFileSizeConsumeQueue"
-    return _size_mismatch(settings, "queue", "queue.size", name, settings.conf.queue_file_size)
+        return
+    from rocket_columnar.report import mismatches
+
+    for found in mismatches(
+        settings.store, settings.conf, commitlog=settings.commitlog, geometry=settings.geometry
+    ):
+        note(f"WARNING: {found.file}: {found.message}")
 
 
-def _log_mismatch(settings: Settings) -> Finding | None:
-    if settings.conf is None:
-        return None
-    return _size_mismatch(
-        settings, "log", "log.length", "mappedFileSizeCommitLog", settings.conf.log_file_size
-    )
+def note_release(path: Path, commitlog: Sequence[Path] = ()) -> None:
+    """Notes the signs that a release of 5.x wrote to a store or file, if there are any."""
+    from rocket_columnar.store import later_line, signs_at
 
-
-def _size_mismatch(settings: Settings, kind: str, code: str, name: str, wanted: int) -> Finding | None:
-    """Files of one kind that all have another size than the configured one (`MappedFileQueue.load` 163-166)."""
-    from rocket_columnar.findings import finding
-    from rocket_columnar.store import usual_size
-
-    sizes = [
-        (file, size) for file, size in _sizes(settings.store, kind, settings.commitlog) if not file.framed
-    ]
-    if not sizes or any(size == wanted for _, size in sizes):
-        return None
-    usual = usual_size([size for _, size in sizes])
-    if not usual:
-        return None
-    path = "" if settings.conf is None else settings.conf.path
-    text = (
-        f"FILE SIZE DIFFERS: found files of {usual:,} bytes, but {path} sets {name} to {wanted:,}: "
-        "the broker refuses to start"
-    )
-    clause = "CQ-FILE-1" if kind == "queue" else "LOG-FILE-1"
-    return finding(code, sizes[0][0].name, None, text, clause=clause, cure=f"set {name}={usual}")
-
-
-def _geometry_mismatch(settings: Settings) -> Finding | None:
-    from rocket_columnar.findings import finding
-    from rocket_columnar.index import resolve
-    from rocket_columnar.store import usual_size
-
-    sizes, conf = _sizes(settings.store, "index", ()), settings.conf
-    if not sizes or conf is None:
-        return None
-    usual = usual_size([size for _, size in sizes])
-    try:
-        seen = resolve([file for file, size in sizes if size == usual], settings.geometry).geometry
-    except (UsageError, MalformedError, OSError):
-        return None
-    if seen == conf.geometry:
-        return None
-    slots, entries = seen
-    text = (
-        f"GEOMETRY DIFFERS: the index files have {slots:,} slots and {entries:,} entries, but {conf.path} sets "
-        f"{conf.geometry.hash_slot_num:,} and {conf.geometry.index_num:,}: the broker finds no key in them, and its "
-        "next puts damage the newest file"
-    )
-    cure = f"set maxHashSlotNum={slots} maxIndexNum={entries}"
-    return finding("index.geometry", sizes[0][0].name, None, text, cure=cure)
+    signs = signs_at(path, commitlog)
+    if signs:
+        note(f"{path}: {later_line(signs)}")

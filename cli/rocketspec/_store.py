@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import UsageError
 
@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["has_files", "last_log", "topics_of"]
+__all__ = ["has_files", "listed", "topics_of"]
+
+_NAMED: Final = 20
 
 
 def has_files(store: Path, kind: str) -> bool:
@@ -23,17 +25,6 @@ def has_files(store: Path, kind: str) -> bool:
         return False
 
 
-def last_log(store: Path, commitlog: Sequence[Path] = ()) -> str | None:
-    """The name of the store's last commit-log file; None without one."""
-    from rocket_columnar.store import find_files
-
-    try:
-        files = find_files(store, kinds=("log",), commitlog=commitlog)
-    except UsageError:
-        return None
-    return files[-1].name if files else None
-
-
 def topics_of(store: Path) -> list[str]:
     """The topics that the store has consume queues of, sorted."""
     from rocket_columnar.store import find_files
@@ -43,3 +34,9 @@ def topics_of(store: Path) -> list[str]:
     except (UsageError, OSError):
         return []
     return sorted({file.topic for file in files if file.topic is not None})
+
+
+def listed(topics: Sequence[str]) -> str:
+    """Some of the topics, for a message."""
+    more = len(topics) - _NAMED
+    return ", ".join(topics[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -26,6 +26,7 @@ __all__ = [
     "one_line",
     "progress",
     "replace_unencodable",
+    "say",
     "shown_json",
     "skipped",
 ]
@@ -74,6 +75,11 @@ def fitted(line: str, stream: TextIO | None = None, *, hang: int | None = None) 
         else:
             lines[-1] += word
     return "\n".join(lines)
+
+
+def say(text: str) -> None:
+    """Prints one line of a result on stdout: whole, fitted to a terminal, with control characters escaped."""
+    sys.stdout.write(f"{fitted(one_line(text))}\n")
 
 
 def note(text: str) -> None:
@@ -134,7 +140,7 @@ def progress(text: str, *, unit: str = "", shown: bool = True) -> Iterator[Step]
         What reports the progress; without a report the bar moves to and fro.
     """
     if sys.stderr.isatty():
-        from rocket_columnar.compile_notice import announce
+        from rocket_columnar.fast import announce
 
         announce(note)
     if not shown or not sys.stderr.isatty():

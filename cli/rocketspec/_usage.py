@@ -29,6 +29,6 @@ def usage_line(error: Any) -> str | None:
     verb = error.ctx.command_path.removeprefix(error.ctx.find_root().command_path).strip()
     named = f"{verb}: {message}" if verb else message
     example = _EXAMPLE.search(error.ctx.command.help or "")
-    if example is not None:
+    if verb and example is not None:
         return f"{named}; example: `{example[1].strip()}`"
     return f"{named}; see `{' '.join(['rocketspec', *verb.split()])} --help`"

@@ -16,8 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from rocket_conformance.baseline import Baseline
-    from rocket_conformance.plan import Level, Planned
+    from rocket_conformance.planning import Level, Planned
+    from rocket_conformance.report import Baseline
     from rocket_conformance.transport import Transport
 
 _Number = TypeVar("_Number", int, float)
@@ -88,7 +88,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     from rocket_spec.errors import UsageError  # noqa: PLC0415
 
-    from rocket_conformance.plan import plan  # noqa: PLC0415
+    from rocket_conformance.planning import plan  # noqa: PLC0415
 
     option = metafunc.config.getoption
     level: Level = "must" if option("--rocketspec-level") == "must" else "observed"
@@ -115,8 +115,7 @@ def rocketspec_transport(pytestconfig: pytest.Config) -> Generator[Transport]:
     import os  # noqa: PLC0415
     import shlex  # noqa: PLC0415
 
-    from rocket_conformance.session import open_command  # noqa: PLC0415
-    from rocket_conformance.transport import AdapterError  # noqa: PLC0415
+    from rocket_conformance.transport import AdapterError, open_command  # noqa: PLC0415
 
     text = str(pytestconfig.getoption(_ADAPTER))
     command = (
@@ -140,7 +139,7 @@ def rocketspec_baseline(pytestconfig: pytest.Config) -> Baseline:
 
     from rocket_spec.errors import UsageError  # noqa: PLC0415
 
-    from rocket_conformance.baseline import Baseline, read_baseline  # noqa: PLC0415
+    from rocket_conformance.report import Baseline, read_baseline  # noqa: PLC0415
 
     path = pytestconfig.getoption("--rocketspec-baseline")
     if path is None:
@@ -157,7 +156,7 @@ def rocketspec_check(
 ) -> Callable[[Planned], None]:
     """Runs a case or property, and fails or skips the test by its verdict."""
     from rocket_conformance.report import failure_text  # noqa: PLC0415
-    from rocket_conformance.runner import Options, run_planned  # noqa: PLC0415
+    from rocket_conformance.running import Options, run_planned  # noqa: PLC0415
 
     options = Options(
         examples=_number(pytestconfig, "--rocketspec-examples", int),

@@ -1,6 +1,6 @@
 """RocketMQ 4.9.3 store files on Spark: data sources for every table, and jobs that decode inside the tasks."""
 
-from rocket_spark.audit import CrossCheck, audit_stores, cross_check_stores
+from rocket_spark.audit import audit_stores
 from rocket_spark.decode import (
     DecodeOptions,
     DecodePlan,
@@ -21,7 +21,6 @@ from rocket_spark.times_out_of_range import count_times_out_of_range
 
 __all__ = [
     "SOURCES",
-    "CrossCheck",
     "DecodeOptions",
     "DecodePlan",
     "DecodeSummary",
@@ -32,7 +31,6 @@ __all__ = [
     "TableSummary",
     "audit_stores",
     "count_times_out_of_range",
-    "cross_check_stores",
     "decode_stores",
     "kafka_rows",
     "open_session",

@@ -12,19 +12,21 @@ __all__ = ["kafka_rows"]
 _COLUMNS: Final = (
     "encode(keys, 'UTF-8') AS key",
     "body AS value",
-    "topic",
+    "CAST(topic AS string) AS topic",  # a folder `topic=1` of decoded Parquet makes it a number
     "queue_id AS partition",
     "queue_offset AS offset",
-    # The range of timestamp_millis: beyond it, microseconds do not fit into a long.
-    (
-        "CASE WHEN store_timestamp BETWEEN -9223372036854775 AND 9223372036854775 "
-        "THEN timestamp_millis(store_timestamp) END AS timestamp"
-    ),
+    "{time} AS timestamp",
     "1 AS timestampType",
     (
         "transform(map_entries(properties), entry -> "
         "named_struct('key', entry.key, 'value', encode(entry.value, 'UTF-8'))) AS headers"
     ),
+)
+
+_MILLIS: Final = (
+    # The range of timestamp_millis: beyond it, microseconds do not fit into a long.
+    "CASE WHEN store_timestamp BETWEEN -9223372036854775 AND 9223372036854775 "
+    "THEN timestamp_millis(store_timestamp) END"
 )
 
 
@@ -36,6 +38,8 @@ def kafka_rows(records: DataFrame) -> DataFrame:
     `headers` the properties.
 
     Args:
-        records: rows of `rocketmq-commitlog`, or of decoded Parquet with times as int64.
+        records: rows of `rocketmq-commitlog`, or of decoded Parquet, with times as int64 or as timestamps.
     """
-    return records.selectExpr(*_COLUMNS)
+    is_millis = dict(records.dtypes).get("store_timestamp") == "bigint"
+    time = _MILLIS if is_millis else "store_timestamp"
+    return records.selectExpr(*(column.format(time=time) for column in _COLUMNS))

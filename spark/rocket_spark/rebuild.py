@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from rocket_columnar.index import resolve_each
 from rocket_columnar.rebuild import (
-    PARTS,
+    FOLDERS,
     Dispatched,
     IndexPlan,
+    LeftOut,
     RebuildPlan,
     Rebuilt,
     Twin,
     index_begins,
     keys_of,
+    log_holes,
     name_indexes,
     plan_indexes,
     plan_rebuild,
@@ -168,7 +170,7 @@ def plan_rebuilds(
             failed[name] = error
     if not plans:
         raise JobError(f"no store can be rebuilt: {reasons(failed or {}, named)}")
-    owned = PARTS if "" in named else {name.partition("/")[0] for name in named}
+    owned = FOLDERS if "" in named else {name.partition("/")[0] for name in named}
     out = check_out(out, named, owned, storage, overwrite=overwrite, resume=resume)
     return RebuildJob(out, overwrite, dict(storage or {}), named, plans, only_missing, unused, resume)
 
@@ -200,7 +202,12 @@ def run_rebuild(
         parts = {place: made for name in good for place, made in running.parts[name].items()}
         output.commit(parts, {"job": "rebuild", "stores": job.stores, "failed": wrong})
     return {
-        name: rebuilt(job.plans[name], running.dispatched[name], _files(running.parts[name], name))
+        name: rebuilt(
+            job.plans[name],
+            running.dispatched[name],
+            _files(running.parts[name], name),
+            running.left_out[name],
+        )
         for name in good
     }
 
@@ -224,6 +231,7 @@ class _Running:
         self.progress = progress
         self.logs: dict[str, list[str]] = {name: [] for name in job.plans}
         self.dispatched: dict[str, list[Dispatched]] = {name: [] for name in job.plans}
+        self.left_out: dict[str, list[LeftOut]] = {name: [] for name in job.plans}
         self.parts: dict[str, dict[str, str]] = {name: {} for name in job.plans}
 
     @property
@@ -299,7 +307,8 @@ class _Running:
             if isinstance(task, IndexTask):
                 made.setdefault(task.store, []).append(outcome)
                 continue
-            folder, places = outcome
+            folder, places, left_out = outcome
+            self.left_out[task.store] += (LeftOut(*queue) for queue in left_out)
             for place in places:
                 self.parts[task.store][_place(task.store, place)] = f"{folder}/{place}"
         for name, mine in made.items():
@@ -331,11 +340,12 @@ class _Running:
         for name, files in own.items():
             plan = self.job.plans[name]
             digest = self._digest(files.queues)
+            holes = log_holes(plan.logs, (hole for part in self.dispatched[name] for hole in part.holes))
             for bucket in range(plan.buckets):
-                spans = (tuple(part.unit_spans(bucket)) for part in self.dispatched[name])
-                units = tuple((log, span) for log, span in zip(self.logs[name], spans, strict=True) if span)
+                ranges = (tuple(part.unit_ranges(bucket)) for part in self.dispatched[name])
+                units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)
                 if units:
-                    yield QueueTask(name, units, plan.queue_file_size, self.job.only_missing, digest)
+                    yield QueueTask(name, units, plan.queue_file_size, holes, self.job.only_missing, digest)
 
 
 def _place(store: str, place: str) -> str:

@@ -13,7 +13,9 @@ from rocket_columnar.rebuild import (
     KEYS,
     RECORDS,
     UNIT,
+    Holes,
     IndexPlan,
+    LeftOut,
     LogKeys,
     Twin,
     dispatch_log,
@@ -84,18 +86,19 @@ class IndexTask:
 
 @dataclass(frozen=True, slots=True)
 class QueueTask:
-    """The queues of one bucket; `own` is a digest of the store's files that are copied or compared."""
+    """The queues of one bucket; `own` is a digest of the store's files that are copied or compared, `holes` are the log's."""
 
     store: str
     parts: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     queue_file_size: int
+    holes: Holes
     only_missing: bool
     own: str
 
     @property
     def weight(self) -> int:
         """Bytes of the units."""
-        return sum(count for _, spans in self.parts for _, count in spans) * np.dtype(UNIT).itemsize
+        return sum(count for _, ranges in self.parts for _, count in ranges) * np.dtype(UNIT).itemsize
 
 
 class OwnFiles(NamedTuple):
@@ -139,7 +142,7 @@ def index_task(
 def _key_ranges(task: IndexTask) -> Iterator[tuple[str, tuple[int, int]]]:
     """Bytes of the columns that an index file is built from."""
     for log in task.keys:
-        first, last = log.spans[0], log.spans[-1]
+        first, last = log.ranges[0], log.ranges[-1]
         rows = first.record, last.record + last.records
         keys = first.key + first.begin, last.key + last.end
         yield from ((f"{log.directory}/{name}", _bytes_of(dtype, *rows)) for name, dtype in RECORDS.items())
@@ -151,18 +154,20 @@ def _bytes_of(dtype: Any, first: int, end: int) -> tuple[int, int]:
     return first * size, end * size
 
 
-def queue_task(task: QueueTask, attempts: Folder, files: list[StoreFile]) -> tuple[str, list[str]]:
-    """In a task: the queues of one bucket; `files` are the store's own of that kind."""
-    ranges: dict[str, tuple[int, int]] = {}
-    for log, spans in task.parts:
-        end = sum(spans[-1])
-        ranges |= {f"{log}/units": _bytes_of(UNIT, spans[0][0], end), f"{log}/topics.json": WHOLE}
+def queue_task(
+    task: QueueTask, attempts: Folder, files: list[StoreFile]
+) -> tuple[str, list[str], list[LeftOut]]:
+    """In a task: the queues of one bucket, and those that are left out; `files` are the store's own of that kind."""
+    needed: dict[str, tuple[int, int]] = {}
+    for log, ranges in task.parts:
+        end = sum(ranges[-1])
+        needed |= {f"{log}/units": _bytes_of(UNIT, ranges[0][0], end), f"{log}/topics.json": WHOLE}
     with attempt(attempts, "queues") as folder:
-        with fetched(attempts, ranges) as near:
-            parts = [(near / log, spans) for log, spans in task.parts]
+        with fetched(attempts, needed) as near:
+            parts = [(near / log, ranges) for log, ranges in task.parts]
             folder.mkdir()
-            write_queues(folder, parts, files, task.queue_file_size)
+            left_out = write_queues(folder, parts, files, task.queue_file_size, task.holes)
         if task.only_missing:
             drop_unchanged(folder, files)
         made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    return folder.name, made
+    return folder.name, made, left_out

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import socket
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import UsageError
 
@@ -24,7 +26,7 @@ _LOG_CONFIG: Final = Path(__file__).with_name("quiet-log4j2.properties")
 
 _CURE: Final = "Spark needs a Java 17 beside `pip install rocketspec[spark]`"
 
-_QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"
+QUICK_COMPILER: Final = "-XX:TieredStopAtLevel=1"
 """For a JVM that only hands out tasks: the thorough compiler would take the processors from these for minutes."""
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -79,26 +81,26 @@ def _stderr_to(log: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def _starting() -> Iterator[None]:
-    """Ends the JVM that is started in the block if it is interrupted: nothing else would."""
-    from pyspark import java_gateway
+def _uninterrupted() -> Iterator[None]:
+    """Puts off a first interrupt to the end of the block, or until Spark handles it: a JVM that nobody awaits stays for ever."""
+    put_off = False
 
-    popen: Any = java_gateway.Popen  # type: ignore[attr-defined]
-    started: list[Any] = []
+    def handler(*_: object) -> None:
+        nonlocal put_off
+        put_off = True
+        signal.signal(signal.SIGINT, before)
 
-    def noted(*arguments: Any, **options: Any) -> Any:
-        started.append(popen(*arguments, **options))
-        return started[-1]
-
-    java_gateway.Popen = noted  # type: ignore[assignment,attr-defined]
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, handler)
     try:
         yield
-    except KeyboardInterrupt:
-        for process in started:
-            process.kill()
-        raise
     finally:
-        java_gateway.Popen = popen  # type: ignore[attr-defined]
+        if signal.getsignal(signal.SIGINT) is handler:
+            signal.signal(signal.SIGINT, before)
+    if put_off:
+        raise KeyboardInterrupt
 
 
 def _reason(error: Exception, log: Path | None) -> str:
@@ -128,8 +130,10 @@ def open_session(
 ) -> SparkSession:
     """A Spark session: on this machine, on a cluster, or over Spark Connect; an existing one is reused.
 
-    With a `local` master the workers run this interpreter, and a master on loopback keeps the driver there too. The
-    environment of this process is changed (`PYSPARK_PYTHON`, `SPARK_LOCAL_IP`), since that is where the JVM looks.
+    With a `local` master the workers run this interpreter, and a master on loopback keeps the driver there too. Workers
+    import nothing from their working directory, which may be a store; ship modules of your own with `spark.submit.pyFiles`.
+    The environment of this process is changed (`PYSPARK_PYTHON`, `PYTHONSAFEPATH`, `SPARK_HOME`, `SPARK_LOCAL_IP`), since
+    that is where the JVM looks.
 
     Args:
         master: Spark's master URL; by default that of `spark-submit`, else `local[*]`.
@@ -138,7 +142,7 @@ def open_session(
         app_name: name of the application.
         log: a file, overwritten, for stderr of the JVM and its workers; by default this process's own stderr.
         only_jobs: the session is only for the jobs of this package: the JVM starts in half the processor time, but
-            is slow for heavy Spark SQL (`cross_check_stores`, queries of your own).
+            is slow for heavy Spark SQL, such as queries of your own.
 
     Raises:
         SparkUnavailableError: Java is missing, or Spark does not start or answer.
@@ -151,6 +155,7 @@ def open_session(
     if master is not None and remote is not None:
         raise UsageError("a master and a Spark Connect server are mutually exclusive")
     builder = SparkSession.builder.appName(app_name)
+    settings: dict[str, str] = {}
     if remote is not None:
         where = f"Spark Connect at {remote} does not answer"
         _require_server(remote, where)
@@ -159,11 +164,11 @@ def open_session(
         where = f"Spark does not start with master {master}"
         if master is not None and master.startswith("spark://"):
             _require_answer([(host, int(port)) for host, port in _ADDRESS.findall(master)], where)
-        builder = _classic(builder, master, _QUICK_COMPILER if only_jobs else "")
-    for name, value in (conf or {}).items():
+        settings = driver_settings(master, QUICK_COMPILER if only_jobs else "")
+    for name, value in (settings | dict(conf or {})).items():
         builder = builder.config(name, value)
     try:
-        with _stderr_to(log), _starting():
+        with _stderr_to(log), _uninterrupted():
             session = builder.getOrCreate()
             if remote is not None:
                 _ = session.version  # the first word with the server
@@ -192,8 +197,24 @@ def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:
     raise SparkUnavailableError(f"{where}: {why}")
 
 
-def _classic(builder: SparkSession.Builder, master: str | None, options: str) -> SparkSession.Builder:
-    """Settings of a session whose driver is this process."""
+def _ignore_working_directory() -> None:
+    """Keeps a store that is the working directory from running code: it could bring modules, or its parent a Spark.
+
+    PySpark takes a directory above the working directory for its home if that contains `bin/spark-submit` and `jars`.
+    """
+    import pyspark
+
+    os.environ["PYTHONSAFEPATH"] = "1"
+    package = Path(pyspark.__file__).parent
+    homes = [
+        home for home in (package / "spark-distribution", package) if (home / "bin/spark-submit").is_file()
+    ]
+    if homes:
+        os.environ.setdefault("SPARK_HOME", str(homes[0]))
+
+
+def driver_settings(master: str | None, options: str = "") -> dict[str, str]:
+    """Settings of a session whose driver is this process; `options` are the JVM's."""
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master is None and not submitted:
         master = "local[*]"
@@ -203,22 +224,21 @@ def _classic(builder: SparkSession.Builder, master: str | None, options: str) ->
         os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    _ignore_working_directory()
+    settings = {"spark.ui.showConsoleProgress": "false", "spark.executorEnv.PYTHONSAFEPATH": "1"}
     if hasattr(socket, "AF_UNIX") and (master or "").startswith(("local", "spark://")):
         # Over TCP each task waits 40 ms: small writes that go together meet an acknowledgement that is delayed. In the
         # containers of YARN, which spark-submit may start, the folder of a socket is longer than the 107 bytes allowed.
-        builder = builder.config("spark.python.unix.domain.socket.enabled", "true")
+        settings["spark.python.unix.domain.socket.enabled"] = "true"
     if master is None:
-        return builder
-    builder = (
-        builder.master(master)
-        .config("spark.ui.enabled", "false")
-        .config(
-            "spark.driver.extraJavaOptions",
-            f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()} {options}".rstrip(),
-        )
-    )
+        return settings
+    logging = f"-Dlog4j2.configurationFile={_LOG_CONFIG.as_uri()}"
+    settings |= {
+        "spark.master": master,
+        "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": f"{logging} {options}".rstrip(),
+    }
     if _ON_LOOPBACK.match(master):
         os.environ["SPARK_LOCAL_IP"] = _LOOPBACK
-        builder = builder.config("spark.driver.host", _LOOPBACK).config("spark.driver.bindAddress", _LOOPBACK)
-    return builder
+        settings |= {"spark.driver.host": _LOOPBACK, "spark.driver.bindAddress": _LOOPBACK}
+    return settings

@@ -7,10 +7,8 @@ it works over Spark Connect too.
 
 from __future__ import annotations
 
-import gc
 import pickle
 import re
-import sys
 import threading
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -27,16 +25,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-__all__ = ["Failures", "JobError", "Progress", "cores", "one_line_errors", "run_tasks", "silent"]
+__all__ = ["Failures", "JobError", "Progress", "cores", "run_tasks", "silent"]
 
 Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""
 
-_WAVE_TASKS: Final = 10_000
+WAVE_TASKS: Final = 10_000
 _WAVE_BYTES: Final = 32 << 20
 """Tasks of one Spark job, and bytes of them, at most: over Spark Connect each task is sent all of its wave."""
 
-_TASK_BYTES: Final = 64 << 20
+TASK_BYTES: Final = 64 << 20
 """Spark refuses to send a task of more than 128 MiB by itself; one so large goes the way of Spark Connect."""
 
 _GROUP_BYTES: Final = 64 << 20
@@ -50,10 +48,6 @@ _POLL_SECONDS: Final = 0.2
 _GROUP: Final = "spark.jobGroup.id"
 
 _FORMAT_ERRORS: Final = {error.__name__: error for error in (FormatError, InvalidError, MalformedError)}
-
-_settled = 0
-"""Modules of a worker when it was last settled."""
-
 
 _shared: dict[str, Any] = {}
 """What the tasks of a worker share, by its id: of one store at a time."""
@@ -152,7 +146,7 @@ def _waves(tasks: Sequence[Any], common: Mapping[str, Any], weights: Sequence[in
         added = len(own) + (0 if name in wave.parts else len(part))
         weight = _GROUP_BYTES if weights is None else weights[number] + _TASK_COST
         joins = bool(wave.groups) and weight <= room
-        if wave.groups and ((len(wave.groups) == _WAVE_TASKS and not joins) or size + added > _WAVE_BYTES):
+        if wave.groups and ((len(wave.groups) == WAVE_TASKS and not joins) or size + added > _WAVE_BYTES):
             yield wave
             wave, size, added, joins = _Wave(), 0, len(own) + len(part), False
         if joins:
@@ -178,7 +172,7 @@ def _run(
     """
     from pyspark.sql.utils import is_remote
 
-    by_rows = is_remote() or any(len(own) > _TASK_BYTES for group in wave.groups for own, _ in group)
+    by_rows = is_remote() or any(len(own) > TASK_BYTES for group in wave.groups for own, _ in group)
     with one_line_errors():
         found = (_run_rows if by_rows else _run_elements)(spark, work, wave, last_attempt)
     count = sum(map(len, wave.groups))
@@ -194,9 +188,7 @@ def _run_elements(
 
     def run(groups: Iterable[list[tuple[bytes, str | None]]]) -> Iterator[bytes]:
         for group in groups:
-            outcomes = [_outcome(work, own, parts.get(name), last_attempt) for own, name in group]
-            _settle()
-            yield from outcomes
+            yield from [_outcome(work, own, parts.get(name), last_attempt) for own, name in group]
 
     return spark.sparkContext.parallelize(wave.groups, len(wave.groups)).mapPartitions(run).collect()
 
@@ -212,7 +204,6 @@ def _run_rows(spark: SparkSession, work: Callable[..., Any], wave: _Wave, last_a
                 outcomes = [
                     _outcome(work, own, parts.get(name), last_attempt) for own, name in groups[number]
                 ]
-                _settle()
                 yield pa.RecordBatch.from_pydict(
                     {
                         "number": pa.array([int(number)] * len(outcomes), pa.int64()),
@@ -289,19 +280,6 @@ def _outcome(
             "filename": _text(error.filename),
         }
         return pickle.dumps({"error": "OSError", "fields": fields})
-
-
-def _settle() -> None:
-    """Takes what a worker has imported out of what is searched for garbage, which PySpark does after each task.
-
-    Compiled code and all it imports are a hundred thousand objects and more, which stay; a search of them is longer
-    than many a task.
-    """
-    global _settled  # noqa: PLW0603 - of the worker's process
-    if _settled != len(sys.modules):
-        gc.collect()
-        gc.freeze()
-        _settled = len(sys.modules)
 
 
 def _text(name: object) -> str | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import os
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["refuse_store", "store_above"]
 
@@ -21,7 +20,7 @@ def store_above(path: Path) -> Path | None:
     Raises:
         OSError: when a folder on the way cannot be read.
     """
-    resolved = path.resolve()
+    resolved = Path(os.path.realpath(path))
     for folder in (resolved, *resolved.parents):
         if any((folder / name).is_dir() for name in _FOLDERS) or any(folder.glob(_DLEDGER)):
             return folder

@@ -69,7 +69,7 @@ def test_a_stopped_store(broker: RealBroker, written: Written, tmp_path: Path, f
 
 @pytest.mark.parametrize("abort", [True, False], ids=["killed", "killed, and its abort file removed"])
 def test_a_killed_store(broker: RealBroker, written: Written, tmp_path: Path, *, abort: bool) -> None:
-    """Every acknowledged message is found once the advice was followed, after the start again if it says so."""
+    """Every acknowledged message is found once the advice was followed, after the start again if the advice asks for one."""
     fault = Fault("killed", lambda store: None if abort else (store / "abort").unlink())
     settings = restored(broker, fault, written.killed, tmp_path)
     broker.start(**settings)

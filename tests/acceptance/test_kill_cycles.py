@@ -84,7 +84,7 @@ def figures(load: Load, done: Kill, *, index_safe: bool) -> dict[str, Any]:
 
 
 def test_the_figures_are_those_of_this_code() -> None:
-    """Of twenty kills, once `make soak` has made them; else they are to be made again."""
+    """Of twenty kills, once `make soak` has made them; else they are stale."""
     if FIGURES.exists():
         shown = json.loads(FIGURES.read_text("utf-8"))
         assert shown["inputs_sha256"] == inputs_hash()

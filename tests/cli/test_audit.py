@@ -29,10 +29,20 @@ def damage(path: Path, at: int) -> None:
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("level", [[], ["--quick"], ["--deep"]])
-def test_audit_of_a_healthy_store(store: Path, level: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("level", "unchecked"),
+    [
+        ([], "not checked: the bodies of the messages (--deep)\n"),
+        (
+            ["--quick"],
+            "not checked: the content of the files: records, units and entries (audit without --quick)\n",
+        ),
+        (["--deep"], ""),
+    ],
+)
+def test_audit_of_a_healthy_store(store: Path, level: list[str], unchecked: str) -> None:
     done = rocketspec("audit", store, *level)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{store}: no findings\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{unchecked}{store}: no findings\n", "")
     assert rocketspec("audit", store, *level, "--json").stdout == ""
 
 
@@ -144,6 +154,12 @@ def test_bad_input_is_one_line(
     assert text in done.stderr
 
 
+def test_the_folder_of_a_store_is_not_a_store(store: Path) -> None:
+    done = rocketspec("audit", store.parent)
+    expected = f"rocketspec: {store.parent}: not a store; expected the store in it, {store}\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+
+
 def test_restart_of_a_killed_store(tmp_path: Path) -> None:
     killed = open_store("killed", tmp_path)
     done = rocketspec("audit", killed, "--restart", "--json")
@@ -153,6 +169,31 @@ def test_restart_of_a_killed_store(tmp_path: Path) -> None:
     assert list(plan)[:5] == ["clean", "refused", "walk_from", "log_end", "dispatch_from"]
     assert list(plan)[5:] == ["lost_units", "lost_keys", "index_safe"]
     assert "delete index/" in rocketspec("audit", killed, "--restart").stdout
+
+
+def test_no_start_is_predicted_beside_a_running_broker(store: Path) -> None:
+    """A running broker has the file `abort`, and locks the first byte of `lock` (DefaultMessageStore 217-232)."""
+    (store / "abort").touch()
+    (store / "lock").write_text("lock")
+    held = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+'); fcntl.lockf(file, fcntl.LOCK_EX, 1, 0); "
+        "print(flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", held, str(store / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        done = rocketspec("audit", store, "--restart")
+        listed = rocketspec("audit", store, "--restart", "--json")
+        holder.communicate()
+    assert (done.returncode, listed.returncode) == (1, 1)
+    assert f"a broker is running (process {holder.pid} holds the lock of " in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "is not predicted" in said
+    assert "never start a second broker on this store" in said  # STORE-22
+    assert list(json.loads(listed.stdout)) == ["running"]
+    assert "the log is read from" in rocketspec("audit", store, "--restart").stdout
 
 
 def test_restart_of_a_clean_store(store: Path) -> None:

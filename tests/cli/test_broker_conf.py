@@ -104,7 +104,7 @@ def test_a_cure_names_the_directories_and_the_configuration(verb: Verb, tmp_path
         **PATHS,
     )
     out = verb("audit", store, "--broker-conf", conf).out
-    assert f"rebuild {store} --broker-conf {conf} -o rebuilt-index\n" in out
+    assert f"rebuild {store} --broker-conf {conf} -o rebuilt-index-many-paths-" in out
     assert f"`rocketspec audit {store} --broker-conf {conf}`" in (
         verb("inspect", store, "--broker-conf", conf).out.replace("\n", "")
     )

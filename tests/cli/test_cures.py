@@ -69,21 +69,27 @@ def stray(store: Path) -> None:
 
 
 STATES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "log gone": (gone("commitlog"), "the commit log is gone"),
     "log folder empty": (emptied("commitlog"), "the commit log is gone"),
-    "log file missing": (gone(f"commitlog/{32768:020}"), "part of the commit log is missing"),
     "log file cut": (cut(f"commitlog/{32768:020}", 10_000), "part of the commit log is missing"),
     "log record overwritten": (flipped(f"commitlog/{65536:020}", 4), "part of the commit log is missing"),
     "last log file gone": (gone(f"commitlog/{98304:020}"), "the end of the commit log is missing"),
     "stray file": (stray, "files that a broker does not expect"),
-    "index gone": (gone("index"), "there are no index files"),
+    "next log file empty": (
+        lambda store: (store / f"commitlog/{131072:020}").touch(),
+        "log files after the log's end are empty: no message is lost",
+    ),
+    "log file packed": (
+        lambda store: subprocess.run(["gzip", store / f"commitlog/{32768:020}"], check=True),
+        "files of the commit log have other names",
+    ),
+    "log file renamed": (
+        lambda store: (store / f"commitlog/{32768:020}").rename(store / f"commitlog/{32768:020}.bak"),
+        "files of the commit log have other names",
+    ),
     "index folder empty": (emptied("index"), "there are no index files"),
     "index file gone": (gone(INDEX), "index.missing_key"),
-    "index file cut": (cut(INDEX, 1_000), "index.size"),
     "index slot overwritten": (flipped(INDEX, 40 + 4 * 11), "index."),
-    "queues gone": (gone("consumequeue"), "there are no consume queues"),
     "queue folder empty": (emptied("consumequeue"), "there are no consume queues"),
-    "queue file cut": (cut(ORDERS, 200), "queue.size"),
     "queue unit overwritten": (flipped(ORDERS, 47), "queue."),
     "topic gone": (gone("consumequeue/Orders"), "queue.missing_unit"),
     "index and queue file": (
@@ -98,7 +104,7 @@ STATES: dict[str, tuple[Callable[[Path], object], str]] = {
     "index file zeroed": (zeroed(INDEX), "index.empty"),
     "all index files empty": (
         lambda store: [path.write_bytes(b"") for path in (store / "index").iterdir()],
-        "-o rebuilt-index --broker-conf BROKER.CONF",
+        " --broker-conf BROKER.CONF",
     ),
     "first log file zeroed": (zeroed(f"commitlog/{0:020}"), "part of the commit log is missing"),
     "last log file zeroed": (zeroed(f"commitlog/{98304:020}"), "the end of the commit log is missing"),
@@ -111,7 +117,7 @@ STATES: dict[str, tuple[Callable[[Path], object], str]] = {
         "queue.wrong_target",
     ),
 }
-"""What happens to the store, and part of what is printed about it."""
+"""What happens to the store, and part of what is printed about it; `broken_stores.FAULTS` has more."""
 
 
 @pytest.fixture
@@ -184,13 +190,10 @@ def test_without_a_replica_the_rest_of_the_store_is_cured(
     damage = {"last log file cut": cut(f"commitlog/{98304:020}", 1_000)}.get(state) or STATES[state][0]
     damage(store)
     printed = commands(run(store).out, "otherwise")
-    shell(
-        tmp_path,
-        "\n".join(f"{line} || test $? = 1" if line.startswith("rocketspec") else line for line in printed),
-    )
+    shell(tmp_path, "\n".join(printed))
     codes = {json.loads(line)["code"] for line in run(store, "--json").out.splitlines()}
     assert codes == left
-    assert (tmp_path / "left" / "commit_log.parquet").exists() == (state != "last log file gone")
+    assert bool(list(tmp_path.glob("left-*/commit_log.parquet"))) == (state != "last log file gone")
 
 
 def test_the_loss_of_the_logs_end_is_cured_by_a_replica_too(run: Run, tmp_path: Path) -> None:
@@ -231,3 +234,117 @@ def test_max_findings_limits_what_is_printed(run: Run, tmp_path: Path) -> None:
     assert out.count("queue.missing_unit (") == 2
     assert "and 4 more findings; --max-findings N shows more, --json shows all" in out
     assert len(run(store, "--json").out.splitlines()) == 6
+
+
+HOSTILE = (
+    "n0;touch PWNED;#",
+    "n0 with spaces",
+    "n0'\"$(touch PWNED)`touch PWNED`",
+    "n0\ntouch PWNED\n",
+    "--help",
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_commands_of_a_store_with_hostile_names_do_what_they_say(run: Run, tmp_path: Path, name: str) -> None:
+    """Names of the store, of a DLedger member and of a file are words of the printed commands, and nothing more."""
+    folder = tmp_path / name
+    shutil.move(rocket_golden.open_store("dledger", tmp_path / "golden"), folder)
+    member = folder / f"dledger-{name}"
+    (folder / "dledger-n0").rename(member)
+    for stray_name in (f"-{name}", name):
+        (member / "data" / stray_name.replace("/", "_")).write_text("stray")
+    damaged = min((member / "data").glob("0*"))
+    data = bytearray(damaged.read_bytes())
+    data[48 + 4] ^= 0x55
+    damaged.write_bytes(data)
+    (folder / "index" / "20991231235959999").mkdir()
+    out = run(folder).out
+    printed = commands(out) + commands(out, "otherwise")
+    assert any("PWNED" in line for line in printed) or "PWNED" not in name
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    subprocess.run(
+        ["bash", "-c", "\n".join(printed)], cwd=scratch, capture_output=True, check=False, timeout=100
+    )
+    assert not list(tmp_path.rglob("PWNED"))
+    assert not list(tmp_path.rglob(" with spaces"))
+    assert sorted(path.name for path in (member / "data").iterdir() if not path.name.isdecimal()) == []
+    assert not (folder / "index" / "20991231235959999").exists()
+
+
+def test_a_command_is_pasted_twice_without_harm(run: Run, tmp_path: Path) -> None:
+    """The second paste stops at its first command: a folder that it would make exists."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    cut(INDEX, 1_000)(store)
+    cut(ORDERS, 200)(store)
+    script = "\n".join(commands(run(store).out))
+    shell(tmp_path, script)
+    before = {path: path.read_bytes() for path in store.rglob("*") if path.is_file()}
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, check=False, timeout=100)
+    assert {path: path.read_bytes() for path in store.rglob("*") if path.is_file()} == before
+    assert run(store).code == 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "advice"),
+    [
+        (flipped(f"commitlog/{0:020}", 4), "leave the files as they are: a start does not read them"),
+        (flipped(f"commitlog/{65536:020}", 4), "move them away"),
+        (cut(f"commitlog/{0:020}", 10_000), "give those of another length their usual one"),
+    ],
+    ids=["a file that a clean start skips", "a file that it reads", "a cut file that it skips"],
+)
+def test_nothing_is_moved_that_a_start_keeps(
+    run: Run, tmp_path: Path, damage: Callable[[Path], None], advice: str
+) -> None:
+    """A clean start reads the last three of the four log files (CommitLog.recoverNormally 206-272)."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    damage(store)
+    out = run(store).out
+    assert f"otherwise: without a replica: {advice}" in out or f", {advice}: " in out
+    moved = [line for line in commands(out, "otherwise") if line.startswith("mv ") and "commitlog" in line]
+    assert bool(moved) == (advice == "move them away")
+
+
+def test_a_damaged_file_of_dledger_is_left_where_it_is(run: Run, tmp_path: Path) -> None:
+    """DLedger accepts no gap between its files (DLG-6)."""
+    store = rocket_golden.open_store("dledger", tmp_path)
+    flipped(f"dledger-n0/data/{0:020}", 48 + 4)(store)
+    out = run(store).out
+    assert "part of the commit log is missing or damaged" in out
+    assert not [
+        line for line in commands(out) + commands(out, "otherwise") if line.startswith(("mv ", "cp "))
+    ]
+
+
+def test_of_a_log_with_a_hole_only_files_that_prevent_a_start_are_replaced(run: Run, tmp_path: Path) -> None:
+    """Other queue files keep the units of lost messages: their queues end where consumers have been."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    before = {path: path.read_bytes() for path in (store / "consumequeue").rglob("0*0") if path.is_file()}
+    gone(f"commitlog/{32768:020}")(store)
+    cut(ORDERS, 200)(store)
+    out = run(store).out
+    assert "replace only the files with which no broker starts" in out
+    printed = commands(out)
+    shell(tmp_path, "\n".join(printed[next(i for i, line in enumerate(printed) if "rebuild" in line) :]))
+    after = {path: path.read_bytes() for path in before}
+    assert [path for path in before if after[path] != before[path]] == [store / ORDERS]
+    units = [
+        (one[at : at + 20], two[at : at + 20])
+        for one, two in [(before[store / ORDERS], after[store / ORDERS])]
+        for at in range(0, 400, 20)
+    ]
+    lost = range(32768, 65536)
+    assert all(one == two for one, two in units if int.from_bytes(one[:8]) not in lost)
+
+
+def test_queues_are_not_rebuilt_from_a_log_with_a_hole(run: Run, tmp_path: Path) -> None:
+    """Queues could end before the offsets that consumers have reached."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    gone(f"commitlog/{32768:020}")(store)
+    flipped(ORDERS, 8 + 3)(store)
+    out = run(store).out
+    assert "queue.wrong_target" in out
+    assert "restore the log first" in out
+    assert not [line for line in commands(out) + commands(out, "otherwise") if "rebuild" in line]

@@ -133,7 +133,9 @@ def test_verbs_over_a_hostile_store_on_a_terminal(store: Path, tmp_path: Path) -
     queue = str(store / "consumequeue" / NAME / "0" / FIRST)
     log = str(store / "commitlog" / FIRST)
     whole = str(store)
+    other = str(put(tmp_path / "other", f"commitlog/{FIRST}", record(0)))
     commands = [
+        ["diff", log, other],
         ["inspect", whole], ["inspect", queue], ["inspect", log], ["inspect", log, "--at", "90"],
         ["decode", whole, "--format", "table"], ["decode", whole], ["decode", log, "--format", "csv"],
         ["decode", queue, "--format", "table"], ["query", whole, "--topic", TEXT, "--key", TEXT],

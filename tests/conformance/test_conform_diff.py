@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from rocket_conformance.report import CaseLine, Report, ReportWriter
-from rocket_conformance.report_diff import compare_reports
-from rocket_conformance.verdicts import Verdict
+from rocket_conformance.judging import Verdict
+from rocket_conformance.report import CaseLine, Report, ReportWriter, compare_reports
 from verb_run import Run, runner
 
 HEADER = {
@@ -117,6 +116,15 @@ def test_the_verb_tells_what_broke_and_why(conform_diff: Run, tmp_path: Path) ->
         "         it exited with code 9",
         "1 broken, 1 fixed, 1 changed, 2 added (1 of them fail), 1 removed",
     ]
+
+
+def test_reports_of_two_implementations_are_said_to_be() -> None:
+    old = report(a="pass")
+    other = {**old.header["implementation"], "name": "another"}
+    new = Report({**old.header, "implementation": other}, old.cases, old.footer)
+    name = old.header["implementation"]["name"]
+    assert compare_reports(old, new).notes == (f"the implementation: {name} and another",)
+    assert compare_reports(old, old).notes == ()
 
 
 def test_nothing_broken_is_exit_0(conform_diff: Run, tmp_path: Path) -> None:

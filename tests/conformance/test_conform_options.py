@@ -10,8 +10,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from rocket_conformance.plan import level_of
-from rocket_conformance.schemas import problems
+from rocket_conformance.planning import level_of
+from rocket_conformance.schema import problems
 from verb_run import Run, runner
 
 AdapterMaker = Callable[[str], list[str]]
@@ -52,9 +52,9 @@ def test_examples_and_seed_are_those_of_the_lists(conform: Run, tmp_path: Path) 
         assert {line["examples"] for line in cases if "/prop-" in line["id"]} == {3}
 
 
-def test_thorough_draws_more_lists(conform: Run, tmp_path: Path, adapter: AdapterMaker) -> None:
+def test_examples_sets_the_number_of_lists(conform: Run, tmp_path: Path, adapter: AdapterMaker) -> None:
     select = ("--select", "IDX-HASH-1/prop-key-hash")
-    assert conform(*select, "--thorough", "--report", tmp_path, "--", *adapter(GOOD)).code == 0
+    assert conform(*select, "--examples", "2000", "--report", tmp_path, "--", *adapter(GOOD)).code == 0
     _, case, _ = report(tmp_path)
     assert case["examples"] == 2000
 

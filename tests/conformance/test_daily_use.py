@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -10,11 +11,23 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from rocket_conformance.badges import badge, badge_svg
-from rocket_conformance.baseline import baseline_text, read_baseline
-from rocket_conformance.replays import read_replay
-from rocket_conformance.report import CaseLine, Report
-from rocket_conformance.schemas import problems
+from rich.console import Console
+from rocket_conformance.counterexamples import read_replay
+from rocket_conformance.judging import Verdict
+from rocket_conformance.pages import render_report
+from rocket_conformance.report import (
+    CaseLine,
+    Report,
+    badge,
+    badge_svg,
+    baseline_text,
+    conclusions,
+    print_summary,
+    read_baseline,
+    render_junit,
+    render_markdown,
+)
+from rocket_conformance.schema import problems
 
 AdapterMaker = Callable[[str], list[str]]
 GOOD = "def handle(count, message):\n    send(answer(message))"
@@ -169,12 +182,24 @@ def test_json_is_the_report(adapter: AdapterMaker, tmp_path: Path) -> None:
     assert ET.fromstring((tmp_path / "out" / "badge.svg").read_text()).tag.endswith("svg")  # noqa: S314 - our own file
 
 
-def report(code: int, *verdicts: str, families: list[str] | None = None) -> Report:
+IMPLEMENTATION = {"name": "port", "version": "1", "language": "", "geometry": "any", "features": []}
+HEADER = {
+    "implementation": IMPLEMENTATION, "suite": "0", "protocol": 1, "command": [], "seed": 0, "examples": 1, "started": "",
+}  # fmt: skip
+
+
+def report(
+    code: int, *verdicts: Verdict, families: list[str] | None = None, known: bool = False, level: str = "MUST"
+) -> Report:
+    """A report of cases with these verdicts, whose failures are in a baseline if `known`."""
     cases = tuple(
-        CaseLine(f"IDX-HASH-1/{place}", ("IDX-HASH-1",), "MUST", verdict)  # type: ignore[arg-type]
+        CaseLine(
+            f"IDX-HASH-1/{place}", ("IDX-HASH-1",), level, verdict, baselined=known and verdict != "pass"
+        )
         for place, verdict in enumerate(verdicts)
     )
-    return Report({}, cases, {"exit_code": code, "families": families or []})
+    footer = {"exit_code": code, "families": families or [], "ops": [], "cut_short": None, "stale": []}
+    return Report(HEADER, cases, footer)
 
 
 @pytest.mark.parametrize(
@@ -182,6 +207,11 @@ def report(code: int, *verdicts: str, families: list[str] | None = None) -> Repo
     [
         (report(0, "pass", families=["index", "queue"]), "conformant: index, queue", "brightgreen"),
         (report(0, "pass"), "conformant: in part", "brightgreen"),
+        (
+            report(0, "pass", "diverged", "crash", families=["index"], known=True),
+            "conformant but for 2 known failures in 1 clause",
+            "yellow",
+        ),
         (report(1, "pass", "diverged", "crash", "not_applicable"), "2 of 3 cases fail", "red"),
         (report(4, "pass", "skipped"), "incomplete", "yellow"),
         (report(6, "pass"), "baseline is stale", "yellow"),
@@ -201,6 +231,34 @@ def test_badges(given: Report, message: str, color: str) -> None:
     picture = ET.fromstring(badge_svg(given))  # noqa: S314 - our own
     texts = [element.text for element in picture.iter() if element.tag.endswith("text")]
     assert texts == ["RocketMQ 4.9.3 store", message]
+
+
+@pytest.mark.parametrize("level", ["MUST", "OBSERVED"])
+def test_known_failures_are_counted_in_every_form(level: str) -> None:
+    given = report(0, "pass", "diverged", "timeout", families=["index"], known=True, level=level)
+    verdict = "conformant but for 2 known failures in 1 clause, for index (3 of 3 cases applicable)"
+    assert conclusions(given) == [verdict]
+    assert f"**{verdict}**" in render_markdown(given)
+    assert f'<p class="verdict unclear">{verdict}</p>' in render_report(given)
+    root = ET.fromstring(render_junit(given))  # noqa: S314 - our own
+    assert [item.attrib["value"] for item in root.iter("property")] == [verdict]
+    messages = [element.attrib["message"] for element in root.iter("skipped")]
+    assert all(message.startswith("known failure, ") for message in messages)
+    assert len(messages) == 2
+    shown = io.StringIO()
+    print_summary(given, Console(file=shown, width=200))
+    assert shown.getvalue().splitlines()[-1] == verdict
+
+
+def test_a_known_must_failure_leaves_the_line_on_levels_out() -> None:
+    """A new OBSERVED difference and a MUST clause that the baseline excuses."""
+    known = report(1, "diverged", families=["index"], known=True)
+    new = CaseLine("IDX-SEL-9/a", ("IDX-SEL-9",), "OBSERVED", "diverged")
+    [verdict] = conclusions(Report(HEADER, (*known.cases, new), known.footer))
+    assert verdict.startswith("not conformant: 1 of 2 cases failed: IDX-SEL-9")
+    assert "1 known failure in 1 clause aside" in verdict
+    observed = Report(HEADER, (new,), known.footer)
+    assert conclusions(observed)[0].startswith("conformant in every MUST clause for index; 1 OBSERVED")
 
 
 def test_nothing_is_left_in_the_working_directory(adapter: AdapterMaker, tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.plan import plan
+from rocket_conformance.planning import plan
 from rocket_conformance.properties import PROPERTIES
 from rocket_conformance.protocol import FEATURES, LIMITS, OPERATIONS, parse_hello
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Report
-from rocket_conformance.runner import Options, run
-from rocket_conformance.session import open_handler
+from rocket_conformance.running import Options, run
+from rocket_conformance.transport import open_handler
 
 AdapterMaker = Callable[[str], list[str]]
 

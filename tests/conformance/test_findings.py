@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from rocket_columnar.adapter import Adapter
-from rocket_conformance.plan import Planned
-from rocket_conformance.replays import read_replay
-from rocket_conformance.runner import Options, run_planned
-from rocket_conformance.schemas import problems
-from rocket_conformance.session import open_handler
+from rocket_conformance.counterexamples import read_replay
+from rocket_conformance.planning import Planned
+from rocket_conformance.running import Options, run_planned
+from rocket_conformance.schema import problems
+from rocket_conformance.transport import open_handler
 
 REPLAYS = sorted((Path(__file__).parents[2] / "docs").glob("findings-*/*.json"))
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.compare import Difference, differences
-from rocket_conformance.hashed_texts import hashed_texts
+from rocket_conformance.comparison import Difference, differences, hashed_texts
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.report import describe_divergence, read_report
-from rocket_conformance.runner import Options, run
-from rocket_conformance.schemas import problems
+from rocket_conformance.running import Options, run
+from rocket_conformance.schema import problems
 
 
 def of_results(op: dict[str, Any], field: str, expected: object, actual: object) -> dict[str, str]:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rocket_conformance.pages import write_renderings
 from rocket_conformance.protocol import ProtocolError, parse_answer, parse_hello
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.renderings import write_renderings
 from rocket_conformance.report import CaseLine, Report, read_report
-from rocket_conformance.runner import Options, run
-from rocket_conformance.schemas import problems
-from rocket_conformance.session import open_command, open_handler
+from rocket_conformance.running import Options, run
+from rocket_conformance.schema import problems
+from rocket_conformance.transport import open_command, open_handler
 from rocket_golden import zstd
 
 AdapterMaker = Callable[[str], list[str]]

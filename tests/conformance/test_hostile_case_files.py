@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.baseline import read_baseline
 from rocket_conformance.cases import case_from_json, directed_cases
-from rocket_conformance.expect import fill_directory
-from rocket_conformance.images import image_of
-from rocket_conformance.input_files import read_input
+from rocket_conformance.comparison import fill_directory
+from rocket_conformance.counterexamples import read_replay
+from rocket_conformance.files import image_of, read_input
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.replays import read_replay
+from rocket_conformance.report import read_baseline
 from rocket_golden import DamagedError, manifest, vectors, zstd
 from rocket_spec.errors import MalformedError, UsageError
 

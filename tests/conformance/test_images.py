@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rocket_conformance.images import CHUNK, Allowance, FileImage, image_from_base64, image_of, read_image
+from rocket_conformance.files import CHUNK, Allowance, FileImage, image_from_base64, image_of, read_image
 
 SIZES = [0, 1, 40, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 40 * CHUNK + 7]
 

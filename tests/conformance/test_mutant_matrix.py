@@ -6,20 +6,21 @@ from pathlib import Path
 
 import pytest
 from rocket_conformance.mutants import CATALOGUE, MUTANTS, Outcome, figures, hunt
-from rocket_conformance.mutants._matrix import (
+
+from tools.mutant_matrix import (
     Row,
     inputs_digest,
     read_digest,
     read_score,
     render,
     row_of,
+    with_figures,
 )
-from rocket_conformance.mutants.make_matrix import with_figures
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MATRIX = (ROOT / "conformance" / "MUTANTS.md").read_text(encoding="utf-8")
-AGAIN = "make it again: python -m rocket_conformance.mutants.make_matrix"
+AGAIN = "make it again: python -m tools.mutant_matrix"
 
 
 def test_matrix_is_of_these_mutants_cases_and_properties() -> None:
@@ -51,7 +52,7 @@ def test_figures_in_words() -> None:
 
 def test_a_survivor_shows() -> None:
     mutant = MUTANTS[0]
-    outcome = Outcome(mutant.name, mutant.clause, None, "pass", None, False, 7, 12)
+    outcome = Outcome(mutant.name, mutant.clause, None, "pass", False, 7, 12)
     document = render([Row(outcome, None)], "0" * 64)
     assert f"| {mutant.name} | {mutant.clause} | **survives** |  |" in document
     assert (read_score(document), read_digest(document)) == ((0, 1), "0" * 64)

@@ -8,10 +8,8 @@ import pytest
 from browser import Browser
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.pages import render_comparison, render_diff, render_report
-from rocket_conformance.report import Report
-from rocket_conformance.report_comparison import compare_implementations
-from rocket_conformance.report_diff import compare_reports
-from rocket_conformance.runner import Options, run
+from rocket_conformance.report import Report, compare_implementations, compare_reports
+from rocket_conformance.running import Options, run
 
 VIEWS: dict[str, dict[str, Any]] = {
     "desktop": {"width": 1280},

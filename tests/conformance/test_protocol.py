@@ -25,7 +25,7 @@ from rocket_conformance.protocol import (
     to_i64,
 )
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.schemas import SCHEMAS, check_message, load_schema, problems
+from rocket_conformance.schema import SCHEMAS, check_message, load_schema, problems
 
 HELLO: dict[str, Any] = {"protocol": 1, "name": "x", "ops": ["key.hash"]}
 PUT = {"op": "index.put", "key": "k", "phy_offset": "0", "store_timestamp": "0"}

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import rocket_golden
 from rocket_conformance.cases import Case, directed_cases
-from rocket_conformance.expect import expect
+from rocket_conformance.comparison import expect
 from rocket_conformance.protocol import OBJECTS, OPERATIONS, parse_answer, parse_hello
 from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import conclusion
-from rocket_conformance.runner import Options, run
-from rocket_conformance.schemas import check_message
-from rocket_conformance.session import open_handler
+from rocket_conformance.running import Options, run
+from rocket_conformance.schema import check_message
+from rocket_conformance.transport import open_handler
 from rocket_spec.tables import TABLES
 
 STORES = ("ipv6", "lmq", "mixed", "small-roll", "transactions")
@@ -230,7 +230,7 @@ def test_answers_of_the_wrong_form(op: str, result: dict[str, Any]) -> None:
 
 def test_golden_files_are_not_unpacked_to_be_listed() -> None:
     from rocket_conformance.cases import _golden_files
-    from rocket_conformance.plan import plan
+    from rocket_conformance.planning import plan
 
     _golden_files._unpacked.cache_clear()
     hello = parse_hello({"protocol": 1, "name": "x", "ops": ["key.hash"], "geometry": [[7, 12]]})

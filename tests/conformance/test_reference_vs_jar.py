@@ -16,12 +16,11 @@ from pathlib import Path
 
 import pytest
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.expect import specified
-from rocket_conformance.judge import judge
+from rocket_conformance.comparison import specified
+from rocket_conformance.judging import judge
 from rocket_conformance.properties import PROPERTIES, Property, examples
 from rocket_conformance.protocol import OPERATIONS
-from rocket_conformance.session import open_jar
-from rocket_conformance.transport import Job
+from rocket_conformance.transport import Job, open_jar
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("maven")]
 

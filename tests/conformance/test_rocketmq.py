@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from rocket_conformance.report import conclusion
-from rocket_conformance.runner import Options, run
-from rocket_conformance.session import open_jar
+from rocket_conformance.running import Options, run
+from rocket_conformance.transport import open_jar
 
 pytestmark = pytest.mark.java
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from child_adapter import Adapter, Json, held_files
-from rocket_conformance import rocketmq_jar
-from rocket_conformance.rocketmq_jar import JarSet, JarUnavailableError, command, resolve
+from rocket_conformance.rocketmq import JarSet, JarUnavailableError, command, jars, resolve
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
@@ -363,7 +362,7 @@ def test_other_versions(maven: str, tmp_path: Path, version: str, hash_slot_coun
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cache"
-    monkeypatch.setattr(rocketmq_jar, "cache_directory", lambda: path)
+    monkeypatch.setattr(jars, "cache_directory", lambda: path)
     return path
 
 
@@ -438,12 +437,12 @@ def test_no_maven(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    rocketmq_jar._java.cache_clear()
+    jars._java.cache_clear()
     try:
         with pytest.raises(JarUnavailableError, match="no java on the PATH"):
             command("4.9.3")
     finally:
-        rocketmq_jar._java.cache_clear()
+        jars._java.cache_clear()
 
 
 def test_maven_that_fails(cache: Path, fake_maven: Callable[[str], None]) -> None:
@@ -495,14 +494,14 @@ def test_command_of_a_folder(maven: str, tmp_path: Path) -> None:
 @pytest.mark.java
 def test_module_prints_the_command(arguments: list[str]) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "rocket_conformance.rocketmq_jar", "4.9.3"], capture_output=True, check=True
+        [sys.executable, "-m", "rocket_conformance.rocketmq", "4.9.3"], capture_output=True, check=True
     )
     assert json.loads(run.stdout) == arguments
 
 
 def test_module_fails_in_one_line() -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "rocket_conformance.rocketmq_jar", "nope"], capture_output=True, check=False
+        [sys.executable, "-m", "rocket_conformance.rocketmq", "nope"], capture_output=True, check=False
     )
     assert run.returncode == 3
     assert run.stderr.count(b"\n") == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from child_adapter import Adapter, Json, held_files
-from rocket_conformance.rocketmq_jar import command
+from rocket_conformance.rocketmq import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

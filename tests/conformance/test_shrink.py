@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from rocket_conformance.cases import Case, Observation
-from rocket_conformance.images import image_of
-from rocket_conformance.judge import Judgement
-from rocket_conformance.plan import Planned
+from rocket_conformance.counterexamples import read_replay, replay_of, write_replay
+from rocket_conformance.files import image_of
+from rocket_conformance.judging import Judgement
+from rocket_conformance.planning import Planned
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.replays import read_replay, replay_of, write_replay
-from rocket_conformance.runner import Options, run, run_planned
-from rocket_conformance.session import open_handler
+from rocket_conformance.running import Options, run, run_planned
+from rocket_conformance.transport import open_handler
 
 
 class ForgetsEmoji(ReferenceAdapter):

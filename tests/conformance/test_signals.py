@@ -6,7 +6,7 @@ import codecs
 import signal
 
 import pytest
-from rocket_conformance.signals import InterruptedBySignal, stop_on_signals
+from rocket_conformance.transport import InterruptedBySignal, stop_on_signals
 
 
 def test_a_signal_that_arrives_within_a_codec_keeps_its_name() -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_conformance.expect import specified
-from rocket_conformance.judge import judge
+from rocket_conformance.comparison import specified
+from rocket_conformance.counterexamples import read_replay
+from rocket_conformance.judging import judge
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.replays import read_replay
 from rocket_conformance.report import Report
-from rocket_conformance.runner import Options, run
-from rocket_conformance.session import open_handler
-from rocket_conformance.transport import Job
+from rocket_conformance.running import Options, run
+from rocket_conformance.transport import Job, open_handler
 
 
 class Wrong(ReferenceAdapter):

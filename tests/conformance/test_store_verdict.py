@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_conformance.baseline import Baseline, Excuse
-from rocket_conformance.report import read_report
+import rocket_reference
+from rocket_conformance.misreadings import MUTANTS
+from rocket_conformance.report import Baseline, Excuse, read_report
 from rocket_conformance.store_verdict import (
     Observations,
     StoreVerdict,
@@ -18,13 +25,34 @@ from rocket_conformance.store_verdict import (
     store_report,
     verdict_lines,
 )
+from rocket_conformance.store_verdict.index_bytes import Entry, read_index
+from rocket_conformance.store_verdict.key_readings import Put, wrong_keys
+from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.workload import Manifest
 from rocket_golden import damaged, manifest, open_damaged, open_store, stores, truth
+from rocket_reference import (
+    DispatchRequest,
+    IndexService,
+    QueueTable,
+    StoreCheckpoint,
+    dispatch_requests,
+    encode_record,
+    index_keys,
+    key_hash,
+)
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import MESSAGE_MAGIC, Geometry
 from verb_run import runner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from rocket_conformance.reference_adapter import Library
+
+NOON = 1_767_268_800_000
+EXTRA = {7: " again again", 8: " a,b", 9: "  c"}
+"""What the keys of some messages end in."""
 
 BROKEN_BY = {
     "checkpoint-behind": {"IDX-SVC-18", "CQ-PUT-9"},
@@ -163,13 +191,20 @@ def test_a_dledger_checkpoint_with_another_end(tmp_path: Path) -> None:
     assert judge_store(store).with_outcome("broken") == ["DLG-11"]
 
 
-def test_a_checkpoint_with_another_time_of_the_log_in_dledger_mode(tmp_path: Path) -> None:
-    """DLG-16; in a plain store the log's time is that of its last flush, which may be any."""
+def test_a_checkpoint_with_a_time_of_the_log_that_no_record_has(tmp_path: Path) -> None:
+    """DLG-16: in DLedger mode it is the queues' time; in a plain store that of any flush, or 0 before the first (CKP-4)."""
     for name in ("dledger", "mixed"):
         store = open_store(name, tmp_path)
         with (store / "checkpoint").open("r+b") as file:
             file.write(bytes(7) + b"\1")
-        assert judge_store(store).with_outcome("broken") == (["DLG-16"] if name == "dledger" else [])
+        assert judge_store(store).with_outcome("broken") == (
+            ["CKP-4", "DLG-16"] if name == "dledger" else ["CKP-4"]
+        )
+        with (store / "checkpoint").open("r+b") as file:
+            file.write(bytes(8))
+        judged = judge_store(store)
+        assert judged.with_outcome("broken") == (["DLG-16"] if name == "dledger" else [])
+        assert judged.outcome("CKP-4") == "not exercised"
 
 
 def test_dledger_entries_that_are_not_committed(tmp_path: Path) -> None:
@@ -283,11 +318,59 @@ def test_a_baseline_excuses_a_broken_clause_and_goes_stale(tmp_path: Path) -> No
 
 
 def test_a_required_family_that_is_not_exercised_is_incomplete(tmp_path: Path) -> None:
+    """After a kill the index may be missing: a restart deletes it before it makes it again."""
     store = open_store("small-roll", tmp_path)
-    (store / "checkpoint").unlink()
+    shutil.rmtree(store / "index")
+    (store / "abort").touch()
     judged = judge_store(store)
     assert store_report(judged).exit_code == 0
-    assert store_report(judged, require=["checkpoint"]).exit_code == 4
+    assert store_report(judged, require=["index"]).exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("missing", "clauses"),
+    [("index", {"IDX-SVC-7"}), ("consumequeue", {"CQ-FILE-3"}), ("checkpoint", {"CKP-2"})],
+)
+def test_files_that_the_log_demands_and_that_are_missing(
+    missing: str, clauses: set[str], tmp_path: Path
+) -> None:
+    store = open_store("small-roll", tmp_path)
+    (shutil.rmtree if (store / missing).is_dir() else os.unlink)(store / missing)
+    judged = judge_store(store)
+    assert set(judged.with_outcome("broken")) == clauses
+    assert store_report(judged).exit_code == 1
+
+
+def test_the_first_file_of_a_queue_is_missing(tmp_path: Path) -> None:
+    """A queue that was deleted begins again with pre-blank units; this one begins with a unit."""
+    store = open_store("small-roll", tmp_path)
+    queues = [sorted(folder.iterdir()) for folder in store.glob("consumequeue/*/*")]
+    first, *_ = next(files for files in queues if len(files) > 1)
+    first.unlink()
+    judged = judge_store(store)
+    assert judged.with_outcome("broken") == ["CQ-PUT-5"]
+
+
+def test_a_pre_blank_unit_over_a_unit(tmp_path: Path) -> None:
+    store = open_store("small-roll", tmp_path)
+    first = min(store.glob("consumequeue/*/*/*"))
+    with first.open("r+b") as file:
+        file.seek(20)
+        file.write(bytes(8) + b"\x7f\xff\xff\xff" + bytes(8))
+    judged = judge_store(store)
+    assert judged.with_outcome("broken") == ["CQ-UNIT-2", "CQ-PUT-5"]
+    assert judged.observations.broken["CQ-UNIT-2"][0].offset == 20
+
+
+def test_a_log_without_records_is_no_verdict(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "store" / "commitlog" / "00000000000000000000"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(bytes(1000))
+    done = runner("conform", capfd, monkeypatch)("--store", tmp_path / "store")
+    assert done.code == 5
+    assert done.out.startswith("no verdict: the store exercises no clause (0 clauses held, 0 broken, ")
 
 
 def test_an_index_without_entries_needs_a_geometry(tmp_path: Path) -> None:
@@ -382,7 +465,10 @@ def test_a_position_beyond_64_bits_has_no_record() -> None:
 def test_a_flush_of_the_queues_may_have_put_back_their_time(
     later: int, broken: list[str], tmp_path: Path
 ) -> None:
-    """To that of an earlier record, since it sets what it found at its beginning; no other time comes about so."""
+    """To that of an earlier record, since it sets what it found at its beginning; no other time comes about so.
+
+    The index time is another one, though it is that of an earlier record, too.
+    """
     store = open_store("small-roll", tmp_path)
     (log,) = sorted(store.glob("commitlog/*"))[-1:]
     data = log.read_bytes()
@@ -390,13 +476,16 @@ def test_a_flush_of_the_queues_may_have_put_back_their_time(
     while data[at + 4 : at + 8] == MESSAGE_MAGIC.to_bytes(4, signed=True):
         times.append(int.from_bytes(data[at + 56 : at + 64]))
         at += int.from_bytes(data[at : at + 4])
-    assert times[-1] - 10_000 < times[-3] < times[-1]
+    assert times[-1] - 10_000 < times[-2] < times[-1]
     with (store / "checkpoint").open("r+b") as file:
         file.seek(8)
         assert file.read(8) == times[-1].to_bytes(8)
         file.seek(8)
-        file.write((times[-3] + later).to_bytes(8))
+        file.write((times[-2] + later).to_bytes(8))
     assert judge_store(store).with_outcome("broken") == broken
+    data = (store / "checkpoint").read_bytes()
+    (store / "checkpoint").write_bytes(data[:8] + data[16:24] + data[16:])
+    assert judge_store(store).with_outcome("broken") == ["CQ-PUT-9"]
 
 
 @pytest.mark.parametrize("length", [0, 23, 100])
@@ -406,3 +495,269 @@ def test_a_short_checkpoint_is_judged_and_not_extended(length: int, tmp_path: Pa
     verdict = judge_store(store)
     assert "CKP-2" in verdict.with_outcome("broken")
     assert (store / "checkpoint").stat().st_size == length
+
+
+def one_record(keys: str, unique_key: str | None = "U1") -> StoredRecord:
+    request = DispatchRequest(
+        "Orders", 0, 0, 100, 0, 0, 0, keys, unique_key, 0, 0, {"TAGS": "Tag"}, success=True
+    )
+    return StoredRecord(0, request, tuple(key_hash(key) for key in index_keys(request)))
+
+
+READINGS = [
+    ("k-1 x-1", ["Orders#U1", "Orders#k-1 x-1"], "IDX-SVC-2"),
+    ("k-1,x-1", ["Orders#U1", "Orders#k-1", "Orders#x-1"], "IDX-SVC-2"),
+    ("k-1  x-1", ["Orders#U1", "Orders#k-1", "Orders#", "Orders#x-1"], "IDX-SVC-2"),
+    ("again again", ["Orders#U1", "Orders#again"], "IDX-SVC-2"),
+    ("k-1 x-1", ["Orders#k-1", "Orders#x-1"], "IDX-SVC-2"),
+    ("k-1 x-1", ["Orders#U1", "Orders#k-1", "Orders#x-1", "Orders#T#Tag"], "IDX-SVC-2"),
+    ("K-1 x-1", ["Orders#U1", "Orders#k-1", "Orders#x-1"], "IDX-SVC-1"),
+    ("k-1 x-1", ["U1", "k-1", "x-1"], "IDX-SVC-1"),
+    ("k-1 x-1", ["Orders@U1", "Orders@k-1", "Orders@x-1"], "IDX-SVC-1"),
+    ("k-1 x-1", ["other", "hashes", "altogether"], "IDX-HASH-1"),
+]
+"""KEYS of a message with the unique key U1, the texts whose hashes are in the index, and the clause that is broken."""
+
+
+@pytest.mark.parametrize(("keys", "texts", "clause"), READINGS)
+def test_wrong_keys_break_the_clause_of_the_rule_that_gives_them(
+    keys: str, texts: list[str], clause: str, tmp_path: Path
+) -> None:
+    """The hashes that were found say what was indexed."""
+    index = read_index(
+        min((open_store("small-roll", tmp_path) / "index").iterdir()),
+        "index/1",
+        Geometry(*manifest().stores["small-roll"].geometry),
+    )
+    run = [
+        Put(index, index.geometry, number, Entry(key_hash(text), 0, 0, 0))
+        for number, text in enumerate(texts, 2)
+    ]
+    assert wrong_keys(run, one_record(keys))[0] == clause
+
+
+def broker_store(
+    store: Path,
+    build: Callable[[IndexService, DispatchRequest], None] = lambda index, request: index.build(request),
+    messages: int = 20,
+    slots: int = 7,
+    entries: int = 500,
+    library: Library = rocket_reference,
+) -> Path:
+    """The store of a broker that stopped cleanly: log, queue and index as the reference makes them.
+
+    Args:
+        store: where it goes.
+        build: puts a message into the index.
+        messages: number of messages, each with a unique key and two keys.
+        slots: of an index file.
+        entries: of an index file.
+        library: the reference, or one that misreads a clause.
+    """
+    log = b""
+    for number in range(messages):
+        log += encode_record(
+            "T",
+            b"body",
+            {"UNIQ_KEY": f"U{number}", "KEYS": f"k-{number} shared{EXTRA.get(number, '')}", "TAGS": "Tag"},
+            queue_offset=number,
+            phy_offset=len(log),
+            store_timestamp=NOON + 100 * number,
+        )
+    (store / "commitlog").mkdir(parents=True)
+    (store / "commitlog" / ("0" * 20)).write_bytes(log.ljust(1 << 16, b"\0"))
+    times = StoreCheckpoint(store / "checkpoint")
+    names = (f"202601010000000{number:02}" for number in range(99))
+    index = library.IndexService(
+        store / "index", slots, entries, new_name=lambda: next(names), checkpoint=times
+    )
+    queues = QueueTable(store / "consumequeue", 2000)
+    for request in islice(dispatch_requests(log), messages):
+        queues.dispatch(request, times)
+        build(index, request)
+        index.settle()
+    times.flush()
+    queues.close()
+    index.close()
+    return store
+
+
+def twice(index: IndexService, request: DispatchRequest) -> None:
+    index.build(request)
+    index.build(request)
+
+
+def last_twice(index: IndexService, request: DispatchRequest) -> None:
+    index.build(request)
+    if request.consume_queue_offset == 12:
+        index.build(request)
+
+
+def in_lower_case(index: IndexService, request: DispatchRequest) -> None:
+    index.build(replace(request, uniq_key=(request.uniq_key or "").lower()))
+
+
+def test_a_store_of_the_reference_breaks_nothing(tmp_path: Path) -> None:
+    judged = judge_store(broker_store(tmp_path / "store"))
+    assert judged.with_outcome("broken") == []
+    assert judged.outcome("IDX-SVC-9") == "not exercised"
+
+
+def test_a_message_is_indexed_twice(tmp_path: Path) -> None:
+    """A restart explains one message of a file, the last before it (IDX-SVC-8), and no more."""
+    judged = judge_store(broker_store(tmp_path / "one", last_twice))
+    assert judged.with_outcome("broken") == []
+    assert judged.observations.notes == {"the last message before a restart is indexed twice (IDX-SVC-8)": 1}
+    judged = judge_store(broker_store(tmp_path / "all", twice))
+    assert judged.with_outcome("broken") == ["IDX-SVC-2"]
+    assert judged.observations.broken_count["IDX-SVC-2"] == 19
+
+
+def test_unique_keys_in_lower_case(tmp_path: Path) -> None:
+    judged = judge_store(broker_store(tmp_path / "store", in_lower_case))
+    assert judged.with_outcome("broken") == ["IDX-SVC-1"]
+
+
+def test_a_dledger_checkpoint_that_is_no_number_or_no_file(tmp_path: Path) -> None:
+    store = open_store("dledger", tmp_path)
+    path = store / "dledger-n0" / "checkpoint"
+    path.write_text(f"endIndex={'9' * 5000}\n")
+    assert judge_store(store).with_outcome("broken") == ["DLG-11"]
+    os.truncate(path, 1 << 40)
+    with pytest.raises(MalformedError, match=r"found 1,099,511,627,776 bytes, .* of at most 65,536 bytes"):
+        judge_store(store)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(MalformedError, match="found not a regular file"):
+        judge_store(store)
+
+
+@pytest.mark.parametrize("pattern", ["consumequeue/*/*/*", "index/*", "commitlog/*", "checkpoint"])
+def test_a_file_with_a_hole_of_a_terabyte(pattern: str, tmp_path: Path) -> None:
+    store = open_store("small-roll", tmp_path)
+    path = max(store.glob(pattern))
+    os.truncate(path, 1 << 40)
+    broken = judge_store(store).observations.broken.values()
+    assert path.relative_to(store).as_posix() in {place.file for places in broken for place in places}
+
+
+def test_a_record_that_claims_two_gigabytes(tmp_path: Path) -> None:
+    for name in ("small-roll", "dledger"):
+        store = open_store(name, tmp_path)
+        path = min([*store.glob("dledger-*/data/*"), *store.glob("commitlog/*")])
+        with path.open("r+b") as file:
+            file.seek(48 if name == "dledger" else 0)
+            file.write(b"\x7f\xff\xff\xff")
+        assert ("DLG-4" if name == "dledger" else "LOG-REC-1") in judge_store(store).with_outcome("broken")
+
+
+@pytest.mark.parametrize(
+    "geometry", [Geometry(1, 2147483647), Geometry(2147483647, 1), Geometry(536870900, 1)]
+)
+def test_a_geometry_that_no_file_can_have(geometry: Geometry, tmp_path: Path) -> None:
+    with pytest.raises(MalformedError, match="found 308 bytes, expected"):
+        judge_store(open_store("small-roll", tmp_path), geometry=geometry)
+
+
+def test_the_geometry_of_a_large_file_with_holes(tmp_path: Path) -> None:
+    """It is found by what is in the file: trying every geometry of 80 MB takes half a minute."""
+    store = broker_store(tmp_path / "store", slots=1_000_000, entries=4_000_000)
+    judged = judge_store(store)
+    assert judged.with_outcome("broken") == []
+    assert judged.observations.held["IDX-PUT-6"] == 64
+
+
+def test_a_command_that_is_terminated_leaves_no_copy(tmp_path: Path) -> None:
+    """The copy of the index is there while answers are judged."""
+    store = broker_store(tmp_path / "store")
+    times, temporary = NOON + 60_000, tmp_path / "tmp"
+    temporary.mkdir()
+    question = {
+        "do": "query",
+        "topic": "T",
+        "key": "shared",
+        "max": 32,
+        "begin": 0,
+        "end": times,
+        "asked": times,
+    }
+    answer: dict[str, object] = {"messages": [], "last_update": None}
+    Manifest(0, "4.9.3", answers=[{**question, "answer": answer}] * 3_000).write(tmp_path / "manifest.json")
+    command = [sys.executable, "-m", "rocketspec", "conform", "--store", str(store), "--workload"]
+    with subprocess.Popen(
+        [*command, str(tmp_path / "manifest.json")],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        while not any(temporary.iterdir()):
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            time.sleep(0.01)
+        process.terminate()
+        assert "Traceback" not in (process.stderr.read() if process.stderr else "")
+    assert process.returncode != 0
+    assert list(temporary.iterdir()) == []
+
+
+MISREADINGS = (
+    "begin-is-the-minimum",
+    "empty-part-indexed",
+    "end-offset-is-the-maximum",
+    "key-at-a-full-file-lost",
+    "keys-not-split",
+    "keys-split-at-commas",
+    "previous-entry-is-the-put-before",
+    "previous-entry-not-linked",
+    "repeated-key-once",
+    "slot-count-on-every-put",
+    "slot-keeps-its-first-entry",
+    "time-diff-in-milliseconds",
+    "time-diff-rounded",
+    "unique-key-last",
+)
+
+
+@pytest.mark.parametrize("name", MISREADINGS)
+def test_a_broker_that_misreads_one_clause_breaks_that_clause(name: str, tmp_path: Path) -> None:
+    """The other differences follow from it."""
+    mutant = next(mutant for mutant in MUTANTS if mutant.name == name)
+    judged = judge_store(broker_store(tmp_path / "store", library=mutant.library(), messages=40, entries=31))
+    places = judged.observations.broken
+    if places:  # what the messages do not bring out, no store shows
+        assert list(places) == [mutant.clause]
+        assert f"as with {name.replace('-', ' ')}" in str(places[mutant.clause][0])
+    assert bool(places) == (name not in {"begin-is-the-minimum", "end-offset-is-the-maximum"})
+
+
+@pytest.mark.parametrize(
+    ("name", "clause"), [("window-end-exclusive", "IDX-SEL-4"), ("oldest-file-first", "IDX-SVC-13")]
+)
+def test_answers_of_a_broker_that_misreads_one_clause(name: str, clause: str, tmp_path: Path) -> None:
+    store = broker_store(tmp_path / "store", messages=40, entries=31)
+    mutant = next(mutant for mutant in MUTANTS if mutant.clause == clause and name in mutant.name)
+    service = mutant.library().IndexService(store / "index", 7, 31, new_name=str)
+    service.load(last_exit_ok=True)
+    asked = NOON + 60_000
+    answers: list[dict[str, object]] = []
+    for number in range(40):
+        time = NOON + 100 * number
+        for key, begin, end, most in (
+            ("shared", NOON - 1000, time, 3),
+            (f"k-{number}", time - 1000, time, 32),
+        ):
+            hits = service.query("T", key, most, begin, end).offsets
+            rows = [[offset, "T", 0, 0, "", 0] for offset in sorted(hits)]
+            question = {
+                "do": "query",
+                "topic": "T",
+                "key": key,
+                "max": most,
+                "begin": begin,
+                "end": end,
+                "asked": asked,
+            }
+            answers.append({**question, "answer": {"messages": rows}})
+    service.close()
+    seen = judge_store(store, manifest=Manifest(0, "4.9.3", answers=answers)).observations
+    assert list(seen.broken) == [clause]

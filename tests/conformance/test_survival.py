@@ -13,11 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rocket_conformance.files import scratch
 from rocket_conformance.report import Report, conclusion
-from rocket_conformance.runner import Options, run
-from rocket_conformance.scratch import scratch
-from rocket_conformance.session import open_command
-from rocket_conformance.transport import Failed, Job
+from rocket_conformance.running import Options, run
+from rocket_conformance.transport import Failed, Job, open_command
 from rocket_spec.temporary_folders import remove_tree
 
 AdapterMaker = Callable[[str], list[str]]
@@ -284,7 +283,7 @@ def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) 
 @POSIX_ONLY
 def test_scratch_of_a_killed_run_is_swept_by_the_next(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from rocket_conformance.scratch import scratch\n"
+        "import sys, time; from pathlib import Path; from rocket_conformance.files import scratch\n"
         "with scratch(Path(sys.argv[1])) as path:\n"
         "    (path / 'file').write_bytes(b'x'); print(path, flush=True); time.sleep(600)"
     )

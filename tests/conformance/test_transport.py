@@ -11,11 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rocket_conformance.plan import plan
-from rocket_conformance.runner import Options, run
-from rocket_conformance.scratch import scratch, scratch_root
-from rocket_conformance.session import open_command
-from rocket_conformance.transport import AdapterError, Answered, Failed, Job, Process, Reply
+from rocket_conformance.files import scratch, scratch_root
+from rocket_conformance.planning import plan
+from rocket_conformance.running import Options, run
+from rocket_conformance.transport import AdapterError, Answered, Failed, Job, Process, Reply, open_command
 from rocket_reference.java import string_hash
 from rocket_spec.errors import UsageError
 
@@ -416,5 +415,5 @@ def test_scratch_without_room_in_memory_is_the_system_s(monkeypatch: pytest.Monk
     for name in ("TMPDIR", "TEMP", "TMP"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("rocket_conformance.scratch._IN_MEMORY", "/nothing/there")
+    monkeypatch.setattr("rocket_conformance.files.scratch_space._IN_MEMORY", "/nothing/there")
     assert scratch_root() == Path(tempfile.gettempdir())

@@ -6,10 +6,13 @@ import re
 from functools import cache
 
 import pytest
-from rocket_conformance.plan import plan
+from rocket_conformance.planning import plan
 from rocket_conformance.protocol import OPERATIONS
-from rocket_conformance.rocketmq_jar import ORACLE_VERSION
-from rocket_conformance.versions import (
+from rocket_conformance.rocketmq import ORACLE_VERSION
+from rocket_spec.clauses import clauses
+from rocket_spec.data import find_data
+
+from tools.versions import (
     RELEASES,
     Release,
     Survey,
@@ -19,10 +22,8 @@ from rocket_conformance.versions import (
     survey_all,
     survey_release,
 )
-from rocket_spec.clauses import clauses
-from rocket_spec.data import find_data
 
-FRESH = "make it again: python -m rocket_conformance.versions"
+FRESH = "make it again: python -m tools.versions"
 
 COMPARED = ("3.2.6", "4.0.0", "4.1.0", "4.3.0", "4.5.0", "4.6.0", "4.7.0", "4.7.1", "4.9.0", "4.9.1", "4.9.2")
 """The releases whose sources were compared for `since`, those before 4.9.3."""

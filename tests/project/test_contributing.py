@@ -1,4 +1,4 @@
-"""The files and folders that CONTRIBUTING.md names exist."""
+"""The files and folders that CONTRIBUTING.md and the rooms' README files name exist."""
 
 from __future__ import annotations
 
@@ -12,16 +12,27 @@ ENGINE = ROOT / "columnar" / "rocket_columnar"
 MADE = (".venv", "out/site")
 """Folders that commands make."""
 
-SECTIONS = re.split(r"^## ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), flags=re.MULTILINE)
+PAGES = [
+    "CONTRIBUTING.md",
+    *(
+        f"{room}/README.md"
+        for room in ("spec", "columnar", "conformance", "tests", "tools", "website", "release")
+    ),
+]
+SECTIONS = [
+    f"{page}: {section}"
+    for page in PAGES
+    for section in re.split(r"^## ", (ROOT / page).read_text("utf-8"), flags=re.MULTILINE)
+]
 NAME = re.compile(r"`([\w.*-]*/[\w./*-]*|[\w-]+\.(?:py|md|json|toml))`")
 
 
-def missing(section: str) -> list[str]:
+def missing(section: str, room: str = "") -> list[str]:
     """The names in a section that nothing has: paths in the repository, packages of the engine, or files beside or in what was named before.
 
     `VERB` stands for any name.
     """
-    folders, wrong = [ROOT], []
+    folders, wrong = [ROOT, ROOT / room], []
     for name in NAME.findall(section):
         if name in MADE:
             continue
@@ -35,7 +46,7 @@ def missing(section: str) -> list[str]:
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.partition("\n")[0])
 def test_what_a_section_names_exists(section: str) -> None:
-    assert missing(section) == []
+    assert missing(section, section.partition("/")[0] if "/README.md: " in section else "") == []
 
 
 def test_the_sections_name_files() -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from licences_page import PAGE, locked
+
+from tools.licences_page import PAGE, locked
 
 
 @pytest.mark.parametrize("name", ["base", "engine", "dev"])
 def test_each_locked_package_has_a_licence(name: str) -> None:
     rows = dict(re.findall(r"^\| ([\w.-]+) \| (.+) \|$", PAGE.read_text("utf-8"), re.MULTILINE))
     missing = {package for package in locked(name) if rows.get(package, "not stated") == "not stated"}
-    assert missing == set(), "python tests/support/licences_page.py"
+    assert missing == set(), "python -m tools.licences_page"
 
 
 def test_no_package_is_listed_that_is_not_installed() -> None:

@@ -1,4 +1,4 @@
-"""The formatter, the linter and both type checkers are clean."""
+"""The formatter, the linter and mypy are clean."""
 
 from __future__ import annotations
 
@@ -19,14 +19,5 @@ ROOT = Path(__file__).parents[2]
 def test_clean(tool: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-m", *tool], capture_output=True, text=True, check=False, cwd=ROOT
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.node
-def test_pyright_is_clean(node: str) -> None:
-    script = ROOT / "tests/project/run_pyright.py"
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_conformance.rocketmq_jar import ORACLE_VERSION, resolve
+from rocket_conformance.rocketmq import ORACLE_VERSION, resolve
 from short_lived import COMPILER, SHORT_LIVED
 
 if TYPE_CHECKING:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 
 import pytest
-from rocket_reference.diagrams import DIAGRAMS, refreshed
 from rocket_reference.dispatch import DispatchRequest
 from rocket_reference.dispatch_steps import MASTER, SLAVE, Met, Move, met
 from rocket_reference.start_steps import START, STOPS, Step
 from rocket_spec.clauses import clauses
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
+
+from tools.diagrams import DIAGRAMS, refreshed
 
 DOCUMENT = find_data("spec/SPEC.md").read_text("utf-8")
 

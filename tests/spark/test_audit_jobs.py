@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,51 +23,29 @@ pytestmark = pytest.mark.spark
 FEW = ("mixed", "ext", "lmq", "killed-restarted", "dledger", "dledger-group-rejoined")
 
 
-def judged_by_joins(variant: Damaged) -> bool:
-    """Whether the planted defect takes two files to tell; a chain that does not lead to an entry takes one."""
-    from rocket_spark.audit import CODES
-
-    in_one_file = variant.damage == "index.missing_key" and variant.file.startswith("index/")
-    return variant.damage in CODES and not in_one_file
-
-
-def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damaged]) -> set[str]:
-    """Both formulations on all stores, in one job each; the codes that the joins found."""
-    from rocket_spark import audit_stores, cross_check_stores
+def check(spark: SparkSession, stores: dict[str, Path], planted: dict[str, Damaged]) -> None:
+    """The findings on all stores in one job are the engine's, and those of the planted defects are among them."""
+    from rocket_spark import audit_stores
     from rocket_spark.stores import name_stores
 
     paths = list(stores.values())
     findings = list(audit_stores(spark, paths, "deep"))
-    joined = cross_check_stores(spark, paths, findings)
-    assert joined.disagreements == ()
     keys = {path: key for key, path in name_stores(paths).items()}
     for name, store in stores.items():
-        key = keys[str(store)]
-        mine = [finding for at, finding in findings if at == key]
+        mine = [finding for at, finding in findings if at == keys[str(store)]]
         assert mine == list(audit(store, "deep")), name
         if name in planted:
             variant = planted[name]
             places = {(finding.code, finding.file, finding.offset) for finding in mine}
             assert (variant.damage, variant.file, variant.offset) in places
-            if judged_by_joins(variant):
-                assert variant.damage in {code for at, code, _, _ in joined.defects if at == key}, name
-    return {code for _, code, _, _ in joined.defects}
 
 
-def test_planted_defects_are_found_both_ways(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path
-) -> None:
-    from rocket_spark.audit import CODES
-
-    others = ("mixed-log-crc", "mixed-log-magic", "mixed-index-chain-cycle", "mixed-checkpoint-ahead")
-    planted = {
-        variant.name: variant
-        for variant in damaged()
-        if variant.store == "mixed" and (judged_by_joins(variant) or variant.name in others)
-    }
+def test_planted_defects_are_found(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    of_mixed = {variant.damage: variant for variant in damaged() if variant.store == "mixed"}
+    planted = {variant.name: variant for variant in of_mixed.values()}
+    assert len(planted) > 20
     stores = {name: open_damaged(name, tmp_path / name) for name in planted}
-    stores |= {name: golden[name] for name in FEW}
-    assert check(spark, stores, planted) == CODES
+    check(spark, stores | {name: golden[name] for name in FEW}, planted)
 
 
 @pytest.mark.parametrize(
@@ -83,10 +62,10 @@ def test_planted_defects_are_found_both_ways(
 def test_the_last_tasks_of_an_audit_are_short(
     cores: int | None, stores: list[int], shares: list[list[int]]
 ) -> None:
-    from rocket_spark.audit.range_audit import _cut
+    from rocket_spark.audit.range_audit import ranges_by_task
 
     plans: Any = {str(name): SimpleNamespace(ranges=tuple(range(many))) for name, many in enumerate(stores)}
-    cut: dict[str, list[tuple[Any, ...]]] = _cut(plans, cores)
+    cut: dict[str, list[tuple[Any, ...]]] = ranges_by_task(plans, cores)
     assert [[len(ranges) for ranges in every] for every in cut.values()] == shares
     assert [tuple(chain(*every)) for every in cut.values()] == [plan.ranges for plan in plans.values()]
 
@@ -111,19 +90,33 @@ def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: py
 
 def test_the_verb_audits_stores(verb: Run, golden: dict[str, Path], tmp_path: Path) -> None:
     wrong = open_damaged("mixed-queue-order", tmp_path)
-    done = verb("audit", golden["mixed"], wrong, "--cross-check", "--json")
+    done = verb("audit", golden["mixed"], wrong, "--json")
     lines: list[dict[str, Any]] = [json.loads(line) for line in done.out.splitlines()]
     assert [(line["store"], line["code"]) for line in lines] == [
         (str(wrong.relative_to(golden["mixed"].parents[1])), finding.code) for finding in audit(wrong)
     ]
-    assert done.code == 1
-    assert done.err.startswith("rocketspec: cross-check by joins of 788 records, 788 units and ")
-    assert done.err.endswith(" entries: agrees\n")
+    assert (done.code, done.err) == (1, "")
 
 
 def test_the_verb_on_one_healthy_store(verb: Run, golden: dict[str, Path]) -> None:
     done = verb("audit", golden["mixed"], "--quick")
     assert done == (0, "1 store audited: no findings\n", "")
+
+
+@pytest.mark.parametrize("level", [(), ("--quick",)])
+def test_the_verb_states_the_signs_of_a_later_release(
+    verb: Run, golden: dict[str, Path], tmp_path: Path, level: tuple[str, ...]
+) -> None:
+    """A long that is not zero at byte 40 of the checkpoint, as 5.5.0 writes it; 4.9.3 writes zeros there."""
+    later = shutil.copytree(golden["mixed"], tmp_path / "later")
+    data = bytearray((later / "checkpoint").read_bytes())
+    data[40:48] = (4711).to_bytes(8)
+    (later / "checkpoint").write_bytes(data)
+    shutil.rmtree(later / "index")
+    done = verb("audit", later, *level)
+    assert "written by 5.x: 4,711 in the checkpoint at byte 40" in done.err.replace("\n", " ")
+    assert "index.missing_key" in done.out
+    assert "cure" not in done.out
 
 
 def test_the_verb_names_a_missing_store_before_spark_starts(verb: Run, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_large_files_have_parts_of_their_own(
     from rocket_spark import decode_stores
     from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 300)
+    monkeypatch.setattr(part_tasks, "TASK_BYTES", 300)
     summary = decode_stores(spark, hand_made, tmp_path / "out", ["index_entries"])
     assert [(table.rows, table.parts) for table in summary.tables] == [(6, 2)]
     assert parquet_rows(tmp_path / "out" / "index_entries") == decoded_rows(hand_made)["index_entries"]
@@ -245,7 +245,7 @@ def test_gaps_between_tasks_are_those_of_decode(
         pass
     assert len(whole) > 1
 
-    monkeypatch.setattr(part_tasks, "_TASK_BYTES", size)
+    monkeypatch.setattr(part_tasks, "TASK_BYTES", size)
     summary = decode_stores(spark, tmp_path / "store", tmp_path / "out")
     assert [table.parts for table in summary.tables] == [5]
     assert list(summary.gaps) == whole
@@ -262,7 +262,7 @@ def ranged(
     log.mkdir(parents=True)
     for offset, content in files.items():
         (log / f"{offset:020}").write_bytes(content)
-    monkeypatch.setattr(part_tasks, "_TASK_BYTES", step)
+    monkeypatch.setattr(part_tasks, "TASK_BYTES", step)
     summary = decode_stores(spark, folder / "store", folder / "out")
     (table,) = summary.tables
     return parquet_rows(folder / "out" / "commit_log"), list(summary.gaps), table.parts

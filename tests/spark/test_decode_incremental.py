@@ -115,7 +115,7 @@ def test_files_that_the_broker_deleted(
 ) -> None:
     from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 1)
+    monkeypatch.setattr(part_tasks, "TASK_BYTES", 1)
     store, out = tmp_path / "store", tmp_path / "out"
     logs(store, range(3))
     decode_stores(spark, store, out, options=APPEND)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rocket_spark.failure_causes import cause_of
+from rocket_spark.sources import reason
 
 _CALL = "An error occurred while calling o96.count.\n: org.apache.spark.SparkException: "
 
@@ -65,3 +66,10 @@ def test_the_cause_is_named_in_one_line(text: str, words: str) -> None:
     assert words in told
     assert "\n" not in told
     assert "An error occurred while calling" not in told
+
+
+def test_a_reason_does_not_act_on_a_terminal() -> None:
+    error = RuntimeError(
+        "[PYTHON_ERROR] failed\nTraceback ...\nUsageError: a\x1b]0;owned\x07 has no such file"
+    )
+    assert reason(error) == r"a\x1b]0;owned\x07 has no such file"

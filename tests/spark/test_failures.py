@@ -163,12 +163,12 @@ def test_a_file_that_grows_while_it_is_read(
         from rocket_spark.decode import part
 
         def grow(*arguments: Any) -> Any:
-            yield from batches(*arguments)
+            yield from decoded(*arguments)
             with task.files[-1].path.open("ab") as opened:
                 opened.write(bytes(20))
 
-        batches = part._batches
-        with patch.object(part, "_batches", grow):
+        decoded = part.batches
+        with patch.object(part, "batches", grow):
             return part.run_part(task, directory)
 
     with pytest.raises(MalformedError, match="as when the job began"):

@@ -86,14 +86,14 @@ def test_a_commit_that_fails_leaves_nothing(far: Far, monkeypatch: pytest.Monkey
 
     def work(output: FarOutput) -> None:
         parts = {f"table/part-{number}": write(output, str(number)) for number in range(3)}
-        move = type(output._storage).move
+        move = type(output.storage).move
 
         def fail(storage: object, source: str, target: str) -> None:
             if target.endswith("part-1"):
                 raise OSError(errno.EIO, "a fault that a test put here")
             move(storage, source, target)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(type(output._storage), "move", fail)
+        monkeypatch.setattr(type(output.storage), "move", fail)
         output.commit(parts, {})
 
     with pytest.raises(OSError, match="a fault"):

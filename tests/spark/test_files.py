@@ -181,6 +181,9 @@ def test_local_globs_take_an_existing_name_as_it_is(tmp_path: Path) -> None:
         ("hdfs://n/k", {"hdfs.usr": "x"}, "option hdfs.usr: unknown"),
         ("hdfs:///k", {}, "hdfs:///k: names no host"),
         ("s3://", {}, "s3://: names no bucket"),
+        ("s3://key:secret@b/k", {}, "s3: a URI with credentials is refused; use the options s3.accessKey"),
+        ("s3a://key@b/k", {}, "s3a: a URI with credentials is refused"),
+        ("hdfs://user:secret@n/k", {}, "hdfs: a URI with credentials is refused"),
         ("hdfs:///k", {"hdfs.webhdfs": "n:http"}, "option hdfs.webhdfs: 'n:http' is not HOST:PORT"),
     ],
 )

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from engine_fuzz import apply, make_input
+from fuzz_stores import apply, make_input
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ FORMATS = ("index", "index-headers", "consumequeue", "consumequeue-ext", "commit
 def test_a_damaged_store_is_read(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.errors import PySparkException
 
-    given = make_input(random.Random(seed), tmp_path / "whole")  # noqa: S311 - reproducible inputs
+    given = make_input(random.Random(seed))  # noqa: S311 - reproducible inputs
     root = apply(given, tmp_path / "damaged")
     for name in FORMATS:
         said = ""

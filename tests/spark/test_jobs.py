@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,8 @@ from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode as engine
 from rocket_columnar.store import find_files
 from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
+from store_bytes import Entry, index_file, put, record
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,8 +56,8 @@ def test_a_large_index_file_is_divided(
     from rocket_spark import decode_stores
     from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 1)
-    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 50)
+    monkeypatch.setattr(part_tasks, "TASK_BYTES", 1)
+    monkeypatch.setattr(part_tasks, "TASK_ENTRIES", 50)
     tables = ["index_headers", "index_entries"]
     summary = decode_stores(spark, golden["transactions"], tmp_path / "out", tables)
     headers, entries = summary.tables
@@ -77,7 +78,7 @@ def test_an_index_file_that_was_replaced_meanwhile_fails_the_job(
     copy = tmp_path / "store" / "index" / index.name
     copy.parent.mkdir(parents=True)
     copy.write_bytes(index.read_bytes())
-    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 50)
+    monkeypatch.setattr(part_tasks, "TASK_ENTRIES", 50)
     plan = plan_decode(tmp_path / "store", tmp_path / "out", ["index_entries"])
     copy.write_bytes(bytes(len(index.read_bytes())))
     with pytest.raises(MalformedError, match="as when the job began"):
@@ -147,6 +148,27 @@ def test_stores_on_s3(
     assert found == [(name, finding) for name, store in stores.items() for finding in audit(store)]
 
 
+def test_every_key_is_looked_up_on_s3(spark: SparkSession, s3: Far, tmp_path: Path) -> None:  # noqa: F811
+    """4.9.3 stops at an entry with a negative time diff (IDX-SEL-5): the older one in its chain is not found."""
+    from rocket_spark import audit_stores
+
+    store = tmp_path / "store"
+    first = record(
+        0, properties=b"KEYS\1a\2"
+    )  # "T#a" hashes to 84 * 31^2 + 35 * 31 + 97 = 81,906, "T#h" to 7 more
+    put(store, f"commitlog/{0:020}", first + record(len(first), queue_offset=1, properties=b"KEYS\1h\2"))
+    shape = Geometry(7, 12)
+    puts = [Entry(81_906, 0, 0), Entry(81_913, len(first), -1)]
+    put(store, "index/20260101000000000", index_file(*shape, puts))
+    deep, usual = (list(audit(store, level, geometry=shape)) for level in ("deep", "default"))
+    more = [finding for finding in deep if finding not in usual]
+    assert {finding.code for finding in more} == {"index.missing_key"}
+    uri = s3.upload(store, "jobs/looked-up")
+    assert list(audit_stores(spark, uri, "deep", geometry=shape, storage=s3.options)) == [
+        ("", finding) for finding in deep
+    ]
+
+
 def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     from rocket_spark import tasks as runner
 
@@ -156,15 +178,7 @@ def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch
     def work(task: Any, common: int) -> int:
         return int(task.number) + common
 
-    monkeypatch.setattr(runner, "_WAVE_TASKS", 2)
+    monkeypatch.setattr(runner, "WAVE_TASKS", 2)
     for room in (64 << 20, 0):
-        monkeypatch.setattr(runner, "_TASK_BYTES", room)
+        monkeypatch.setattr(runner, "TASK_BYTES", room)
         assert runner.run_tasks(spark, work, tasks, what="sums", common=common) == [10, 21, 12, 23, 14]
-
-
-def test_a_worker_does_not_search_its_imports_for_garbage(spark: SparkSession) -> None:
-    """PySpark searches after each task; what was there after the first is passed over."""
-    from rocket_spark.tasks import run_tasks
-
-    frozen = run_tasks(spark, lambda _: gc.get_freeze_count(), ["task"] * 4, what="tasks")
-    assert max(frozen) > 10_000

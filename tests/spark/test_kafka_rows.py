@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"timestamps": "utc"},
+        {"mode": "PERMISSIVE", "timestamps": "utc"},
+        {"filters": '[["topic", "in", ["T", "U"]]]'},
+    ],
+    ids=["plain", "utc", "permissive", "filters"],
+)
+def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path, options: dict[str, str]) -> None:
     from rocket_spark import kafka_rows
 
     log = record(
@@ -29,7 +39,7 @@ def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path) -> None:
     )
     log += record(len(log), topic=b"U", body=b"", store_timestamp=(1 << 63) - 1)
     put(tmp_path, f"commitlog/{0:020}", log)
-    frame = kafka_rows(spark.read.format("rocketmq-commitlog").load(str(tmp_path)))
+    frame = kafka_rows(spark.read.format("rocketmq-commitlog").options(**options).load(str(tmp_path)))
     assert frame.dtypes == [
         ("key", "binary"),
         ("value", "binary"),
@@ -52,3 +62,16 @@ def test_records_as_rows_of_kafka(spark: SparkSession, tmp_path: Path) -> None:
         "headers": [{"key": "KEYS", "value": b"k1 k2"}, {"key": "TAGS", "value": b"A"}],
     }
     assert (second["key"], second["value"], second["topic"], second["timestamp"]) == (None, b"", "U", None)
+
+
+@pytest.mark.parametrize("utc", [False, True], ids=["millis", "utc"])
+def test_decoded_tables_as_rows_of_kafka(spark: SparkSession, tmp_path: Path, *, utc: bool) -> None:
+    """Also of a topic in the name of a folder, which Spark takes for a number."""
+    from rocket_spark import DecodeOptions, decode_stores, kafka_rows
+
+    put(tmp_path / "store", f"commitlog/{0:020}", record(0, topic=b"12", store_timestamp=86_400_000))
+    options = DecodeOptions(utc=utc, key_list=True, partition_by=("topic",))
+    decode_stores(spark, tmp_path / "store", tmp_path / "out", ["commit_log"], options=options)
+    frame = kafka_rows(spark.read.parquet(str(tmp_path / "out" / "commit_log")))
+    (row,) = frame.select("topic", "timestamp").toArrow().to_pylist()
+    assert row == {"topic": "12", "timestamp": datetime(1970, 1, 2, tzinfo=UTC)}

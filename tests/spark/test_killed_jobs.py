@@ -26,8 +26,8 @@ _DECODE: Final = """
 from rocket_spark import DecodeOptions, decode_stores
 from rocket_spark.decode import part_tasks
 
-part_tasks._TASK_BYTES = 4096
-part_tasks._TASK_ENTRIES = 20
+part_tasks.TASK_BYTES = 4096
+part_tasks.TASK_ENTRIES = 20
 decode_stores(spark, {store!r}, {out!r}, options=DecodeOptions(resume=True))
 """
 
@@ -79,8 +79,8 @@ def decode_kills(
 ) -> None:
     from rocket_spark.decode import part_tasks
 
-    monkeypatch.setattr(part_tasks, "_TASK_BYTES", 4096)
-    monkeypatch.setattr(part_tasks, "_TASK_ENTRIES", 20)
+    monkeypatch.setattr(part_tasks, "TASK_BYTES", 4096)
+    monkeypatch.setattr(part_tasks, "TASK_ENTRIES", 20)
     every = _Count()
     decode_stores(spark, store, folder / "undisturbed", progress=every)
     whole = contents(folder / "undisturbed")
@@ -178,7 +178,7 @@ def test_earlier_output_outlives_kills_at_every_rename_of_a_commit_and_of_its_re
     """Killed in the commit, then in what takes it back, then in that again; the last run is not disturbed."""
     earlier = {"Broker-A/index/old": "old", "broker-b/index/old": "old", "_SUCCESS": ""}
     later = {"Broker-A/index/new": "new", "broker-b/index/new": "new", "_SUCCESS": ""}
-    rename, undo = Path.rename, Output._undo_replace
+    rename, undo = Path.rename, Output.undo_replace
     left: list[int] = []
     dead: list[bool] = []
 
@@ -195,7 +195,7 @@ def test_earlier_output_outlives_kills_at_every_rename_of_a_commit_and_of_its_re
             undo(output)
 
     monkeypatch.setattr(Path, "rename", counted)
-    monkeypatch.setattr(Output, "_undo_replace", undone)
+    monkeypatch.setattr(Output, "undo_replace", undone)
     for number in range(12):
         out = tmp_path / f"{number}"
         for place, text in earlier.items():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,14 +16,13 @@ pytestmark = pytest.mark.spark
 
 
 def test_what_a_session_starts_its_jvm_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyspark.sql import SparkSession
-    from rocket_spark import session
+    from rocket_spark.session import QUICK_COMPILER, driver_settings
 
     monkeypatch.setattr(os, "environ", dict(os.environ))
-    settled = session._classic(SparkSession.Builder(), "local[1]", session._QUICK_COMPILER)._options
+    settled = driver_settings("local[1]", QUICK_COMPILER)
     assert settled["spark.driver.extraJavaOptions"].split()[1:] == ["-XX:TieredStopAtLevel=1"]
     assert settled["spark.python.unix.domain.socket.enabled"] == "true"
-    settled = session._classic(SparkSession.Builder(), "local[1]", "")._options
+    settled = driver_settings("local[1]")
     assert len(settled["spark.driver.extraJavaOptions"].split()) == 1
 
 
@@ -29,32 +31,13 @@ def test_no_unix_sockets_where_containers_have_long_paths(
     monkeypatch: pytest.MonkeyPatch, java: str, master: str | None, port: str
 ) -> None:
     """A task on YARN failed with "AF_UNIX path too long"."""
-    from pyspark.sql import SparkSession
-    from rocket_spark import session
+    from rocket_spark.session import driver_settings
 
     monkeypatch.setattr(os, "environ", dict(os.environ))
     if port:
         os.environ["PYSPARK_GATEWAY_PORT"] = port
-    settled = session._classic(SparkSession.Builder(), master, "")._options
+    settled = driver_settings(master)
     assert "spark.python.unix.domain.socket.enabled" not in settled
-
-
-def test_an_interrupt_ends_the_jvm_that_is_being_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Left alone it waits for a first word, for ever."""
-    from pyspark import java_gateway
-    from rocket_spark.session import _starting
-
-    started: list[subprocess.Popen[bytes]] = []
-
-    def interrupted() -> None:
-        with _starting():
-            started.append(java_gateway.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))  # type: ignore[attr-defined]
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert started[0].wait(60) < 0
-    assert java_gateway.Popen is subprocess.Popen  # type: ignore[attr-defined]
 
 
 @pytest.mark.soak  # Spark tries sixteen ports first
@@ -70,3 +53,56 @@ def test_an_address_that_is_not_of_this_machine(java: str, hand_made: Path, tmp_
         "rocketspec: Spark does not start with master local[1]: the driver cannot listen on this machine's "
         "address: set SPARK_LOCAL_IP to one that the workers reach\n"
     )
+
+
+def test_a_store_that_is_the_working_directory_runs_nothing(
+    java: str, hand_made: Path, tmp_path: Path
+) -> None:
+    """Neither modules in it, in the driver and the workers, nor a Spark above it."""
+    pwned = tmp_path / "PWNED"
+    store = tmp_path / "above" / "store"
+    shutil.copytree(hand_made, store)
+    for name in ("numpy", "pyarrow", "pandas", "rocket_columnar", "rocket_spark", "rocketspec"):
+        (store / f"{name}.py").write_text(f"open({str(pwned)!r}, 'a').write({name!r})\n")
+    above = store.parent
+    (above / "jars").mkdir()
+    (above / "bin").mkdir()
+    (above / "bin" / "spark-submit").write_text(f"#!/bin/sh\necho spark > {pwned}\n")
+    (above / "bin" / "spark-submit").chmod(0o755)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_HOME")
+    }
+    command = Path(sys.executable).with_name("rocketspec")
+    done = subprocess.run(
+        [command, "spark", "decode", ".", "-o", tmp_path / "out", "--master", "local[1]"],
+        cwd=store,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not pwned.exists()
+
+
+def test_an_interrupt_while_spark_starts_leaves_no_process(
+    java: str, hand_made: Path, tmp_path: Path
+) -> None:
+    """The interrupt waits for the JVM, which ends when its standard input does: a pipe of the command."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "rocketspec", "spark", "audit", str(hand_made), "--master", "local[1]"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        started = ""
+        while not started:
+            started = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8")
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        assert process.wait() == 130
+    until = time.monotonic() + 60
+    while Path(f"/proc/{started.split()[0]}").exists():
+        assert time.monotonic() < until
+        time.sleep(0.2)

@@ -201,3 +201,19 @@ def test_timestamps_and_how_many_are_out_of_range(spark: SparkSession, tmp_path:
     }
     (row,) = frame.selectExpr("unix_millis(physic_msg_timestamp)").collect()
     assert row[0] == times[0]
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_write_says_what_to_use_instead(
+    spark: SparkSession, hand_made: Path, tmp_path: Path, mode: str
+) -> None:
+    from rocket_spark.sources import reason
+
+    frame = spark.read.format("rocketmq-commitlog").load(str(hand_made))
+    with pytest.raises(Exception, match="stores are never written to") as caught:
+        frame.write.format("rocketmq-commitlog").mode(mode).save(str(tmp_path / "out"))
+    assert reason(caught.value) == (
+        "rocketmq-commitlog: stores are never written to; use df.write.parquet(...) for tables, "
+        "and `rocketspec rebuild` or rebuild_stores for index files and queues"
+    )
+    assert not (tmp_path / "out").exists()

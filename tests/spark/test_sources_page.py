@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from rocket_golden import open_store
-from rocket_spark.reading.options import _OPTIONS, STREAM_OPTIONS
+from rocket_spark.reading.options import OPTIONS, STREAM_OPTIONS
 from rocket_spark.sources import SOURCES
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def test_every_format_and_option_is_on_the_page() -> None:
         ((source.format_name, source.table) for source in SOURCES),
         key=lambda pair: PAGE.index(f"| `{pair[0]}` |"),
     )
-    for option in (*_OPTIONS[2:], *STREAM_OPTIONS):
+    for option in (*OPTIONS[2:], *STREAM_OPTIONS):
         assert re.search(rf"^\|[^|]*`{option}`", PAGE, re.MULTILINE), option
 
 

@@ -65,7 +65,9 @@ class Read:
         return [row for part in sent for batch in reader.read(part) for row in batch.to_pylist()]
 
     def files(self) -> list[str]:
-        return list(dict.fromkeys(piece.file.name for part in self.partitions for piece in part.pieces))
+        return list(
+            dict.fromkeys(part.file.name for partition in self.partitions for part in partition.parts)
+        )
 
 
 def split(rows: Iterable[Row]) -> tuple[list[Row], list[str]]:
@@ -159,8 +161,8 @@ def test_an_offset_prunes_files_and_ranges_of_a_log(mixed: Path) -> None:
     middle = rows[len(rows) // 2]
     read = Read("commit_log", mixed, ("phy_offset", "=", middle["phy_offset"]))
     assert read.rows() == [middle]
-    ((piece,),) = [part.pieces for part in read.partitions]
-    assert piece.span == (middle["phy_offset"], middle["phy_offset"] + 1)
+    ((part,),) = [partition.parts for partition in read.partitions]
+    assert part.range == (middle["phy_offset"], middle["phy_offset"] + 1)
 
 
 def test_topic_and_queue_prune_files(mixed: Path) -> None:
@@ -346,7 +348,6 @@ def test_an_empty_range_is_no_partition(tmp_path: Path) -> None:
             {"filters": '[["slot", "in", [1, 9223372036854775808]]]'},
             "option filters: slot in 9223372036854775808:",
         ),
-        ({"filterPushdown": "yes"}, "option filterPushdown: 'yes' is neither true nor false"),
     ],
 )
 def test_a_wrong_option_is_named(mixed: Path, options: dict[str, object], said: str) -> None:
@@ -396,7 +397,7 @@ def test_the_reason_is_the_last_line_of_python() -> None:
 
 
 def test_the_reason_is_not_what_a_stream_stumbles_over() -> None:
-    """PySpark's planner of streams has no reader to stop where the source refuses, and says so last."""
+    """PySpark's planner of streams has no reader to stop where the source refuses, and reports that last."""
     text = (
         "[STREAM_FAILED] Query terminated: Traceback (most recent call last):\n"
         "rocket_spec.errors.UsageError: option path: a stream follows one store\n"

@@ -26,7 +26,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Broker:
-    """Writes a golden store once more, as far as it is told: files at full length, bytes from first to last."""
+    """Writes a golden store again, as far as it is asked to: files at full length, bytes from first to last."""
 
     def __init__(self, golden: Path, live: Path, kind: str) -> None:
         self.files = []

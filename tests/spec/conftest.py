@@ -20,6 +20,15 @@ def facts() -> Tree:
     return loaded
 
 
+@pytest.fixture(scope="session")
+def stores() -> dict[str, list[Tree]]:
+    """What real 4.9.3 stores did with the scripts' directories, made by `real/make_facts.py`."""
+    loaded: dict[str, list[Tree]] = json.loads(
+        (Path(__file__).parent / "real" / "restarts.json").read_text("utf-8")
+    )
+    return loaded
+
+
 def _scalar(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
 

@@ -7,41 +7,21 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import re
 import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pytest
 import rocket_golden
 from rocket_golden import zstd
 from rocket_reference import JavaError, java, key_hash
-from rocket_spec.data import find_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from spec_blocks import code, headings
 
 Vector = dict[str, Any]
-SPEC = find_data("spec/SPEC.md").read_text("utf-8")
 HEADER = (
     "begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset", "hash_slot_count", "index_count",
 )  # fmt: skip
 CODES: dict[str, str] = dict(zip(HEADER, "qqqqii", strict=True))
 PLACES: dict[str, int] = dict(zip(HEADER, (0, 8, 16, 24, 32, 36), strict=True))
-
-
-def code(heading: str) -> dict[str, Callable[..., Any]]:
-    """The functions of the code block under a heading."""
-    block = re.search(rf"^### {heading}\n.*?^```python\n(.*?)^```", SPEC, re.MULTILINE | re.DOTALL)
-    assert block is not None
-    names: dict[str, Any] = {
-        "i64": java.to_i64,
-        "rem": java.rem,
-        "div": java.div,
-        "key_hash": key_hash,
-    }
-    exec(compile(block[1], f"SPEC.md, {heading}", "exec"), names)  # noqa: S102 - the page's own code
-    return names
 
 
 PUT = code("Put, step by step")["put"]
@@ -320,6 +300,13 @@ def test_queue_vectors() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("heading", ["Dispatch, step by step", "Recovery, step by step"])
-def test_the_other_blocks_are_code_too(heading: str) -> None:
-    assert any(name in code(heading) for name in ("dispatch", "recover_log"))
+def test_every_block_is_run() -> None:
+    """The blocks of dispatch and recovery are run by tests/reference/test_restart_scripts.py."""
+    assert headings() == [
+        "Put, step by step",
+        "Select, step by step",
+        "Queue put, step by step",
+        "Queue recovery, step by step",
+        "Dispatch, step by step",
+        "Recovery, step by step",
+    ]

@@ -22,9 +22,10 @@ FACTS = "MUST · since 3.2.6 · evidence: case · IndexFile.putKey 104-107, 110"
 FIXED = {
     "IDX-HASH": 3, "IDX-FILE": 5, "IDX-HDR": 5, "IDX-SLOT": 1, "IDX-ENT": 1, "IDX-PUT": 11, "IDX-FULL": 1,
     "IDX-SEL": 11, "IDX-TIME": 3, "IDX-LOAD": 2, "IDX-FLUSH": 1, "IDX-SVC": 20, "CQ-UNIT": 3, "CQ-FILE": 4,
-    "CQ-TAGS": 3, "CQ-EXT": 10, "CQ-LOAD": 2, "CQ-BND": 1, "CQ-GET": 1, "CQ-PUT": 11, "CQ-REC": 4,
+    "CQ-TAGS": 3, "CQ-EXT": 11, "CQ-LOAD": 2, "CQ-BND": 1, "CQ-GET": 1, "CQ-PUT": 11, "CQ-REC": 4,
     "CQ-TRUNC": 7, "CQ-MIN": 3, "CQ-DEL": 1, "CQ-TIME": 2, "CQ-LAST": 2, "CQ-LMQ": 5, "LOG-REC": 9,
-    "LOG-PROP": 7, "LOG-BLANK": 2, "LOG-FILE": 2, "LOG-DSP": 17, "UTF8": 2, "CKP": 4, "QRY": 4, "STORE": 21,
+    "LOG-PROP": 7, "LOG-BLANK": 3, "LOG-FILE": 2, "LOG-DSP": 18, "UTF8": 2, "CKP": 4, "QRY": 5, "STORE": 25,
+    "DLG": 22,
 }  # fmt: skip
 """How many ids of each family were given out; none may vanish."""
 

@@ -11,8 +11,9 @@ import pytest
 import rocket_golden
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
-from rocket_spec.make_gallery import FORMATS, main, make_gallery
-from rocket_spec.make_readers import compiler
+
+from tools.make_gallery import FORMATS, main, make_gallery
+from tools.make_readers import compiler
 
 URL = "https://example.org/rocketspec/SPEC.md"
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,8 @@ from rocket_spec.layout import (
     RECORD,
     Field,
 )
-from rocket_spec.make_readers import READERS, make_readers
+
+from tools.make_readers import READERS, make_readers
 
 KSY = (
     "indexfile",

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import pytest
 import rocket_golden
-from rocket_spec.make_readers import compiler
 from short_lived import COMPILER, SHORT_LIVED
+
+from tools.make_readers import compiler
 
 HERE: Final = Path(__file__).parent / "readers"
 BUILD: Final = Path(__file__).parents[2] / "build" / "schema-readers"

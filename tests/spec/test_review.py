@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rocket_spec.clauses import clauses
 from rocket_spec.data import find_data
-from rocket_spec.review import HOW, Review, digest, main, reviews, stale, written
+
+from tools.review import HOW, Review, digest, main, reviews, stale, written
 
 TEXT = find_data("spec/REVIEW.md").read_text("utf-8")
 CLAUSE = clauses()["IDX-PUT-5"]

@@ -8,7 +8,8 @@ import pytest
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, LAYOUTS, RECORD, Layout
-from rocket_spec.make_tables import diagram, refreshed, table
+
+from tools.make_tables import diagram, refreshed, table
 
 DOCUMENT = find_data("spec/SPEC.md").read_text("utf-8")
 

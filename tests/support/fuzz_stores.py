@@ -1,20 +1,21 @@
-"""Whole stores of a few kilobytes, damaged in the fields of their structures, through every verb of the engine and the Spark sources.
+"""Whole stores, damaged in the fields of their structures, through every verb of the engine and the Spark sources.
 
-An input is a store packed into bytes: which files it has, and what is in them. It is written into a folder of its own, read by
-one function, and must be the same bytes afterwards.
+An input is a store - a small one, or a golden one - and what is done to its files. Each verb runs with plain and with compiled
+loops, which must answer the same, and leaves the store as it is.
 """
 
 from __future__ import annotations
 
 import json
-import random
+import os
 import shutil
 import tempfile
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from fuzz_bytes import Samples
+from fuzz_inputs import Samples, Target
+from rocket_columnar import fast
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, diff, digest, look_at, occupancy, summarise
@@ -22,33 +23,74 @@ from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restarts
 from rocket_columnar.store import find_files
+from rocket_golden import manifest, open_store
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
 from store_bytes import BEGIN, blank, checkpoint, ext_unit, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    import random
+    from collections.abc import Callable, Hashable
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["TARGETS", "StoreTarget"]
+    Verb = Callable[[Path, Path, Geometry | None], Hashable]
 
+__all__ = [
+    "CORPUS",
+    "TARGETS",
+    "VERBS",
+    "Damage",
+    "Input",
+    "apply",
+    "check",
+    "make_input",
+    "packed",
+    "unpacked",
+]
+
+CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
+_ERRORS: Final = (FormatError, UsageError, OSError)
+_GOLDEN: Final = ("small-roll", "mixed")
 _FILE: Final = 2048
 _GEOMETRY: Final = Geometry(7, 20)
-_FAR: Final = ((1 << 20) - 20, 1 << 30, 1 << 40)
+_FAR: Final = (0, (1 << 20) - 20, 1 << 23, 1 << 30, 1 << 40)
 _TOPICS: Final = (b"T", b"SCHEDULE_TOPIC_XXXX", b"%RETRY%g", b"U")
 
 
-class StoreTarget(NamedTuple):
-    """A function of a store.
+class Damage(NamedTuple):
+    """One change to one file of a store.
 
     Attributes:
-        run: takes the store and a folder for output; returns a value that differs between results.
-        errors: documented errors.
+        action: "write" bytes at a place, "truncate" to a length (longer files end in a hole), "put" the whole content, "delete",
+            "copy" the file that `data` names over it, or "rename" it to `data`.
+        file: relative to the store.
+        at: byte, or the new length.
+        data: hexadecimal, or a name.
     """
 
-    run: Callable[[Path, Path], Hashable]
-    errors: tuple[type[BaseException], ...] = (FormatError, UsageError, OSError)
+    action: str
+    file: str
+    at: int = 0
+    data: str = ""
+
+
+class Input(NamedTuple):
+    """The name of a store, and what is done to it."""
+
+    store: str
+    damages: tuple[Damage, ...]
+
+
+def packed(given: Input) -> bytes:
+    """As the corpus has it."""
+    return json.dumps({"store": given.store, "damages": given.damages}).encode()
+
+
+def unpacked(data: bytes) -> Input:
+    """The input that bytes of the corpus hold."""
+    value = json.loads(data)
+    return Input(value["store"], tuple(Damage(*damage) for damage in value["damages"]))
 
 
 def _log() -> dict[str, bytes]:
@@ -71,7 +113,7 @@ def _log() -> dict[str, bytes]:
 
 
 @cache
-def _stores() -> tuple[dict[str, bytes], ...]:
+def _small() -> dict[str, dict[str, bytes]]:
     """A sound store, one that a broker left while it ran, and one with ext files."""
     with tempfile.TemporaryDirectory() as folder:
         root, out = Path(folder) / "store", Path(folder) / "out"
@@ -83,165 +125,195 @@ def _stores() -> tuple[dict[str, bytes], ...]:
     sound = _log() | {name: data for name, data in made.items() if not name.startswith("_")}
     sound["checkpoint"] = checkpoint(BEGIN + 20_000, BEGIN + 20_000, BEGIN + 9_000)
     units = ext_unit(1, BEGIN, b"abc") + ext_unit(3, BEGIN, b"") + b"\xff\xff"
-    return (
-        sound,
-        sound | {"abort": b""},
-        sound | {f"consumequeue_ext/T/0/{0:020}": units.ljust(200, b"\0")},
-    )
+    ext = {f"consumequeue_ext/T/0/{0:020}": units.ljust(200, b"\0")}
+    return {"small": sound, "small, running": sound | {"abort": b""}, "small, with ext files": sound | ext}
 
 
-def _samples(name: str) -> Samples:
-    """How a file of the store is changed."""
-    layouts = {
-        "index": [(INDEX_HEADER, 0, 0), (INDEX_ENTRY, _GEOMETRY.entries_offset, 20)],
-        "consumequeue": [(QUEUE_UNIT, 0, 20)],
-        "consumequeue_ext": [(EXT_UNIT, 0, 0)],
-        "checkpoint": [(CHECKPOINT, 0, 0)],
-    }.get(name.partition("/")[0], [])
-    fields = tuple(
-        (begin + step * number + (field.offset or 0), field.size)
-        for layout, begin, step in layouts
-        for number in range(5 if step else 1)
-        for field in layout.fields
-        if field.offset is not None and field.size in (1, 2, 4, 8)
-    )
-    if name.startswith("commitlog"):
-        starts = (0, 227, 454)
-        fields = tuple(
-            (start + place, width)
-            for start in starts
-            for place, width in ((0, 4), (4, 4), (28, 8), (36, 4), (84, 4))
-        )
-    whole = tuple(store[name] for store in _stores() if name in store)[:1]
-    return Samples(
-        whole, fields, 0, (b"\0" * 20, b"\xff" * 8, b"\xda\xa3\x20\xa7", b"\xcb\xd4\x31\x94", b"\2KEYS\1")
-    )
+def _write(root: Path, files: dict[str, bytes]) -> None:
+    for name, data in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 @cache
-def _changes(name: str) -> Samples:
-    return _samples(name)
+def _files(store: str) -> dict[str, int]:
+    """Names and sizes of a store's files."""
+    if store in _small():
+        return {name: len(data) for name, data in _small()[store].items()}
+    with tempfile.TemporaryDirectory() as folder:
+        root = open_store(store, Path(folder))
+        return {file.path.relative_to(root).as_posix(): file.size() for file in find_files(root)}
 
 
-def make(rng: random.Random) -> bytes:
-    """A store with one to four changes, packed."""
-    files: dict[str, Any] = {name: data.hex() for name, data in rng.choice(_stores()).items()}
-    names = sorted(files)
-    for _ in range(rng.getrandbits(2) + 1):
-        name = rng.choice(names)
-        kind = rng.random()
-        if kind < 0.8 and isinstance(files.get(name), str):
-            data = _changes(name)._replace(whole=(bytes.fromhex(files[name]),)).mutated(rng)
-            fits = name.startswith(("commitlog", "index")) and rng.random() < 0.7
-            size = len(files[name]) // 2
-            files[name] = (data[:size].ljust(size, b"\0") if fits else data).hex()
-        elif kind < 0.86:
-            files[name] = files[rng.choice(names)]
-        elif kind < 0.91:
-            files[name] = None
-        elif kind < 0.94:
-            files[name] = rng.choice(_FAR)
-        else:
-            folder, _, last = name.rpartition("/")
-            other = rng.choice(
-                (
-                    last + "0",
-                    "x" + last,
-                    f"{_FILE * 7:020}",
-                    f"{100:020}",
-                    "-" + last,
-                    last[:-1],
-                    f"{1 << 63:020}",
-                    "\n" + last,
-                )
-            )
-            files[f"{folder}/{other}" if folder else other] = files[name]
-    return json.dumps(files).encode()
-
-
-def _write(root: Path, files: dict[str, Any]) -> None:
-    root.mkdir(parents=True)
-    for name, data in files.items():
-        if data is None:
-            continue
+def apply(given: Input, directory: Path) -> Path:
+    """The damaged store, in a new folder."""
+    if given.store in _small():
+        root = directory / "store"
+        _write(root, _small()[given.store])
+    else:
+        root = open_store(given.store, directory)
+    for action, name, at, data in given.damages:
         path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(data, int):
-            with path.open("wb") as file:
-                file.truncate(data)
+        if not path.exists():
+            continue
+        if action == "delete":
+            path.unlink()
+        elif action == "truncate":
+            os.truncate(path, at)
+        elif action == "copy":
+            source = root / data
+            if data != name and source.exists() and source.stat().st_size < 1 << 22:
+                shutil.copyfile(source, path)
+        elif action == "rename":
+            path.rename(root / data)
+        elif action == "put":
+            path.write_bytes(bytes.fromhex(data))
         else:
-            path.write_bytes(bytes.fromhex(data) if isinstance(data, str) else data)
+            with path.open("r+b") as file:
+                file.seek(at)
+                file.write(bytes.fromhex(data))
+    return root
+
+
+@cache
+def _fields(name: str, geometry: Geometry) -> tuple[tuple[int, int], ...]:
+    """Places and widths of numbers in a file."""
+    if "commitlog" in name:
+        return tuple(
+            (start + at, width)
+            for start in (0, 227, 454)
+            for at, width in ((0, 4), (4, 4), (28, 8), (36, 4), (84, 4))
+        )
+    kinds = {"index": ((INDEX_HEADER, 0), (INDEX_ENTRY, geometry.entries_offset + 20)), "consumequeue": ((QUEUE_UNIT, 0),),
+             "consumequeue_ext": ((EXT_UNIT, 0),), "checkpoint": ((CHECKPOINT, 0),)}  # fmt: skip
+    return tuple(
+        (begin + step + (field.offset or 0), field.size)
+        for layout, begin in kinds.get(name.partition("/")[0], ())
+        for step in ((0, 20, 60) if layout in (INDEX_ENTRY, QUEUE_UNIT) else (0,))
+        for field in layout.fields
+        if field.size in (1, 2, 4, 8)
+    )
+
+
+def _damage(store: str, name: str, rng: random.Random) -> Damage:
+    names = sorted(_files(store))
+    geometry = _GEOMETRY if store in _small() else Geometry(*manifest().stores[store].geometry)
+    kind, size = rng.random(), _files(store)[name]
+    if kind < 0.4:
+        place, width = rng.choice(_fields(name, geometry) or ((0, 8),))
+        value = rng.choice(
+            (0, 1, -1, 0x7FFFFFFF, -(1 << 31), (1 << 63) - 1, size, size - place, rng.getrandbits(8 * width))
+        )
+        return Damage("write", name, place, (value & (1 << 8 * width) - 1).to_bytes(width).hex())
+    if kind < 0.7 and store in _small():
+        data = Samples((_small()[store][name],), _fields(name, geometry)).mutated(rng)
+        fits = name.startswith(("commitlog", "index")) and rng.random() < 0.7
+        return Damage("put", name, 0, (data[:size].ljust(size, b"\0") if fits else data).hex())
+    if kind < 0.75:
+        magic = rng.choice((b"\xda\xa3\x20\xa7", b"\xcb\xd4\x31\x94", b"\xff" * 4, bytes(4))) * rng.choice(
+            (1, 2, 500)
+        )
+        return Damage("write", name, rng.choice((rng.randrange(size + 1), *_FAR)), magic.hex())
+    if kind < 0.8:
+        return Damage("write", name, rng.randrange(size + 1), rng.randbytes(rng.choice((1, 8, 300))).hex())
+    if kind < 0.87:
+        return Damage(
+            "truncate", name, rng.choice((rng.randrange(size + 1), max(size - 1, 0), size + 1, *_FAR))
+        )
+    if kind < 0.92:
+        return Damage("delete", name)
+    if kind < 0.95:
+        return Damage("copy", name, 0, rng.choice(names))
+    folder, _, last = name.rpartition("/")
+    other = rng.choice(
+        (f"{last}0", f"x{last}", f"{_FILE * 7:020}", f"{100:020}", f"-{last}", f"{1 << 63:020}", f"\n{last}")
+    )
+    return Damage("rename", name, 0, f"{folder}/{other}" if folder else other)
+
+
+def make_input(rng: random.Random) -> Input:
+    """A store with one to four damages."""
+    store = rng.choice((*_small(), *_small(), *_GOLDEN))
+    names = sorted(_files(store))
+    return Input(store, tuple(_damage(store, rng.choice(names), rng) for _ in range(rng.randint(1, 4))))
 
 
 def _held(root: Path) -> dict[str, Any]:
     """What is in a folder; of large files their size."""
     return {
-        path.relative_to(root).as_posix(): path.read_bytes().hex()
-        if path.stat().st_size < 1 << 19
+        path.relative_to(root).as_posix(): path.read_bytes()
+        if path.stat().st_size < 1 << 20
         else path.stat().st_size
         for path in root.rglob("*")
         if path.is_file()
     }
 
 
-def check(target: StoreTarget, data: bytes, folder: Path) -> Hashable:
-    """Runs one function on a packed store; AssertionError if the store or its neighbours are changed."""
-    files = {name: content for name, content in json.loads(data).items() if content is not None}
-    outer = folder / "outer"
-    root, scratch = outer / "store", outer / "scratch"
+def check(data: bytes, folder: Path, *, run: Verb) -> Hashable:
+    """Runs a verb on a packed store; AssertionError if the store is changed, something is beside it, or the two forms differ."""
+    given = unpacked(data)
+    geometry = _GEOMETRY if given.store in _small() else None
+    outer, found = folder / "outer", []
     try:
-        _write(root, files)
-        scratch.mkdir()
-        try:
-            return target.run(root, scratch)
-        finally:
-            assert _held(root) == files, "the store was changed"
-            assert {path.name for path in outer.iterdir()} == {"store", "scratch"}, (
-                "something was written beside it"
-            )
+        root = apply(given, outer)
+        before = _held(root)
+        for compiled in (False, True):
+            scratch = outer / "scratch"
+            scratch.mkdir()
+            with fast.forced(compiled=compiled):
+                try:
+                    found.append(run(root, scratch, geometry))
+                except _ERRORS as error:
+                    found.append(f"{type(error).__name__}: {error}")
+            shutil.rmtree(scratch)
+            assert _held(root) == before, "the store was changed"
+            assert [path.name for path in outer.iterdir()] == [root.name], "something was written beside it"
     finally:
         shutil.rmtree(outer)
+    assert found[0] == found[1], found
+    return found[0]
 
 
-def _each_file(run: Callable[[StoreFile], Hashable], root: Path) -> Hashable:
+def _each_file(
+    root: Path, _: Path, geometry: Geometry | None, *, run: Callable[[StoreFile, Geometry | None], Any]
+) -> Hashable:
     found = []
     for file in find_files(root):
         try:
-            found.append(run(file))
-        except (FormatError, UsageError, OSError) as error:
+            found.append(str(run(file, geometry if file.kind == "index" else None)))
+        except _ERRORS as error:
             found.append(type(error).__name__)
     return tuple(found)
 
 
-def _rows(file: StoreFile) -> Hashable:
+def _rows(file: StoreFile, geometry: Geometry | None) -> Any:
     gaps: list[Any] = []
-    geometry = _GEOMETRY if file.kind == "index" else None
-    rows = [(table, batch.num_rows) for table, batch in decode([file], geometry=geometry, on_gap=gaps.append)]
-    return tuple(rows), len(gaps)
+    rows: dict[str, int] = {}
+    for table, batch in decode([file], geometry=geometry, on_gap=gaps.append):
+        rows[table] = rows.get(table, 0) + batch.num_rows
+    return rows, gaps
 
 
-def _summary(file: StoreFile) -> Hashable:
-    return str(occupancy(file.path, _GEOMETRY) if file.kind == "index" else summarise(file))
+def _summary(file: StoreFile, geometry: Geometry | None) -> Any:
+    return summarise(file) if geometry is None else occupancy(file.path, geometry)
 
 
-def _bytes(file: StoreFile) -> Hashable:
+def _bytes(file: StoreFile, geometry: Geometry | None) -> Any:
     """What a few bytes of it mean."""
-    geometry = _GEOMETRY if file.kind == "index" else None
-    return tuple(str(byte_at(file, at, geometry)) for at in (0, 21, 45, 230, file.size() - 1))
+    return [byte_at(file, at, geometry) for at in (0, 21, 45, 230, file.size() - 1)]
 
 
-def _query(root: Path, _: Path) -> Hashable:
-    found = []
-    for topic, key in (("T", "k0"), ("%RETRY%g", "k"), ("U", "U" + f"{3:031}"), ("none", "")):
-        answer = query(root, topic, key, begin=0, end=1 << 62, geometry=_GEOMETRY)
-        found.append((len(answer.offsets), len(answer.messages)))
-    return tuple(found)
+def _query(root: Path, _: Path, geometry: Geometry | None) -> Hashable:
+    keys = (("T", "k0"), ("%RETRY%g", "k"), ("U", "U" + f"{3:031}"), ("AaTopic", "Aa"), ("none", ""))
+    answers = [query(root, topic, key, begin=0, end=1 << 62, geometry=geometry) for topic, key in keys]
+    return tuple((len(answer.offsets), len(answer.messages)) for answer in answers)
 
 
-def _diff(root: Path, scratch: Path) -> Hashable:
-    """Each file against the one of the sound store, and against the next."""
+def _diff(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
+    """Files compared with those of the sound store."""
     whole = scratch / "whole"
-    _write(whole, _stores()[2])
+    _write(whole, _small()["small"])
     count = 0
     for folder in ("index", "consumequeue", "commitlog", "checkpoint"):
         one, other = (
@@ -249,55 +321,61 @@ def _diff(root: Path, scratch: Path) -> Hashable:
             for at in (root / folder, whole / folder)
         )
         for left, right in zip(one[:2], other[:2], strict=False):
-            count += len(list(diff(left, right, geometry=_GEOMETRY)))
+            count += len(list(diff(left, right, geometry=geometry)))
     return count
 
 
-def _rebuild(root: Path, scratch: Path) -> Hashable:
-    """Rebuilt from whatever log there is; the result has no error of its own."""
+def _rebuild(root: Path, scratch: Path, geometry: Geometry | None) -> Hashable:
     out = scratch / "rebuilt"
-    rebuild(root, out, geometry=_GEOMETRY)
+    rebuild(root, out, geometry=geometry)
     assert (out / "_manifest.json").is_file()
-    return tuple(sorted((path.name, path.stat().st_size) for path in out.rglob("*") if path.is_file()))
+    return tuple(
+        sorted(
+            (path.name, path.stat().st_size)
+            for path in out.rglob("*")
+            if path.is_file() and path.parent.name != "index"
+        )
+    )
 
 
-def _restart(root: Path, _: Path) -> Hashable:
-    """Both predictions, with every key and unit that would be lost."""
-    return tuple((str(one), tuple(map(str, one.lost))) for one in restarts(root, geometry=_GEOMETRY))
+def _findings(root: Path, _: Path, geometry: Geometry | None, *, level: Any) -> Hashable:
+    return tuple((one.code, one.file, one.offset) for one in audit(root, level, geometry=geometry))
 
 
-def _findings(root: Path, _: Path, *, level: Any) -> Hashable:
-    return tuple((one.code, one.file) for one in audit(root, level, geometry=_GEOMETRY))
-
-
-def _source(name: str, root: Path, _: Path) -> Hashable:
+def _source(root: Path, _: Path, geometry: Geometry | None, *, name: str) -> Hashable:
     """What Spark runs in its Python workers: the plan, and each partition's rows."""
     from rocket_spark.sources import SOURCES
 
-    source = next(one for one in SOURCES if one.format_name == name)(
-        {"path": str(root), "mode": "PERMISSIVE", "hashSlotNum": "7", "indexNum": "20"}
+    source = next(one for one in SOURCES if one.format_name == f"rocketmq-{name}")
+    shape = (
+        {}
+        if geometry is None
+        else {"hashSlotNum": str(geometry.hash_slot_num), "indexNum": str(geometry.index_num)}
     )
-    reader = source.reader(source.schema())
-    return tuple(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
+    made = source({"path": str(root), "mode": "PERMISSIVE", **shape})
+    reader = made.reader(made.schema())
+    return sum(batch.num_rows for part in reader.partitions() for batch in reader.read(part))
 
 
-def _sources() -> Iterator[tuple[str, StoreTarget]]:
-    for name in ("index", "index-headers", "consumequeue", "consumequeue-ext", "commitlog", "checkpoint"):
-        yield f"Spark source: {name}", StoreTarget(partial(_source, f"rocketmq-{name}"))
-
-
-TARGETS: Final[dict[str, StoreTarget]] = {
-    "store: decode": StoreTarget(lambda root, _: _each_file(_rows, root)),
-    "store: query": StoreTarget(_query),
-    "store: audit quick": StoreTarget(partial(_findings, level="quick")),
-    "store: audit": StoreTarget(partial(_findings, level="default")),
-    "store: audit deep": StoreTarget(partial(_findings, level="deep")),
-    "store: restart": StoreTarget(_restart),
-    "store: rebuild": StoreTarget(_rebuild),
-    "store: digest": StoreTarget(lambda root, _: tuple(map(str, digest(root, geometry=_GEOMETRY)))),
-    "store: diff": StoreTarget(_diff),
-    "store: inspect": StoreTarget(lambda root, _: str(look_at(root, geometry=_GEOMETRY))),
-    "store: summary": StoreTarget(lambda root, _: _each_file(_summary, root)),
-    "store: bytes": StoreTarget(lambda root, _: _each_file(_bytes, root)),
-    **dict(_sources()),
+VERBS: Final[dict[str, Verb]] = {
+    "store: decode": partial(_each_file, run=_rows),
+    "store: query": _query,
+    "store: audit quick": partial(_findings, level="quick"),
+    "store: audit": partial(_findings, level="default"),
+    "store: audit deep": partial(_findings, level="deep"),
+    "store: restart": lambda root, _, geometry: str([(one, list(one.lost)) for one in restarts(root, geometry=geometry)]),
+    "store: rebuild": _rebuild,
+    "store: digest": lambda root, _, geometry: str(list(digest(root, geometry=geometry))),
+    "store: diff": _diff,
+    "store: inspect": lambda root, _, geometry: str(look_at(root, geometry=geometry)),
+    "store: summary": partial(_each_file, run=_summary),
+    "store: bytes": partial(_each_file, run=_bytes),
+    **{
+        f"Spark source: {name}": partial(_source, name=name)
+        for name in ("index", "index-headers", "consumequeue", "consumequeue-ext", "commitlog", "checkpoint")
+    },
+}  # fmt: skip
+TARGETS: Final = {
+    name: Target(lambda rng: packed(make_input(rng)), partial(check, run=run), _ERRORS)
+    for name, run in VERBS.items()
 }

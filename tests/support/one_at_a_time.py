@@ -16,9 +16,9 @@ _BUILD: Final = Path(__file__).parents[2] / "build"
 
 
 @contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Waits until no other worker of this checkout is inside; the lock goes with its holder's process."""
+def one_at_a_time(what: str = "fetching") -> Iterator[None]:
+    """Waits until no other worker of this checkout is inside for the same work; the lock goes with its holder's process."""
     _BUILD.mkdir(exist_ok=True)
-    with (_BUILD / "fetching.lock").open("w") as lock:
+    with (_BUILD / f"{what}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -1,6 +1,6 @@
-"""A small port of the index file that is not the reference, and the same with one planted defect.
+"""A small port of the index file that is not the reference, and the same with planted defects.
 
-    python planted_port.py [DEFECT]
+    python planted_port.py [DEFECT+DEFECT...]
 
 serves it as an adapter of protocol 1. Without a defect it does what 4.9.3 does in a geometry of at least one slot and one entry.
 """
@@ -15,6 +15,7 @@ from mmap import mmap
 from pathlib import Path
 from struct import pack_into, unpack_from
 from typing import Any, Final
+from zlib import crc32
 
 __all__ = ["DEFECTS", "PlantedPort", "serve"]
 
@@ -25,6 +26,8 @@ DEFECTS: Final = {
     "last-entry-unseen": "IDX-SEL-1",
     "number-into-the-entry": "IDX-PUT-7",
     "seeds-with-a-count": "IDX-FILE-2",
+    "crc32": "IDX-HASH-1",
+    "factor-37": "IDX-HASH-1",
 }
 """Each defect with the clause that it breaks."""
 
@@ -40,11 +43,14 @@ def i64(value: int) -> int:
     return (value + (I64 >> 1)) % I64 - (I64 >> 1)
 
 
-def hash_of(key: str) -> int:
+def hash_of(key: str, defect: str = "") -> int:
+    if "crc32" in defect:
+        return crc32(key.encode("utf-8", "surrogatepass")) & 0x7FFFFFFF
+    factor = 37 if "factor-37" in defect else 31
     units = key.encode("utf-16-be", "surrogatepass")
     code = 0
     for at in range(0, len(units), 2):
-        code = i32(31 * code + int.from_bytes(units[at : at + 2], "big"))
+        code = i32(factor * code + int.from_bytes(units[at : at + 2], "big"))
     return 0 if code == -(1 << 31) else abs(code)
 
 
@@ -77,7 +83,7 @@ class File:
         if offset > 0:
             self.set_field(2, offset)
             self.set_field(3, offset)
-            if defect == "seeds-with-a-count":
+            if "seeds-with-a-count" in defect:
                 self.set_field(5, 1)
         if stamp > 0:
             self.set_field(0, stamp)
@@ -111,10 +117,10 @@ class File:
 
     def put(self, key: str, offset: int, stamp: int) -> bool:
         if self.full():
-            if self.defect == "crash":
+            if "crash" in self.defect:
                 os._exit(9)
             return False
-        code, count = hash_of(key), self.fields[5]
+        code, count = hash_of(key, self.defect), self.fields[5]
         slot = 40 + 4 * (code % self.slots)
         (previous,) = unpack_from(">i", self.data, slot)
         if previous <= 0 or previous > count:
@@ -127,7 +133,7 @@ class File:
         except IndexError:
             return False
         pack_into(">iqii", self.data, place, code, offset, diff, previous)
-        pack_into(">i", self.data, place if self.defect == "number-into-the-entry" else slot, count)
+        pack_into(">i", self.data, place if "number-into-the-entry" in self.defect else slot, count)
         if count <= 1:
             self.set_field(2, offset)
             self.set_field(0, stamp)
@@ -139,12 +145,12 @@ class File:
         return True
 
     def select(self, key: str, most: int, begin: int, end: int, found: list[int]) -> list[int]:
-        code = hash_of(key)
+        code = hash_of(key, self.defect)
         (number,) = unpack_from(">i", self.data, 40 + 4 * (code % self.slots))
         count = self.fields[5]
-        last = self.defect == "last-entry-unseen" and number >= self.entries - 1
+        last = "last-entry-unseen" in self.defect and number >= self.entries - 1
         if number <= 0 or number > count or count <= 1 or last:
-            if self.defect == "slow-retry" and number > count:
+            if "slow-retry" in self.defect and number > count:
                 time.sleep(60)
             return found
         while len(found) < most:
@@ -157,7 +163,7 @@ class File:
             stamp = i64(self.fields[0] + diff * 1000)
             if read == code and begin <= stamp <= end:
                 found.append(offset)
-            loops = previous == number and self.defect != "loop"
+            loops = previous == number and "loop" not in self.defect
             if previous <= 0 or previous > count or loops or stamp < begin:
                 break
             number = previous
@@ -194,7 +200,7 @@ class PlantedPort:
     def run(self, op: dict[str, Any], folder: Path) -> dict[str, Any]:
         name = op["op"].partition(".")[2]
         if name == "hash":
-            return {"hash": hash_of(key_of(op))}
+            return {"hash": hash_of(key_of(op), self.defect)}
         if name == "open":
             self.file = None
             if min(op["hash_slot_num"], op["index_num"]) < 1 or not op["file"].rpartition("/")[2].isdigit():

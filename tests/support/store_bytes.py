@@ -119,7 +119,7 @@ def record(
     body_length: int | None = None,
     properties_length: int | None = None,
 ) -> bytes:
-    """A commit-log record that lies at `phy_offset`; the lengths can be made wrong."""
+    """A commit-log record at `phy_offset`; the lengths can be made wrong."""
     crc = zlib.crc32(body) & 0x7FFFFFFF if body_crc is None else body_crc
     rest = struct.pack(">iiiqqiq", crc, queue_id, 5, queue_offset, phy_offset, sys_flag, BEGIN - 1)
     rest += _host(born, 1111) + struct.pack(">q", store_timestamp) + _host(store, 2222)

@@ -21,7 +21,7 @@ class TooLongError(Exception):
 
 @contextmanager
 def limited(seconds: int) -> Iterator[None]:
-    """Raises TooLongError in the block after so many seconds of processor time; in the main thread only."""
+    """Raises TooLongError in the block after `seconds` of processor time; in the main thread only."""
 
     def stop(*_: object) -> None:
         raise TooLongError(f"more than {seconds} s")

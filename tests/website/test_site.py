@@ -118,7 +118,12 @@ def test_the_specification_shows_evidence_with_each_clause(site: Path) -> None:
     page = (site / "spec/SPEC.html").read_text("utf-8")
     at = page.index('id="idx-put-5"')
     clause = page[at : page.index("<section", at)]
-    for shown in ("IndexFile.putKey 104-107", "IDX-PUT-5/slot-equals-count", "mutants</summary>"):
+    for shown in (
+        "IndexFile.putKey 104-107",
+        "IDX-PUT-5/slot-equals-count",
+        " mutants",
+        "needs a damaged slot",
+    ):
         assert shown in clause
     at = page.index('id="idx-hdr-4"')
     assert "<code>4.7.0</code>" in page[at : page.index("<section", at)]

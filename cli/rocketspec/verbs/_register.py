@@ -4,35 +4,38 @@ from __future__ import annotations
 
 from importlib import import_module
 from inspect import cleandoc
-from typing import TYPE_CHECKING
-
-from rocketspec._quick import QuickCommand, QuickGroup
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import typer
+    from typer.models import CommandInfo
 
 __all__ = ["is_verb", "register_all", "register_one"]
 
-_VERBS = (
-    "conform",
-    "workload",
-    "replay",
-    "case",
-    "conform_diff",
-    "compare",
-    "adapter",
-    "decode",
-    "inspect",
-    "query",
-    "audit",
-    "rebuild",
-    "diff",
-    "digest",
-    "spec",
-    "mutants",
-    "golden",
-    "spark",
-)
+_STORES: Final = "For operators and data engineers: the store of a broker"
+_SUITE: Final = "For implementers and CI: the conformance suite"
+
+_VERBS: Final = {
+    "decode": _STORES,
+    "inspect": _STORES,
+    "query": _STORES,
+    "audit": _STORES,
+    "rebuild": _STORES,
+    "diff": _STORES,
+    "digest": _STORES,
+    "spark": _STORES,
+    "conform": _SUITE,
+    "workload": _SUITE,
+    "replay": _SUITE,
+    "case": _SUITE,
+    "conform_diff": _SUITE,
+    "compare": _SUITE,
+    "adapter": _SUITE,
+    "spec": _SUITE,
+    "mutants": _SUITE,
+    "golden": _SUITE,
+}
+"""The verbs, each with the panel of `--help` that lists it."""
 
 
 def register_all(app: typer.Typer) -> None:
@@ -43,24 +46,25 @@ def register_all(app: typer.Typer) -> None:
 
 def register_one(app: typer.Typer, verb: str) -> None:
     """Registers one verb, spelled as on the command line: a start needs no other."""
-    import_module(f"rocketspec.verbs.{verb.replace('-', '_')}").register(app)
-    _prepare(app)
+    name = verb.replace("-", "_")
+    commands, groups = len(app.registered_commands), len(app.registered_groups)
+    import_module(f"rocketspec.verbs.{name}").register(app)
+    for command in app.registered_commands[commands:]:
+        _prepare(command)
+        command.rich_help_panel = _VERBS[name]
+    for group in app.registered_groups[groups:]:
+        group.rich_help_panel = _VERBS[name]
+        for command in group.typer_instance.registered_commands if group.typer_instance else ():
+            _prepare(command)
 
 
-def _prepare(app: typer.Typer) -> None:
-    """Reads options fast, and wraps the paragraphs of each help text at the terminal's width."""
-    for command in app.registered_commands:
-        command.cls = QuickCommand
-        text = command.help or (command.callback and command.callback.__doc__) or ""
-        paragraphs = cleandoc(text).split("\n\n")
-        command.help = "\n\n".join(
-            paragraph if paragraph.startswith("\b") else paragraph.replace("\n", " ")
-            for paragraph in paragraphs
-        )
-    for group in app.registered_groups:
-        group.cls = QuickGroup
-        if group.typer_instance is not None:
-            _prepare(group.typer_instance)
+def _prepare(command: CommandInfo) -> None:
+    """Lets the paragraphs of the help text be wrapped at the terminal's width."""
+    text = command.help or (command.callback and command.callback.__doc__) or ""
+    paragraphs = cleandoc(text).split("\n\n")
+    command.help = "\n\n".join(
+        paragraph if paragraph.startswith("\b") else paragraph.replace("\n", " ") for paragraph in paragraphs
+    )
 
 
 def is_verb(word: str) -> bool:

@@ -106,8 +106,7 @@ def check(
     from contextlib import closing
 
     from rocket_conformance.adapter_check import check_adapter, summary
-    from rocket_conformance.signals import stop_on_signals
-    from rocket_conformance.transport import AdapterError
+    from rocket_conformance.transport import AdapterError, stop_on_signals
     from rocket_spec.printable import printable
 
     exchanges: list[Exchange] = []

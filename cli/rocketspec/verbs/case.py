@@ -12,7 +12,7 @@ from rocketspec._terminal import fitted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rocket_conformance.plan import Planned
+    from rocket_conformance.planning import Planned
 
 __all__ = ["register"]
 
@@ -50,8 +50,8 @@ def show(
     from tempfile import TemporaryDirectory
 
     from rocket_conformance.cases import case_to_json
-    from rocket_conformance.expect import specified
-    from rocket_conformance.plan import planned_by_id
+    from rocket_conformance.comparison import specified
+    from rocket_conformance.planning import planned_by_id
     from rocket_conformance.protocol import OPERATIONS, parse_hello
 
     planned = planned_by_id(case_id)

@@ -15,8 +15,8 @@ __all__ = ["register"]
 
 HELP = """Show reports of several implementations side by side.
 
-REPORT is a report.jsonl file, or a directory of conform --report. The clauses that at least one implementation
-breaks are printed: x the clause is broken, - its cases fail, but only through another clause. The HTML page has all clauses.
+REPORT is a report.jsonl file, or a directory of conform --report. The clauses of which at least one implementation fails
+a case are printed, each with an x for the implementations that do. The HTML page has all clauses.
 
 \b
 Examples:
@@ -24,7 +24,7 @@ Examples:
   rocketspec compare rust-out go-out cpp-out --html ports.html
 """
 
-_SIGNS = {"differs": "x", "carried": "-", "passes": "", "none": ""}
+_SIGNS = {"differs": "x", "passes": "", "none": ""}
 
 
 def register(app: typer.Typer) -> None:
@@ -38,8 +38,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Shows which clauses each implementation breaks."""
-    from rocket_conformance.report_comparison import compare_implementations
-    from rocket_conformance.report_diff import read_whole_report
+    from rocket_conformance.report import compare_implementations, read_whole_report
 
     comparison = compare_implementations([read_whole_report(path) for path in reports])
     if html is not None:

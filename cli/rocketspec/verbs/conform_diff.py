@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rocket_conformance.report_diff import Change, ReportDiff
+    from rocket_conformance.report import Change, ReportDiff
 
 __all__ = ["register"]
 
@@ -44,7 +44,7 @@ def conform_diff(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.")] = None,
 ) -> None:
     """Compares two reports; exit 1 when something broke."""
-    from rocket_conformance.report_diff import compare_reports, read_whole_report
+    from rocket_conformance.report import compare_reports, read_whole_report
 
     reports = read_whole_report(old), read_whole_report(new)
     diff = compare_reports(*reports)

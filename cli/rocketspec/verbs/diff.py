@@ -63,9 +63,9 @@ def diff(
     Example: `rocketspec diff ~/master/index/20260131120000000 ~/slave/index/20260131120000012`
     """
     from rocket_columnar.describe import diff as engine
+    from rocket_columnar.store import read_broker_conf
 
-    from rocketspec._broker_conf import read_broker_conf
-    from rocketspec._terminal import progress
+    from rocketspec._terminal import progress, say
 
     given = read_geometry(geometry)
     if given is None and broker_conf is not None:
@@ -77,7 +77,7 @@ def diff(
             if as_json:
                 write_json({name: _plain(value) for name, value in asdict(found).items()})
             else:
-                typer.echo(_line(found))
+                say(_line(found))
     if not as_json:
         typer.echo(counted(count, "difference") if count else "no differences")
     if count:

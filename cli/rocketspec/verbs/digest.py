@@ -54,7 +54,7 @@ def digest(
     from rocket_columnar.describe import store_digest
 
     from rocketspec._settings import read_settings, warn
-    from rocketspec._terminal import one_line, progress, skipped
+    from rocketspec._terminal import progress, say, skipped
 
     be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
@@ -76,5 +76,5 @@ def digest(
             write_json(line)
         return
     for file in files:
-        typer.echo(f"{file.digest}  {one_line(file.path)}")
-    typer.echo(f"{whole}  {settings.store}")
+        say(f"{file.digest}  {file.path}")
+    say(f"{whole}  {settings.store}")

@@ -81,7 +81,7 @@ def unpack_store(
 
     Example: `rocketspec golden unpack mixed /tmp/golden`
     """
-    from rocket_conformance.signals import stop_on_signals
+    from rocket_conformance.transport import stop_on_signals
     from rocket_golden import UnknownStoreError, manifest, open_store
     from rocket_spec.errors import UsageError
     from rocket_spec.store_folders import refuse_store

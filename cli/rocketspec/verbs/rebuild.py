@@ -28,13 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rocket_columnar.rebuild import Rebuilt
-
-    from rocketspec._broker_conf import BrokerConf
+    from rocket_columnar.store import BrokerConf
 
 __all__ = ["rebuild_warnings", "register"]
 
 _LIGHT: Final = "consumequeue/%LMQ%"
-_PARTS: Final = ("index", "consumequeue", "consumequeue_ext", "_manifest.json")
 
 
 def register(app: typer.Typer) -> None:
@@ -65,37 +63,40 @@ def rebuild(
     while the broker is stopped. Ext files cannot be rebuilt and are copied. _manifest.json, written last, lists every
     file. Missing log files, gaps in the log, and topics whose name cannot be a directory, are reported on stderr.
 
+    Units keep the logical offsets that the records state: pre-blank units stand for records that were lost in a hole of the
+    log. A queue whose offsets contradict each other is reported and left out.
+
     Geometry and file size are those of the store's own files. If it has none, they are taken from --broker-conf, else
     4.9.3's defaults are assumed, with a warning.
 
     Example: `rocketspec rebuild ~/store -o ~/rebuilt --broker-conf /etc/rocketmq/broker.conf`
     """
-    from contextlib import nullcontext
     from dataclasses import asdict
 
     from rocket_columnar.rebuild import rebuild as engine
+    from rocket_columnar.report import infers_geometry
 
-    from rocketspec._outputs import replaced
-    from rocketspec._settings import infers_geometry, read_settings
+    from rocketspec._settings import note_release, read_settings
     from rocketspec._store import has_files
-    from rocketspec._terminal import fitted, note, progress, skipped
+    from rocketspec._terminal import note, progress, say, skipped
 
-    threads = be_gentle(gentle=gentle, rate=rate)
+    be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
+    note_release(path, settings.commitlog)
     inferred, has_queues = given is None and infers_geometry(path), has_files(path, "queue")
     if conf is not None:
         given = given or (None if inferred else conf.geometry)
         queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)
-    with progress("rebuilding", unit="bytes") as step, replaced(output, _PARTS) if force else nullcontext():
+    with progress("rebuilding", unit="bytes") as step:
         done = engine(
             path,
             output,
             geometry=given,
             queue_file_size=queue_file_size,
             only_missing=only_missing,
+            force=force,
             light_queues=None if conf is None or has_queues else conf.light_queues,
-            threads=threads,
             commitlog=settings.commitlog,
             on_progress=step,
         )
@@ -109,7 +110,10 @@ def rebuild(
     for name, reason in done.skipped:
         skipped(name, reason)
     if as_json:
-        shown = asdict(done) | {"geometry": list(done.geometry)}
+        shown = asdict(done) | {
+            "geometry": list(done.geometry),
+            "findings": [found.row() for found in done.findings],
+        }
         del shown["skipped"]
         write_json(shown)
     else:
@@ -121,7 +125,7 @@ def rebuild(
             f"{output}: {len(done.files):,} files from {done.records:,} records; index files of {slots:,} slots and "
             f"{entries:,} entries, consume-queue files of {done.queue_file_size:,} bytes"
         )
-        typer.echo(fitted(text))
+        say(text)
     if done.findings:
         raise typer.Exit(FINDINGS)
 

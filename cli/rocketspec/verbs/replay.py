@@ -56,13 +56,12 @@ def replay(
     """Runs one case and ends with conform's exit code for it."""
     from rich.console import Console
     from rich.text import Text
-    from rocket_conformance.plan import Planned, planned_by_id
-    from rocket_conformance.replays import read_replay
+    from rocket_conformance.counterexamples import read_replay
+    from rocket_conformance.judging import exit_code, is_failing
+    from rocket_conformance.planning import Planned, planned_by_id
     from rocket_conformance.report import describe_divergence
-    from rocket_conformance.runner import Options, run_planned
-    from rocket_conformance.signals import stop_on_signals
-    from rocket_conformance.transport import AdapterError
-    from rocket_conformance.verdicts import exit_code, is_failing
+    from rocket_conformance.running import Options, run_planned
+    from rocket_conformance.transport import AdapterError, stop_on_signals
 
     from rocketspec._implementation import open_implementation
 

@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rocket_conformance.baseline import Baseline
+    from rocket_conformance.report import Baseline
     from rocket_conformance.workload import Client
 
 __all__ = ["register"]
@@ -92,8 +92,8 @@ def workload(
     force: Annotated[bool, typer.Option("--force", help="Overwrite MANIFEST.")] = False,
 ) -> None:
     """Runs the workload and ends with its exit code."""
-    from rocket_conformance.baseline import Baseline, read_baseline
-    from rocket_conformance.rocketmq_jar import JarUnavailableError
+    from rocket_conformance.report import Baseline, read_baseline
+    from rocket_conformance.rocketmq import JarUnavailableError
     from rocket_conformance.workload import Client, ClientError, require_name_server, run_workload
     from rocket_spec.errors import UsageError
     from rocket_spec.printable import printable
@@ -158,8 +158,8 @@ def _crash(
     import tempfile
     from contextlib import ExitStack
 
-    from rocket_conformance.badges import write_badges
-    from rocket_conformance.renderings import write_renderings
+    from rocket_conformance.pages import write_renderings
+    from rocket_conformance.report import write_badges
     from rocket_conformance.store_verdict import (
         Observations,
         copy_sparse,

@@ -1,24 +1,40 @@
-"""Audits of stores. `audit` does everything; the other names are its parts, for threads and other machines."""
+"""Audits of stores. `audit` does everything; the other names are its parts, for threads, other machines, bounded memory.
 
-from rocket_columnar.audit.causes import Cause, find_causes
+Five steps, of which the second and the fourth are many independent calls::
+
+    plan = plan_audit(store)                                # lists files, reads the log's end
+    seen = [survey_file(plan, file) for file in plan.queues]       # each consume-queue file by itself
+    plan = relisted(plan)                                   # a broker may have rolled its index
+    seen += [survey_file(plan, file) for file in plan.content_indexes]    # each index file by itself
+    surveys = Surveys.of(seen)                                  # small: where units and entries point to
+    results = (check_range(plan, surveys, part) for part in plan.ranges)  # each range of the log
+    for one in findings(plan, surveys, results): ...          # a generator, in one place
+
+Everything handed over - `Plan`, `Surveys`, `Range`, `RangeResult` - can be pickled, and is small: surveys hold 16 bytes
+for each 256 units or 1,024 entries, results hold runs of damage and not rows. A range holds 32 MB of log at most, which
+bounds what a call of `check_range` keeps. Files are opened by `StoreFile.open`, so that a plan made by `plan_files` may
+be of files that are elsewhere.
+
+A range begins at the first record that verifies at or after its first byte, and ends where the first one after it
+begins. `findings` sees to it that neighbours agree on that; where they don't, it checks the range again.
+"""
+
 from rocket_columnar.audit.checkpoint_check import read_checkpoint
-from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_index
-from rocket_columnar.audit.parts import Surveys, check_range, findings, plan_audit, survey_file
+from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_file, survey_index
 from rocket_columnar.audit.plan import LEVELS, Level, Plan, Range, make_plan, plan_files, relisted
-from rocket_columnar.audit.range_check import Scanned, entries_of, read_frames, scan_range
+from rocket_columnar.audit.plan import make_plan as plan_audit
+from rocket_columnar.audit.range_check import Scanned, check_range, entries_of, read_frames, scan_range
 from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import Blocks, RangeResult
+from rocket_columnar.audit.range_result import Blocks, RangeResult, Surveys
 from rocket_columnar.audit.read_ahead import ReadAhead
-from rocket_columnar.audit.report import ON_THE_WAY, quick_findings
+from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.store_audit import audit
 from rocket_columnar.findings import CODES, Finding, Severity
 
 __all__ = [
     "CODES",
     "LEVELS",
-    "ON_THE_WAY",
     "Blocks",
-    "Cause",
     "Finding",
     "Frames",
     "IndexSurvey",
@@ -34,7 +50,6 @@ __all__ = [
     "audit",
     "check_range",
     "entries_of",
-    "find_causes",
     "findings",
     "make_plan",
     "plan_audit",

@@ -11,9 +11,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
+from rocket_spec.layout import INDEX_ENTRY
 
 from rocket_columnar.audit.fault_runs import MOST
-from rocket_columnar.audit.matching import advance, call
+from rocket_columnar.fast import pays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,8 +92,10 @@ class _Walk:
         steps = 0
         while pointers.source.size:
             steps += 1
-            if steps > _LONG:
-                left = call(advance, *pointers, self.slot_of, self.previous, self.owner, compiled=True)
+            if steps > _LONG and pays(INDEX_ENTRY.size * limit):
+                from rocket_columnar.fast.compiled.audit_loops import advance
+
+                left = advance(*pointers, self.slot_of, self.previous, self.owner)
                 pointers = _Pointers(*(column[:left] for column in pointers))
             low, high = pointers.target < 0, pointers.target >= limit
             for source, _, target in pointers.where(low | high).each():

@@ -35,14 +35,16 @@ def stray(name: str, reason: str) -> Finding | None:
         if reason == NO_NUMBER:
             return None
         text = f"found {reason}, expected an index file: a broker loads neither this file nor any whose name sorts after it"
-        return finding("index.size", name, None, text, cure="move it away while the broker is down")
+        return finding(
+            "index.size", name, None, text, cure="move it away while the broker is down", remedy="aside"
+        )
     is_log = folder == "commitlog" or folder.startswith("dledger-")
     code, place = ("log.gap", "the commit log") if is_log else ("queue.size", "a queue")
     what, cure = "a file whose name is not a number", "move it away while the broker is down"
     if reason != NO_NUMBER:
         what, cure = reason, f"{cure}, and restore the file that had this name"
     text = f"found {what} among the files of {place}: a broker refuses to start"
-    return finding(code, name, None, text, cure=cure)
+    return finding(code, name, None, text, cure=cure, remedy="aside")
 
 
 def _sizes(files: Sequence[StoreFile]) -> list[tuple[StoreFile, int]]:
@@ -93,7 +95,8 @@ def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None
         if size != usual:
             text = f"found {size:,} bytes, expected {usual:,} as in the other ext files: a broker that uses them refuses to start"
             cure = "copy the file from a replica: its content cannot be rebuilt"
-            report(finding("queue.size", file.name, min(size, usual), text, cure=cure))
+            at = min(size, usual)
+            report(finding("queue.size", file.name, at, text, cure=cure, remedy="replica"))
 
 
 def check_index_files(

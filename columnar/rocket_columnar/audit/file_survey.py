@@ -14,6 +14,7 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST, Marks, stretches
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
+from rocket_columnar.audit.select_check import unreached
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import EntryWindows
 
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
+    from rocket_columnar.audit.plan import Plan
     from rocket_columnar.audit.read_ahead import ReadAhead
     from rocket_columnar.findings import Finding
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import Reader, StoreFile
 
-__all__ = ["ENTRIES", "UNITS", "IndexSurvey", "QueueSurvey", "survey_index", "survey_queue"]
+__all__ = ["ENTRIES", "UNITS", "IndexSurvey", "QueueSurvey", "survey_file", "survey_index", "survey_queue"]
 
 UNITS: Final = 256
 """Units of a block."""
@@ -79,6 +81,7 @@ class IndexSurvey:
         marks: entries that are wrong by themselves.
         findings: what is wrong with header, slots and chains.
         sound: whether walks over its chains end.
+        unreached: runs of entries that no query of their own key reaches, as (first, length), if the chains are sound.
     """
 
     file: str
@@ -93,6 +96,7 @@ class IndexSurvey:
     marks: Marks = field(default_factory=Marks)
     findings: tuple[Finding, ...] = ()
     sound: bool = True
+    unreached: tuple[tuple[int, int], ...] = ()
 
 
 def _blocks(
@@ -106,8 +110,8 @@ def _blocks(
     return low, np.maximum.reduceat(np.where(chosen, offsets, -1 - _NONE), starts)
 
 
-def survey_queue(file: StoreFile, *, compiled: bool = False, ahead: ReadAhead | None = None) -> QueueSurvey:
-    """Reads a consume-queue file through, by compiled loops or not; `ahead` keeps its first units for the ranges.
+def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSurvey:
+    """Reads a consume-queue file through; `ahead` keeps its first units for the ranges.
 
     Raises:
         OSError: the file cannot be read.
@@ -129,10 +133,6 @@ def survey_queue(file: StoreFile, *, compiled: bool = False, ahead: ReadAhead | 
             if start > done:
                 zeros.append((done, start - done))
             done = stop
-            if compiled and (plain := _plain(raw)) is not None:
-                lows.append(plain[0])
-                highs.append(plain[1])
-                continue
             offset = raw["phy_offset"].astype(np.int64)
             size = raw["size"].astype(np.int32)
             valid = (offset >= 0) & (size > 0)
@@ -160,14 +160,6 @@ def _pieces(reader: Reader, count: int) -> Iterator[tuple[int, int]]:
         stop = end // QUEUE_UNIT.size
         for start in range(begin // QUEUE_UNIT.size, stop, _AT_ONCE):
             yield start, min(start + _AT_ONCE, stop)
-
-
-def _plain(raw: NDArray[np.void]) -> NDArray[np.int64] | None:
-    """Least and greatest of each block of units that all count and are valid, else None."""
-    from rocket_columnar.kernels import survey_units
-
-    blocks = np.empty((2, -(-raw.size // UNITS)), np.int64)
-    return blocks if survey_units(raw.view(np.uint8), UNITS, *blocks) else None
 
 
 def _values(places: NDArray[np.int64], *columns: NDArray[Any]) -> Callable[[int], tuple[int, ...]]:
@@ -211,12 +203,13 @@ def survey_index(
         replay = Replay.of(geometry)
         ends: list[int] = []
         newest: list[int] = []
-        used = 0
+        used, ended = 0, False
         for start, raw in windows.each(reached_count(state, live=live and last), 1):
             counted = raw[: count - start]
             roots, negative = _replayed(raw, start, count, replay, blocks, survey)
             used += roots
             if negative:
+                ended = True
                 diffs = counted["time_diff"].astype(np.int32)
                 bad = np.flatnonzero(diffs < 0)
                 marks.add("entry.negative", file.name, bad + start, _values(bad, diffs))
@@ -224,6 +217,7 @@ def survey_index(
                 ends = [*ends[:1], *counted["phy_offset"][[0, -1]].tolist()]
                 newest = [*newest[-1:], *counted["phy_offset"][-2:].tolist()]
         found, sound = check_content(file, windows, replay, used, live=live and last, last=last)
+        lost = unreached(windows, ended=ended) if sound else ()
     return IndexSurvey(
         file=file.name,
         header=state.header,
@@ -237,14 +231,15 @@ def survey_index(
         marks=marks,
         findings=tuple(found),
         sound=sound,
+        unreached=lost,
     )
 
 
 def _survey_loop() -> Callable[..., tuple[int, int]]:
     """The compiled loop for the runs of one file."""
-    from rocket_columnar.kernels import prepared, survey_entries
+    from rocket_columnar.fast.compiled.audit_loops import survey_entries
 
-    return prepared(survey_entries)
+    return survey_entries
 
 
 def _replayed(
@@ -261,7 +256,7 @@ def _replayed(
         Of these, how many have no previous entry, and how many have a negative time diff.
     """
     if survey is not None:
-        from rocket_columnar.kernels import EntryBlocks
+        from rocket_columnar.fast.compiled.audit_loops import EntryBlocks
 
         sides = replay.heads, replay.differs
         return survey(raw.view(np.uint8), start, count, sides, EntryBlocks(ENTRIES, *blocks))
@@ -272,3 +267,27 @@ def _replayed(
     np.minimum.at(blocks[0], place, offsets)
     np.maximum.at(blocks[1], place, offsets)
     return int(np.count_nonzero(counted["prev_entry"] == 0)), int(np.count_nonzero(counted["time_diff"] < 0))
+
+
+def survey_file(
+    plan: Plan, file: StoreFile, ahead: ReadAhead | None = None
+) -> QueueSurvey | IndexSurvey | None:
+    """The content of one file of the plan's queues or content indexes; None if it no longer exists.
+
+    Args:
+        plan: of the store.
+        file: one of its files.
+        ahead: that of `check_range`, if ranges are checked in this process: it keeps the first units of many queues, so
+            that their files are not opened again.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    try:
+        if file.kind == "queue":
+            return survey_queue(file, ahead=ahead)
+        assert plan.geometry is not None  # noqa: S101 - else no index file's content is checked
+        last = file.name == plan.indexes[-1][0].name
+        return survey_index(file, plan.geometry, live=plan.live, last=last, compiled=plan.large)
+    except FileNotFoundError:
+        return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_spec.layout import BLANK, RECORD
 
+from rocket_columnar.audit.later_release import later_record
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
 from rocket_columnar.formats import is_blank
 from rocket_columnar.store import read_at
@@ -44,6 +45,8 @@ def check_log(  # noqa: C901 - one kind of finding after the other
             report(_bad_body(file, phy_offset - file.base_offset))
     last = max(ends, default=-1)
     for number, gap in gaps:
+        if later_record(plan, gap.begin):
+            continue
         file, size = plan.logs[number], plan.log_sizes[number]
         tail = number >= last and gap.end >= file.base_offset + size
         report(gap_finding(file, size, gap, tail=tail, live=plan.live))

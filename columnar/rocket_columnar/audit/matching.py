@@ -1,15 +1,13 @@
-"""The loops that compare units and entries with records: plain Python for small stores, compiled for large ones."""
+"""Compares units and entries with the records that they point to."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from rocket_spec.layout import PRE_BLANK_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 __all__ = [
@@ -28,9 +26,6 @@ __all__ = [
     "UnitColumns",
     "UnitPieces",
     "UnitRecords",
-    "advance",
-    "call",
-    "find",
     "match_entries",
     "match_units",
 ]
@@ -117,61 +112,21 @@ class EntryRecords(NamedTuple):
         phy_offset: of each record.
         store_timestamp: of each record, ms.
         key_count: number of keys of each record.
-        key_start: first key of each record, and last the number of keys; empty for a loop that counts itself.
         key_hash: of each key.
     """
 
     phy_offset: NDArray[np.int64]
     store_timestamp: NDArray[np.int64]
     key_count: NDArray[np.int32]
-    key_start: NDArray[np.int64]
     key_hash: NDArray[np.int32]
 
 
-_PRE_BLANK: Final = 0x7FFFFFFF
 _INT_MAX: Final = 0x7FFFFFFF
 
 
-@cache
-def _compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    from rocket_columnar.kernels import jit
-
-    return jit(kernel)
-
-
-def call(kernel: Callable[..., Any], *values: Any, compiled: bool) -> Any:
-    """Calls a kernel of this module; it may change arrays of flags."""
-    if compiled:
-        return _compiled(kernel)(*values)
-    lists = [_plain(value) for value in values]
-    result = kernel(*lists)
-    for value, changed in zip(values, lists, strict=True):
-        if isinstance(value, np.ndarray) and value.dtype == np.uint8:  # flags; nothing else is written to
-            value[:] = changed
-    return result
-
-
-def _plain(value: Any) -> Any:
-    """Arrays as lists, also inside named tuples."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return type(value)(*map(_plain, value)) if hasattr(value, "_fields") else value
-
-
-def find(offsets: Any, low: int, cells: Any, known: Any, places: Any) -> None:
-    """Fills `places` with the place of each offset among the `known` ones, -1 for none.
-
-    Records are longer than 64 bytes, so that no two begin in the same 64 bytes: `cells` holds the place of the
-    one that does, counted from `low`, or -1.
-    """
-    end = len(cells)
-    for i in range(len(offsets)):
-        places[i] = -1
-        cell = (offsets[i] - low) >> 6
-        if offsets[i] >= low and cell < end:
-            place = cells[cell]
-            if place >= 0 and known[place] == offsets[i]:
-                places[i] = place
+def _of_rows(pieces: UnitPieces | EntryPieces, column: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A value of each piece, for each of its rows."""
+    return np.repeat(column, np.diff(pieces.bounds))
 
 
 def match_units(
@@ -179,153 +134,85 @@ def match_units(
     units: UnitColumns,
     records: UnitRecords,
     span: tuple[int, int],
-    flags: Any,
-    queued: Any,
-) -> int:
-    """Compares units with their records.
+    queued: NDArray[np.uint8],
+) -> NDArray[np.uint8]:
+    """The flags of units, compared with their records.
 
     Args:
         pieces: where the units are from.
         units: the units.
         records: of the range.
         span: the range's first and last physical offset.
-        flags: gets the flags of each unit.
         queued: gets 1 for each record to which a unit of its own queue points.
-
-    Returns:
-        The number of units that have flags other than OUTSIDE.
     """
-    bounds, topics, queues, firsts = pieces
-    offsets, sizes, tags, places = units
-    _, of_topic, of_queue, of_size, of_offset, of_tags = records
+    offset, size, tags, place = units
     low, last = span
-    flagged = 0
-    for piece in range(len(topics)):
-        topic, queue, logical = topics[piece], queues[piece], firsts[piece] - bounds[piece]
-        for i in range(bounds[piece], bounds[piece + 1]):
-            offset, size = offsets[i], sizes[i]
-            if (
-                offset < low
-                or offset > last
-                or size <= 0
-                or (offset == 0 and size == _PRE_BLANK and tags[i] == 0)
-            ):
-                flags[i] = OUTSIDE
-                continue
-            place = places[i]
-            flag = 0
-            if place < 0:
-                flag = LOST
-            else:
-                if of_topic[place] != topic or of_queue[place] != queue:
-                    flag = NOT_OWN
-                else:
-                    queued[place] = 1
-                    if of_offset[place] != logical + i:
-                        flag = MOVED
-                if of_size[place] != size:
-                    flag |= SIZE
-                if of_tags[place] != tags[i]:
-                    flag |= TAGS
-            flags[i] = flag
-            if flag:
-                flagged += 1
-    return flagged
+    judged = (offset >= low) & (offset <= last) & (size > 0)
+    judged &= ~((offset == 0) & (size == PRE_BLANK_SIZE) & (tags == 0))
+    flags = np.where(judged, np.where(place < 0, LOST, 0), OUTSIDE).astype(np.uint8)
+    rows = np.flatnonzero(judged & (place >= 0))
+    of = place[rows]
+    logical = _of_rows(pieces, pieces.firsts - pieces.bounds[:-1])[rows] + rows
+    own = records.topic[of] == _of_rows(pieces, pieces.topics)[rows]
+    own &= records.queue_id[of] == _of_rows(pieces, pieces.queues)[rows]
+    queued[of[own]] = 1
+    found = np.where(own, np.where(records.queue_offset[of] != logical, MOVED, 0), NOT_OWN)
+    found |= np.where(records.size[of] != size[rows], SIZE, 0)
+    found |= np.where(records.tags_code[of] != tags[rows], TAGS, 0)
+    flags[rows] = found
+    return flags
 
 
-def match_entries(  # noqa: C901, PLR0912 - one entry, test after test
+def match_entries(
     pieces: EntryPieces,
     entries: EntryColumns,
     records: EntryRecords,
     span: tuple[int, int],
-    flags: Any,
-    seen: Any,
-) -> int:
-    """Compares entries with the keys of their records.
+    seen: NDArray[np.uint8],
+) -> NDArray[np.uint8]:
+    """The flags of entries, compared with the keys of their records.
+
+    A record may have one key twice: of its entries with one hash each takes the next key with that hash.
 
     Args:
         pieces: where the entries are from.
         entries: the entries.
         records: of the range.
         span: the range's first and last physical offset.
-        flags: gets the flags of each entry.
         seen: gets 1 for each key that has an entry.
-
-    Returns:
-        The number of entries that have flags other than OUTSIDE.
     """
-    bounds, firsts, begins = pieces
-    hashes, offsets, diffs, previous, places = entries
-    _, of_time, _, key_start, key_hash = records
+    hashes, offset, diffs, previous, place = entries
     low, last = span
-    flagged = 0
-    for piece in range(len(firsts)):
-        begin, number = begins[piece], firsts[piece] - bounds[piece]
-        for i in range(bounds[piece], bounds[piece + 1]):
-            offset, key = offsets[i], hashes[i]
-            if (
-                offset < low
-                or offset > last
-                or (offset == 0 and key == 0 and diffs[i] == 0 and previous[i] == 0)
-            ):
-                flags[i] = OUTSIDE
-                continue
-            place = places[i]
-            if place < 0:
-                flags[i] = LOST
-                flagged += 1
-                continue
-            flag = WRONG
-            for k in range(key_start[place], key_start[place + 1]):
-                if key_hash[k] == key:
-                    if seen[k] == 0:
-                        seen[k] = 1
-                        flag = 0
-                        break
-                    flag = DOUBLE
-            diff = diffs[i]
-            if diff >= 0 and number + i > 1:
-                expected = 0
-                if begin > 0:
-                    expected = (of_time[place] - begin) // 1000
-                    if expected < 0:
-                        expected = 0
-                    elif expected > _INT_MAX:
-                        expected = _INT_MAX
-                if diff != expected:
-                    flag |= TIME
-            flags[i] = flag
-            if flag:
-                flagged += 1
-    return flagged
+    zeros = (offset == 0) & (hashes == 0) & (diffs == 0) & (previous == 0)
+    judged = (offset >= low) & (offset <= last) & ~zeros
+    flags = np.where(judged, np.where(place < 0, LOST, 0), OUTSIDE).astype(np.uint8)
+    rows = np.flatnonzero(judged & (place >= 0))
+    of = place[rows]
+    found = _matched(of, hashes[rows], records, seen)
+    begin = _of_rows(pieces, pieces.begins)[rows]
+    number = _of_rows(pieces, pieces.firsts - pieces.bounds[:-1])[rows] + rows
+    expected = np.clip((records.store_timestamp[of] - begin) // 1000, 0, _INT_MAX)
+    expected[begin <= 0] = 0
+    late = (diffs[rows] >= 0) & (number > 1) & (diffs[rows] != expected)
+    flags[rows] = found | np.where(late, TIME, 0).astype(np.uint8)
+    return flags
 
 
-def advance(sources: Any, slots: Any, targets: Any, slot_of: Any, previous: Any, owner: Any) -> int:
-    """Follows pointers to entries, all of them one step after the other, up to a step at which something is wrong.
-
-    Entries get their slot in `owner`, -1 before; the pointers are changed to those that are left, whose number is
-    returned. No two are of one slot.
-    """
-    left = len(sources)
-    while left > 0:
-        for i in range(left):
-            target = targets[i]
-            if target != 0 and (
-                target < 0
-                or target >= len(owner)
-                or owner[target] >= 0
-                or slot_of[target] != slots[i]
-                or (sources[i] > 0 and target >= sources[i])
-            ):
-                return left
-        going = 0
-        for i in range(left):
-            target = targets[i]
-            if target != 0:
-                owner[target] = slots[i]
-                sources[going] = target
-                slots[going] = slots[i]
-                targets[going] = previous[target]
-                going += 1
-        left = going
-    return left
+def _matched(
+    of: NDArray[np.int64], hashes: NDArray[np.int32], records: EntryRecords, seen: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """WRONG for entries with a hash that no key of their record has, DOUBLE for those whose keys all have entries before."""
+    owner = np.repeat(np.arange(records.key_count.size), records.key_count)
+    keys = (owner << 32) | records.key_hash
+    wanted = (of << 32) | hashes.view(np.uint32)  # a negative hash is no key's
+    key_order = np.argsort(keys, kind="stable")
+    ordered = keys[key_order]
+    first = np.searchsorted(ordered, wanted)
+    count = np.searchsorted(ordered, wanted, side="right") - first
+    order = np.argsort(wanted, kind="stable")
+    starts = np.flatnonzero(np.diff(wanted[order], prepend=-1) != 0)
+    rank = np.empty(wanted.size, np.int64)
+    rank[order] = np.arange(wanted.size) - np.repeat(starts, np.diff(np.append(starts, wanted.size)))
+    fits = rank < count
+    seen[key_order[(first + rank)[fits]]] = 1
+    return np.where(fits, 0, np.where(count > 0, DOUBLE, WRONG)).astype(np.uint8)

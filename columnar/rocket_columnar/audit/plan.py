@@ -14,7 +14,15 @@ from rocket_columnar.findings import Finding, finding
 from rocket_columnar.formats import LONG_MAX
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import Tail, log_tail
-from rocket_columnar.store import find_files, is_large, refuse_member, usual_size
+from rocket_columnar.store import (
+    find_files,
+    folder_signs,
+    is_batch_queue,
+    is_large,
+    later_signs,
+    refuse_member,
+    usual_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Sign, StoreFile
 
 __all__ = ["LEVELS", "Level", "Plan", "Range", "list_kind", "make_plan", "plan_files", "relisted"]
 
@@ -87,6 +95,7 @@ class Plan:
         ranges: all physical offsets from `begin` on.
         findings: those of planning.
         commitlog: further directories of the commit log.
+        signs: of 5.x, whose batch queues are left out.
     """
 
     store: Path | None
@@ -107,10 +116,11 @@ class Plan:
     ranges: tuple[Range, ...]
     findings: tuple[Finding, ...]
     commitlog: tuple[Path, ...] = ()
+    signs: tuple[Sign, ...] = ()
 
     @property
     def deep(self) -> bool:
-        """Whether bodies are compared with their checksums, and every key is looked up."""
+        """Whether bodies are compared with their checksums, and walks of queries are followed."""
         return self.level == "deep"
 
     @property
@@ -144,7 +154,7 @@ def make_plan(
         store: the directory of a store.
         level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
             and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
-            looks up every key of every index file as 4.9.3 does.
+            reports entries that a query of their own key does not reach.
         geometry: of the index files; by default inferred.
         range_size: maximum bytes of log in a range.
         commitlog: further directories of the commit log, as for `find_files`.
@@ -166,7 +176,10 @@ def make_plan(
     files = [*tail.files, *(file for file in listed if file.kind != "log")]
     live = (store / "abort").exists()
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
-    return replace(plan, store=store, commitlog=folders, findings=(*filter(None, strays), *plan.findings))
+    signs = (*plan.signs, *folder_signs(store))
+    return replace(
+        plan, store=store, commitlog=folders, signs=signs, findings=(*filter(None, strays), *plan.findings)
+    )
 
 
 def list_kind(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFile]:
@@ -188,6 +201,9 @@ def _check_store(store: Path) -> None:
             raise UsageError(
                 f"{store}: the {whole.name} folder of a store; expected the store, {store.parent}"
             )
+        inner = [path for path in sorted(store.iterdir()) if any((path / part).exists() for part in _PARTS)]
+        if inner:
+            raise UsageError(f"{store}: not a store; expected the store in it, {inner[0]}")
         raise UsageError(f"{store}: not a store: contains no {', '.join(_PARTS[:-1])} or {_PARTS[-1]}")
 
 
@@ -218,7 +234,7 @@ def plan_files(
         large=large,
         logs=tail.files,
         log_sizes=tail.sizes,
-        queues=tuple(of.get("queue", [])),
+        queues=tuple(file for file in of.get("queue", []) if not is_batch_queue(file)),
         exts=tuple(of.get("ext", [])),
         indexes=tuple(indexes),
         checkpoints=tuple(of.get("checkpoint", [])),
@@ -229,6 +245,7 @@ def plan_files(
         sound_indexes=frozenset(file.name for file in whole),
         ranges=tuple(_ranges(tail, range_size)),
         findings=tuple(found),
+        signs=later_signs(files),
     )
 
 

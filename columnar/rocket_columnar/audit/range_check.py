@@ -14,9 +14,11 @@ from rocket_spec.layout import QUEUE_UNIT
 from rocket_columnar.audit.appended import without_appended
 from rocket_columnar.audit.fault_runs import MOST, Marks
 from rocket_columnar.audit.file_survey import ENTRIES, UNITS
+from rocket_columnar.audit.later_release import without_later_records, without_tag_entries
 from rocket_columnar.audit.matching import (
     DOUBLE,
     LOST,
+    OUTSIDE,
     TIME,
     WRONG,
     EntryColumns,
@@ -25,17 +27,16 @@ from rocket_columnar.audit.matching import (
     UnitColumns,
     UnitPieces,
     UnitRecords,
-    call,
     match_entries,
     match_units,
 )
 from rocket_columnar.audit.missing import check_missing
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies, read_copies
 from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import Blocks, RangeResult
+from rocket_columnar.audit.range_result import Blocks, RangeResult, Surveys
 from rocket_columnar.audit.unit_check import Judge, Pieces
 from rocket_columnar.formats import ENTRY_DTYPE, LONG_MIN, UNIT_DTYPE
-from rocket_columnar.log import LogStretch, Requests, TopicNames
+from rocket_columnar.log import Requests, RequestScan, TopicNames
 from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
@@ -68,24 +69,23 @@ def scan_range(plan: Plan, range_: Range, *, start: int | None = None) -> Scanne
 
 def check_range(
     plan: Plan,
-    queues: Blocks,
-    indexes: Blocks,
+    surveys: Surveys,
     range_: Range,
     *,
     start: int | None = None,
     scanned: Scanned | None = None,
     ahead: ReadAhead | None = None,
 ) -> RangeResult:
-    """Checks one range.
+    """Compares one range of the log with the units and entries that point into it.
 
     Args:
         plan: of the store.
-        queues: the consume-queue files' blocks.
-        indexes: the index files' blocks.
-        range_: one of the plan's.
+        surveys: of its files.
+        range_: one of the plan's ranges.
         start: physical offset at which the range before ended, if known.
-        scanned: the range's records, if they were read before.
-        ahead: keeps units for later ranges.
+        scanned: what `scan_range` gave for it, if the log was read while other threads surveyed the files.
+        ahead: one for all ranges of a plan that are checked in this process, so that the files of many queues are not
+            opened for each range again.
 
     Raises:
         OSError: a file cannot be read.
@@ -96,9 +96,9 @@ def check_range(
     if result.gone:
         return result
     every = frames.all
-    queued = _check_units(plan, queues, frames, copies, result, ahead)
-    seen = entries_of(plan, indexes, frames, result)
-    _probe(indexes, frames, result)
+    queued = _check_units(plan, surveys.queues, frames, copies, result, ahead)
+    seen = entries_of(plan, surveys.indexes, frames, result)
+    _probe(surveys.indexes, frames, result)
     if not every.phy_offset.size:
         return result
     result.keys = int(every.key_hash.size)
@@ -117,7 +117,7 @@ def check_range(
 def read_frames(plan: Plan, range_: Range, start: int | None, result: RangeResult) -> Frames:
     """The records of a range; `result` gets where they begin and end."""
     names = TopicNames()
-    return Frames(_records(plan, range_, start, names, result), names, range_.begin, compiled=plan.large)
+    return Frames(_records(plan, range_, start, names, result), names)
 
 
 def _records(
@@ -131,10 +131,10 @@ def _records(
 
     try:
         with file.open() as reader:
-            stretch = LogStretch(reader, base, names, check_crc=plan.deep, compiled=plan.large, rows=_ROWS)
+            scan = RequestScan(reader, base, names, check_crc=plan.deep, compiled=plan.large, rows=_ROWS)
             begin, end = (range_.begin if start is None else start) - base, range_.end - base
             parts = list(
-                stretch.run(
+                scan.run(
                     min(begin, reader.size),
                     min(end, reader.size),
                     exact=range_.exact or start is not None,
@@ -144,7 +144,7 @@ def _records(
     except FileNotFoundError:  # expired meanwhile
         result.gone = True
         return Requests.joined([])
-    result.first, result.next = base + stretch.first, base + stretch.next
+    result.first, result.next = base + scan.first, base + scan.next
     result.gaps = [gap for gap in result.gaps if gap.begin <= plan.end or range_.begin > plan.end]
     every = Requests.joined(parts)
     if every.phy_offset.size and every.phy_offset[-1] >= plan.end:  # appended meanwhile
@@ -184,7 +184,7 @@ def _check_units(
     records = UnitRecords(*(getattr(every, name) for name in UnitRecords._fields))
     raw, span = pieces.raw, (range_.begin, range_.last)
     if plan.large:
-        from rocket_columnar.kernels import units_are_sound
+        from rocket_columnar.fast.compiled.audit_loops import units_are_sound
 
         if units_are_sound(raw.view(np.uint8), where, records, span, queued):
             return queued
@@ -193,8 +193,9 @@ def _check_units(
     units = UnitColumns(
         offsets, raw["size"].astype(np.int32), raw["tags_code"].astype(np.int64), frames.find(offsets)
     )
-    flags = np.zeros(offsets.size, np.uint8)
-    if call(match_units, where, units, records, span, flags, queued, compiled=plan.large):
+    flags = match_units(where, units, records, span, queued)
+    if (flags & ~np.uint8(OUTSIDE)).any():
+        flags = without_later_records(plan, flags, offsets, result)
         Judge(plan, pieces, units, frames, copies, range_, result.marks).judge(flags)
     return queued
 
@@ -212,11 +213,10 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
     raw = pieces.raw
     begins = [indexes.files[owner].header.begin_timestamp for owner in pieces.owners]
     where = EntryPieces(pieces.bounds, np.array(pieces.firsts, np.int64), np.array(begins, np.int64))
-    nothing = np.empty(0, np.int64)
-    records = EntryRecords(every.phy_offset, every.store_timestamp, every.key_count, nothing, every.key_hash)
+    records = EntryRecords(every.phy_offset, every.store_timestamp, every.key_count, every.key_hash)
     span = range_.begin, range_.last
     if plan.large and range_.number:  # of the first range, negative offsets are judged too
-        from rocket_columnar.kernels import entries_are_sound
+        from rocket_columnar.fast.compiled.audit_loops import entries_are_sound
 
         if entries_are_sound(raw.view(np.uint8), where, records, span, seen):
             return seen
@@ -225,15 +225,14 @@ def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult)
         name: raw[name].astype(ENTRY_DTYPE[name].newbyteorder("=")) for name in ENTRY_DTYPE.names or ()
     }
     entries = EntryColumns(**columns, record=frames.find(columns["phy_offset"]))
-    records = records._replace(key_start=frames.key_start())
     offsets = entries.phy_offset
-    flags = np.zeros(offsets.size, np.uint8)
-    flagged = call(match_entries, where, entries, records, span, flags, seen, compiled=plan.large)
-    if range_.number == 0 and offsets.size and offsets.min() < 0:
+    flags = match_entries(where, entries, records, span, seen)
+    if range_.number == 0:
         flags[offsets < 0] = LOST
-        flagged += 1
-    if flagged:
+    if (flags & ~np.uint8(OUTSIDE)).any():
         flags = without_appended(plan, flags, offsets)
+        flags = without_later_records(plan, flags, offsets, result)
+        flags = without_tag_entries(plan, frames, flags, entries.key_hash, entries.record, result)
         _mark_entries(pieces, where, flags, entries, records, result.marks)
     return seen
 

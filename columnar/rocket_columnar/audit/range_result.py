@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocket_columnar.audit.fault_runs import Marks
+from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
     from rocket_columnar.audit.plan import Range
     from rocket_columnar.log import Gap
+    from rocket_columnar.store import Sign
 
-__all__ = ["AFTER", "BEFORE", "NEWEST", "Blocks", "KeyRun", "RangeResult", "UnitRun"]
+__all__ = ["AFTER", "BEFORE", "NEWEST", "Blocks", "KeyRun", "RangeResult", "Surveys", "UnitRun"]
 
 BEFORE, NEWEST, AFTER = range(3)
 """Where a record is: before the range's last indexed one, from there up to the last one that is in its queue, after that."""
@@ -93,6 +94,7 @@ class RangeResult:
         key_runs: missing keys.
         hashes: hashes of some missing keys.
         dropped: number of runs of missing units or keys that are not listed.
+        signs: of 5.x, in what points into the range.
     """
 
     range: Range
@@ -115,6 +117,7 @@ class RangeResult:
     key_runs: list[KeyRun] = field(default_factory=list)
     hashes: frozenset[int] = frozenset()
     dropped: int = 0
+    signs: list[Sign] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,4 +167,26 @@ class Blocks:
                 (self.number[tails] + 1).tolist(),
                 strict=True,
             )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Surveys:
+    """What all consume-queue and index files hold.
+
+    Attributes:
+        queues: blocks of the consume-queue files.
+        indexes: blocks of the index files.
+    """
+
+    queues: Blocks
+    indexes: Blocks
+
+    @classmethod
+    def of(cls, surveys: Iterable[QueueSurvey | IndexSurvey | None]) -> Surveys:
+        """The surveys of a plan's files, in their order; None for a file that no longer existed."""
+        there = [survey for survey in surveys if survey is not None]
+        return cls(
+            Blocks.of([survey for survey in there if isinstance(survey, QueueSurvey)]),
+            Blocks.of([survey for survey in there if isinstance(survey, IndexSurvey)]),
         )

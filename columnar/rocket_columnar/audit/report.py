@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.layout import QUEUE_UNIT
@@ -12,11 +13,18 @@ from rocket_columnar.audit.checkpoint_check import check_checkpoint, read_checkp
 from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
 from rocket_columnar.audit.file_check import check_ext_files, check_index_files, check_queue_files, empty_file
 from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
+from rocket_columnar.audit.later_release import UNJUDGED, later_record, later_sign
 from rocket_columnar.audit.log_check import check_log
 from rocket_columnar.audit.plan import list_kind
-from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
-from rocket_columnar.audit.select_check import check_selects
-from rocket_columnar.audit.wording import say_entry, say_missing_keys, say_missing_units, say_unit
+from rocket_columnar.audit.range_check import check_range
+from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, Surveys, UnitRun
+from rocket_columnar.audit.wording import (
+    say_entry,
+    say_missing_keys,
+    say_missing_units,
+    say_unit,
+    say_unreached,
+)
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding
 from rocket_columnar.log import log_tail
 
@@ -24,24 +32,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
-    from rocket_columnar.audit.plan import Plan, Range
+    from rocket_columnar.audit.plan import Plan
+    from rocket_columnar.store import Sign
 
-__all__ = ["ON_THE_WAY", "combined", "quick_findings"]
+__all__ = ["findings", "quick_findings"]
 
-ON_THE_WAY: Final = 60_000
+_ON_THE_WAY: Final = 60_000
 """ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are
 read, or were copied, one after the other."""
 
 
 class _Report:
-    """Gathers findings; for one code in one file the first thousand, then their number."""
+    """Gathers findings; for one code in one file the first thousand, then their number.
 
-    def __init__(self) -> None:
+    Args:
+        signs: of 5.x: without the findings that its rules explain.
+    """
+
+    def __init__(self, signs: Iterable[Sign] = ()) -> None:
+        kinds = {sign.kind for sign in signs}
+        self._unjudged = {code for code, of in UNJUDGED.items() if kinds and (not of or kinds & set(of))}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._ready: list[Finding] = []
         self._severities: dict[tuple[str, str], Severity] = {}
 
     def __call__(self, found: Finding) -> None:
+        if found.code in self._unjudged:
+            return
         key = found.code, found.file
         self._counts[key] += 1
         if self._counts[key] <= MOST:
@@ -50,6 +67,8 @@ class _Report:
 
     def more(self, code: str, file: str, count: int, severity: Severity) -> None:
         """Counts findings that are not listed."""
+        if code in self._unjudged:
+            return
         self._counts[code, file] += count
         self._severities.setdefault((code, file), severity)
 
@@ -111,7 +130,7 @@ def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
 
 def quick_findings(plan: Plan) -> Iterator[Finding]:
     """Findings from the files' names, sizes and headers."""
-    report = _Report()
+    report = _Report(plan.signs)
     _begin(plan, report)
     check_log_files(plan.logs, plan.log_sizes, report)
     _check_files(plan, plan.newest, report, quick=True)
@@ -119,16 +138,33 @@ def quick_findings(plan: Plan) -> Iterator[Finding]:
     yield from report.rest()
 
 
-def combined(
+def _ignored(signs: tuple[Sign, ...]) -> None:
+    """The default of `on_signs`."""
+
+
+def findings(
     plan: Plan,
-    queues: Sequence[QueueSurvey],
-    indexes: Sequence[IndexSurvey],
+    surveys: Surveys,
     results: Iterable[RangeResult],
-    again: Callable[[Range, int], RangeResult],
+    on_signs: Callable[[tuple[Sign, ...]], None] = _ignored,
 ) -> Iterator[Finding]:
-    """All findings; `again` repeats the check of a range, from the end of the one before it."""
-    parts = _joined_on(results, again)
-    report = _Report()
+    """All findings of an audit, from the results of all ranges, in the order of the ranges.
+
+    Args:
+        plan: of the store.
+        surveys: of its files.
+        results: of all its ranges.
+        on_signs: called with the signs that 5.x wrote to the store, none for a store of 4.9.3.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    queues: Sequence[QueueSurvey] = surveys.queues.files
+    indexes: Sequence[IndexSurvey] = surveys.indexes.files
+    parts = _joined_on(results, partial(check_range, plan, surveys))
+    signs = _signs(plan, parts)
+    on_signs(signs)
+    report = _Report(signs)
     _begin(plan, report)
     check_log(plan, parts, report)
     yield from report.take()
@@ -159,9 +195,16 @@ def combined(
     yield from report.rest()
 
 
-def _joined_on(
-    results: Iterable[RangeResult], again: Callable[[Range, int], RangeResult]
-) -> list[RangeResult]:
+def _signs(plan: Plan, parts: Sequence[RangeResult]) -> tuple[Sign, ...]:
+    """The signs of 5.x, one of each kind; records of its magic are gaps of the log."""
+    gaps = (
+        later_sign(plan, gap.begin) for part in parts for gap in part.gaps if later_record(plan, gap.begin)
+    )
+    every = [*plan.signs, *gaps, *(sign for part in parts for sign in part.signs)]
+    return tuple({sign.kind: sign for sign in reversed(every)}.values())[::-1]
+
+
+def _joined_on(results: Iterable[RangeResult], again: Callable[..., RangeResult]) -> list[RangeResult]:
     """The results; a range that did not begin where the one before it ended is checked again."""
     parts: list[RangeResult] = []
     for result in results:
@@ -173,7 +216,7 @@ def _joined_on(
             and not parts[-1].gone
             and parts[-1].next != part.first
         ):
-            part = again(part.range, parts[-1].next)
+            part = again(part.range, start=parts[-1].next)
         parts.append(part)
     return parts
 
@@ -194,7 +237,7 @@ def _missing(
     """Units and keys that are lost. Those that dispatch has not reached yet are reported as one note."""
     dispatched = _dispatched_part(plan, parts)
     indexed = max((number for number, part in enumerate(parts) if part.indexed), default=-1)
-    since = max((part.newest for part in parts if part.newest is not None), default=0) - ON_THE_WAY
+    since = max((part.newest for part in parts if part.newest is not None), default=0) - _ON_THE_WAY
     units: dict[tuple[str, int], list[UnitRun]] = {}
     keys: list[KeyRun] = []
     on_the_way: list[KeyRun] = []
@@ -297,7 +340,6 @@ def _check_indexes(
         for number, (file, header) in enumerate(plan.indexes):
             if file.name in plan.sound_indexes and header.index_count <= 1:
                 report(empty_file(file, header, last=number == len(plan.indexes) - 1))
-    by_name = {file.name: file for file, _ in plan.indexes}
     offsets = [offset for survey in surveys for offset in survey.ends]
     # Else the file before may be gone, unknown, or another one.
     complete = len(surveys) == len(plan.indexes) and not hashes and offsets == sorted(offsets)
@@ -312,6 +354,6 @@ def _check_indexes(
         for what in ("entry.lost", "entry.negative", "entry.time", "entry.double", "entry.wrong"):
             for mark in marks.runs.get((what, survey.file), ()) if what not in skipped else ():
                 report(say_entry(plan, survey.file, what, mark, hashes))
-        if plan.deep and survey.sound and plan.geometry is not None:
-            check_selects(by_name[survey.file], plan.geometry, survey, report)
+        for found in say_unreached(plan, survey) if plan.deep else ():
+            report(found)
         yield report.take()

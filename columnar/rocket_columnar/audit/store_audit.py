@@ -1,7 +1,7 @@
 """Cross-checks index files, consume queues, commit log and checkpoint of a store.
 
 Nothing is written. The log is read first, up to its end at that time; what a broker appends meanwhile is
-not a finding. `parts` has the parts of an audit, for other machines.
+not a finding.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from rocket_columnar.audit import parts
-from rocket_columnar.audit.plan import LEVELS, Level, Plan, make_plan
-from rocket_columnar.audit.report import quick_findings
+from rocket_columnar.audit.file_survey import survey_file
+from rocket_columnar.audit.plan import LEVELS, Level, Plan, make_plan, relisted
+from rocket_columnar.audit.range_check import check_range, scan_range
+from rocket_columnar.audit.range_result import Surveys
+from rocket_columnar.audit.read_ahead import ReadAhead
+from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.findings import CODES, Finding, Severity
 from rocket_columnar.store import WorkDone, size_of
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
     from rocket_columnar.audit.plan import Range
     from rocket_columnar.audit.range_result import RangeResult
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Sign, StoreFile
 
 _Survey: TypeAlias = "QueueSurvey | IndexSurvey | None"
 
@@ -45,6 +48,7 @@ def audit(
     threads: int | None = None,
     commitlog: Sequence[Path | str] = (),
     on_progress: Callable[[int, int], None] | None = None,
+    on_signs: Callable[[tuple[Sign, ...]], None] = lambda _: None,
 ) -> Iterator[Finding]:
     """The findings on a store, file by file; none for a healthy one.
 
@@ -52,11 +56,13 @@ def audit(
         store: the directory of a store.
         level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
             and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
-            looks up every key of every index file as 4.9.3 does.
+            reports entries that a query of their own key does not reach.
         geometry: of the index files; by default inferred.
         threads: number of threads for a large store; by default the number of processors, at most 4.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
+        on_signs: called with the signs that 5.x wrote to the store, before the first finding; findings that its rules
+            explain are left out.
 
     Raises:
         UsageError: an unknown level, no store, or a geometry that does not fit.
@@ -64,14 +70,22 @@ def audit(
     """
     plan = make_plan(Path(store), level, geometry=geometry, commitlog=commitlog)
     if level == "quick" or not plan.logs:  # without a log nothing that points into it can be judged
+        on_signs(plan.signs)
         return quick_findings(plan)
-    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads, _Work(plan, on_progress))
+    work = _Work(plan, on_progress, on_signs)
+    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads, work)
 
 
 class _Work(WorkDone):
-    """The bytes of a plan's files and ranges, of which those that are done are reported."""
+    """The bytes of a plan's files and ranges, of which those that are done are reported; and who takes the signs of 5.x."""
 
-    def __init__(self, plan: Plan, report: Callable[[int, int], None] | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        report: Callable[[int, int], None] | None,
+        on_signs: Callable[[tuple[Sign, ...]], None],
+    ) -> None:
+        self.on_signs = on_signs
         files = (*plan.queues, *plan.content_indexes) if report is not None else ()
         self._sizes = {file.name: size_of(file) or 0 for file in files}
         super().__init__(report, sum(self._sizes.values()) + sum(part.size for part in plan.ranges))
@@ -90,32 +104,32 @@ def _audit(plan: Plan, threads: int, work: _Work) -> Iterator[Finding]:
 
 
 def _findings(plan: Plan, work: _Work) -> Iterator[Finding]:
-    held = parts.ReadAhead(len(plan.queues))
+    held = ReadAhead(len(plan.queues))
 
     def survey(plan: Plan, file: StoreFile) -> _Survey:
-        found = parts.survey_file(plan, file, held)
+        found = survey_file(plan, file, held)
         work.surveyed([file])
         return found
 
     def check(part: Range) -> RangeResult:
-        result = parts.check_range(current, seen, part, ahead=held)
+        result = check_range(current, seen, part, ahead=held)
         work.add(part.size)
         return result
 
     surveys = [survey(plan, file) for file in plan.queues]
-    current = parts.relisted(plan) if plan.live else plan
+    current = relisted(plan) if plan.live else plan
     surveys += [survey(current, file) for file in current.content_indexes]
-    seen = parts.Surveys.of(surveys)
-    yield from parts.findings(current, seen, map(check, current.ranges))
+    seen = Surveys.of(surveys)
+    yield from findings(current, seen, map(check, current.ranges), work.on_signs)
 
 
 def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -> Iterator[Finding]:
     """As `_findings`; threads that have nothing left to survey scan the first ranges meanwhile."""
-    held = parts.ReadAhead(len(plan.queues))
+    held = ReadAhead(len(plan.queues))
     current = plan
 
     def survey(files: Sequence[StoreFile]) -> list[_Survey]:
-        return [parts.survey_file(current, file, held) for file in files]
+        return [survey_file(current, file, held) for file in files]
 
     def submitted(files: Sequence[StoreFile]) -> list[tuple[Sequence[StoreFile], Future[list[_Survey]]]]:
         few = max(1, min(_FILES, len(files) // (_TASKS * threads)))
@@ -126,24 +140,24 @@ def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
     queues = submitted(plan.queues)
     if plan.live:
         wait(future for _, future in queues)
-        current = parts.relisted(plan)
+        current = relisted(plan)
         indexes = submitted(current.content_indexes)
-    scans = {part: pool.submit(parts.scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
+    scans = {part: pool.submit(scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
 
     def surveyed() -> Iterator[_Survey]:
         for files, future in [*queues, *indexes]:
             yield from future.result()
             work.surveyed(files)
 
-    seen = parts.Surveys.of(surveyed())
+    seen = Surveys.of(surveyed())
 
     def check(part: Range) -> RangeResult:
         scan = scans.pop(part, None)
         scanned = scan.result() if scan else None
-        return parts.check_range(current, seen, part, scanned=scanned, ahead=held)
+        return check_range(current, seen, part, scanned=scanned, ahead=held)
 
     most = _AHEAD * threads
-    yield from parts.findings(current, seen, _in_order(pool, check, plan.ranges, most, work))
+    yield from findings(current, seen, _in_order(pool, check, plan.ranges, most, work), work.on_signs)
 
 
 def _in_order(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,16 +38,6 @@ __all__ = ["Judge", "Pieces"]
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _INT: Final = 1 << 31
 
-_held = threading.local()
-
-
-def _room(length: int) -> NDArray[np.uint8]:
-    """Memory of this thread, valid until its next call: fresh memory costs more than reading into it."""
-    if not hasattr(_held, "room") or length > _held.room.size:
-        _held.room = np.empty(length + length // 4, np.uint8)
-    room: NDArray[np.uint8] = _held.room[:length]
-    return room
-
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
@@ -59,7 +48,7 @@ class Pieces:
         owners: number of each piece's file among the surveyed files.
         firsts: number of each piece's first unit or entry in its file.
         bounds: first row of each piece, and at last the number of rows.
-        raw: the rows as they are in the files; overwritten by the thread's next pieces.
+        raw: the rows as they are in the files.
     """
 
     files: list[StoreFile]
@@ -88,7 +77,7 @@ class Pieces:
             first, stop = max(begin * block, int(entries)), min(end * block, look.count)
             if stop > first and look.file in known:
                 wanted.append((known[look.file], owner, first, stop))
-        raw = _room(size * sum(stop - first for *_, first, stop in wanted)).view(kind)
+        raw = np.empty(sum(stop - first for *_, first, stop in wanted), kind)
         data = raw.view(np.uint8)
         files, owners, firsts, bounds = [], [], [], [0]
         header = 40 + 4 * plan.geometry.hash_slot_num if entries and plan.geometry else 0

@@ -11,13 +11,14 @@ from rocket_columnar.index import entry_position
 from rocket_columnar.store import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rocket_columnar.audit.fault_runs import Mark
+    from rocket_columnar.audit.file_survey import IndexSurvey
     from rocket_columnar.audit.plan import Plan
     from rocket_columnar.audit.range_result import KeyRun, UnitRun
 
-__all__ = ["say_entry", "say_missing_keys", "say_missing_units", "say_unit"]
+__all__ = ["say_entry", "say_missing_keys", "say_missing_units", "say_unit", "say_unreached"]
 
 
 class _Saying(NamedTuple):
@@ -156,3 +157,16 @@ def _unit_place(plan: Plan, topic: str, queue_id: int, logical: int) -> tuple[st
             if size is not None and file.base_offset <= position < file.base_offset + size:
                 return file.name, position - file.base_offset
     return None
+
+
+def say_unreached(plan: Plan, survey: IndexSurvey) -> Iterator[Finding]:
+    """The findings on entries of a file that no query of their own key reaches."""
+    if plan.geometry is None:
+        return
+    for first, length in survey.unreached:
+        yield finding(
+            "index.missing_key",
+            survey.file,
+            entry_position(plan.geometry, first, "key_hash"),
+            f"{length:,} entries from entry {first:,} on are not found by a query for their own key",
+        )

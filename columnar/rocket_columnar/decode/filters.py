@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocket_columnar.formats import Buffer, Record
     from rocket_columnar.store import StoreFile
 
 __all__ = ["Skip", "Where"]
@@ -81,15 +80,6 @@ class Where:
         if self.key_hashes is not None and key_hashes is not None:
             masks.append(np.isin(key_hashes, np.array(sorted(self.key_hashes), np.int32)))
         return np.logical_and.reduce(masks) if masks else None
-
-    def record(self, window: Buffer, record: Record) -> bool:
-        """Whether a record of the commit log passes."""
-        fixed, _, topic, topic_length, _, _ = record
-        if self.offsets is not None and not self.offsets[0] <= fixed.phy_offset < self.offsets[1]:
-            return False
-        if self.times is not None and not self.times[0] <= fixed.store_timestamp <= self.times[1]:
-            return False
-        return self.topic(window[topic : topic + topic_length])
 
     def topic(self, raw: bytes) -> bool:
         """Whether a record's topic passes."""

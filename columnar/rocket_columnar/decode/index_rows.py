@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +14,8 @@ from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index import read_header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
 
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
@@ -22,10 +25,7 @@ if TYPE_CHECKING:
     from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
-__all__ = ["COMPILED_FROM", "entry_columns", "header_columns"]
-
-COMPILED_FROM: Final = 1_000_000
-"""Number of entries of a file from which the compiled loop is used; for fewer its start-up costs more than it saves."""
+__all__ = ["entry_columns", "header_columns"]
 
 _MILLIS: Final = np.int64(1000)
 
@@ -48,7 +48,7 @@ def entry_columns(reader: Reader, geometry: Geometry, choice: RowChoice) -> Iter
     """The rows of `index_entries`, without `file`: entries 1 .. indexCount - 1.
 
     Rows that `choice.skip` skips are not read, unless its `where` or `all_entries` makes it unknown which they
-    are. A large file goes through a compiled loop, on `choice.threads` threads.
+    are. Other batches are read ahead by `choice.threads` threads.
 
     `slot` is the key hash modulo the number of slots with the sign of Java's `%`; `store_timestamp` is the
     header's begin + 1000 * time_diff, wrapped as a long, which is what a query computes (IDX-SEL-4). With
@@ -63,35 +63,58 @@ def entry_columns(reader: Reader, geometry: Geometry, choice: RowChoice) -> Iter
         reader.require_held(begin, end, f"{run[1] - 1:,} entries", "IDX-FILE-1")
     if where is None and not choice.all_entries:
         run = run[0] + choice.skip.of(max(0, run[1] - run[0])), run[1]
-        if run[1] - run[0] >= COMPILED_FROM and geometry.hash_slot_num > 0:
-            from rocket_columnar.decode.large_index import split_entries
-
-            yield from split_entries(reader, geometry, header.begin_timestamp, run, choice)
-            return
     runs: Iterable[tuple[int, int]] = [run]
     if choice.all_entries:
         runs = (
             _whole_entries(first, end, geometry) for first, end in reader.extents(geometry.entries_offset)
         )
-    done = run[0]
+
+    def read(batch: tuple[int, int]) -> tuple[int, Columns]:
+        start, stop = batch
+        offset = geometry.entries_offset + start * INDEX_ENTRY.size
+        raw = reader.read(offset, (stop - start) * INDEX_ENTRY.size)
+        numbers = np.arange(start, stop, dtype=np.int32)
+        entries = raw.view(ENTRY_DTYPE)
+        if choice.all_entries:
+            written = raw.reshape(-1, INDEX_ENTRY.size).any(axis=1)
+            entries, numbers = entries[written], numbers[written]
+        if where is not None:
+            entries, numbers = _filtered(entries, numbers, header.begin_timestamp, where)
+        begin = np.int64(header.begin_timestamp)
+        return entries.size, _columns(entries, numbers, geometry, begin, choice.names)
+
+    for count, columns in _in_order(read, _batches(run[0], runs, batch_rows), choice.threads):
+        if count:
+            yield count, columns
+
+
+def _batches(done: int, runs: Iterable[tuple[int, int]], batch_rows: int) -> Iterator[tuple[int, int]]:
+    """Ranges of at most `batch_rows` entries that do not overlap and begin at number `done` or later."""
     for first, end in runs:
         for start in range(max(first, done), end, batch_rows):
-            stop = min(start + batch_rows, end)
-            offset = geometry.entries_offset + start * INDEX_ENTRY.size
-            raw = reader.read(offset, (stop - start) * INDEX_ENTRY.size)
-            numbers = np.arange(start, stop, dtype=np.int32)
-            entries = raw.view(ENTRY_DTYPE)
-            if choice.all_entries:
-                written = raw.reshape(-1, INDEX_ENTRY.size).any(axis=1)
-                entries, numbers = entries[written], numbers[written]
-            if where is not None:
-                entries, numbers = _filtered(entries, numbers, header.begin_timestamp, where)
-            if entries.size:
-                yield (
-                    entries.size,
-                    _columns(entries, numbers, geometry, np.int64(header.begin_timestamp), choice.names),
-                )
+            yield start, min(start + batch_rows, end)
         done = max(done, end)
+
+
+def _in_order(
+    work: Callable[[tuple[int, int]], tuple[int, Columns]], items: Iterable[tuple[int, int]], threads: int
+) -> Iterator[tuple[int, Columns]]:
+    """The work on each item, in their order; with several threads, one item for each is under way."""
+    if threads < 2:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[tuple[int, Columns]]] = deque()
+        try:
+            for item in items:
+                ahead.append(pool.submit(work, item))
+                if len(ahead) > threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
 
 
 def _filtered(

@@ -27,7 +27,7 @@ class RowChoice:
         where: the filter; None lets all rows pass.
         skip: rows still to be skipped; shared by all files of the table.
         all_entries: see `decode`.
-        threads: number of threads for a large file.
+        threads: number of threads that decode an index file.
         log_range: first physical offset, and the one after the last; see `decode`.
     """
 

@@ -162,8 +162,7 @@ def decode(
         on_error: called with each file that cannot be decoded completely; its rows so far and those of the other
             files are still returned. By default the error is raised.
         batch_rows: rows of a batch at most.
-        threads: number of threads for a large index file, or for reading ahead in a large log; the order of batches
-            stays the same.
+        threads: number of threads that decode an index file; the order of batches stays the same.
 
     Raises:
         UsageError: unknown tables or columns, a table without files, a geometry that cannot be inferred.

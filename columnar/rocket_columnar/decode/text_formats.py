@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FEW = 1 << 12  # rows
 
-__all__ = ["base64_texts", "csv_bytes", "csv_header", "jsonl_bytes"]
+__all__ = ["csv_bytes", "csv_header", "jsonl_bytes"]
 
 
 def _json(value: object) -> str:
@@ -31,7 +31,7 @@ def _base64(value: bytes | None) -> str | None:
     return None if value is None else b64encode(value).decode("ascii")
 
 
-def base64_texts(array: Array) -> Array:
+def _base64_texts(array: Array) -> Array:
     """The bytes of each value as base64; null for null."""
     return arrow.strings([_base64(value) for value in array.to_pylist()])
 
@@ -116,7 +116,7 @@ def csv_bytes(batch: pa.RecordBatch) -> bytes:
     columns = []
     for array in batch.columns:
         if pa.types.is_binary(array.type):
-            columns.append(base64_texts(array))
+            columns.append(_base64_texts(array))
         elif pa.types.is_map(array.type):
             columns.append(_strings([None if value is None else dict(value) for value in array.to_pylist()]))
         elif pa.types.is_timestamp(array.type):

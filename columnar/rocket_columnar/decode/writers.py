@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from functools import cache
 from inspect import signature
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
 
 import pyarrow as pa
 from rocket_spec.errors import UsageError
 
-from rocket_columnar.decode.parquet_groups import RowGroups
 from rocket_columnar.decode.text_formats import csv_bytes, csv_header, jsonl_bytes
 from rocket_columnar.store import protected_directories
 
@@ -24,19 +20,16 @@ if TYPE_CHECKING:
     from io import IOBase
     from typing import BinaryIO
 
-__all__ = ["FORMATS", "decoding_threads", "parquet_options", "write", "write_stream", "writer_takes"]
+__all__ = ["FORMATS", "parquet_options", "write", "write_stream", "writer_takes"]
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 """What `write` can write; `write_stream` the first two of them."""
 
-_GROUP_ROWS: Final = 1 << 20
-_GROUP_BYTES: Final = 128 << 20
+GROUP_ROWS: Final = 1 << 20
+GROUP_BYTES: Final = 128 << 20
 """Rows and bytes in memory of a Parquet row group at most: readers skip and share out whole groups."""
-
-_FIRST_SHARE: Final = 4
-"""The first row group is a quarter of these: until it is there, the threads that encode have nothing to do."""
 
 _PAGE_ROWS: Final = 1 << 17
 """Rows of a page at most, beside pyarrow's limit of 1 MiB: after each of its 20,000 rows the compressor would begin anew."""
@@ -134,134 +127,44 @@ class _Arrow:
             self._writer.close()
 
 
-class _Column:
-    """A column of a row group, encoded by a thread of the pool or by the one that made it."""
-
-    def __init__(self, pool: ThreadPoolExecutor, schema: pa.Schema, column: pa.Table) -> None:
-        self.size = column.nbytes
-        self._schema = schema
-        self._rows: pa.Table | None = column
-        self.future = pool.submit(self._encode)
-
-    def _encode(self) -> memoryview:
-        rows, self._rows = self._rows, None  # no longer in memory than it takes
-        return _encoded(self._schema, rows)
-
-    @property
-    def waits(self) -> bool:
-        """Whether no thread has begun."""
-        return not (self.future.running() or self.future.done())
-
-    def help(self) -> None:
-        """Encodes it here, unless a thread of the pool has begun."""
-        if self.future.cancel():
-            self._encoded = self._encode()
-
-    def result(self) -> memoryview:
-        return self._encoded if self.future.cancelled() else self.future.result()
-
-
-def _columns(pool: ThreadPoolExecutor, schema: pa.Schema, group: pa.Table) -> list[_Column]:
-    """Those of a row group, of which the largest are encoded first: a long one that began last would be encoded alone."""
-    columns = [group.select([place]) for place in range(group.num_columns)]
-    begun = {
-        place: _Column(pool, pa.schema([schema.field(place)]), columns[place])
-        for place in sorted(range(len(columns)), key=lambda place: -columns[place].nbytes)
-    }
-    return [begun[place] for place in range(len(columns))]
-
-
 class _Parquet:
-    """A Parquet file, compressed with zstd; with a `pool`, its columns are encoded side by side."""
+    """A Parquet file, compressed with zstd."""
 
-    def __init__(
-        self, stream: BinaryIO, schema: pa.Schema, pool: ThreadPoolExecutor | None, helpers: int
-    ) -> None:
+    def __init__(self, stream: BinaryIO, schema: pa.Schema) -> None:
         from pyarrow.parquet import ParquetWriter
 
-        self._schema = schema
-        self._pool = pool
-        self._helpers = helpers
+        self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
         self._held: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
-        self._share = _FIRST_SHARE
-        self._encoding: deque[list[_Column]] = deque()
-        if pool is None:
-            self._writer = ParquetWriter(stream, schema, **parquet_options(schema))
-        else:
-            self._groups = RowGroups(stream, _encoded(schema))
 
     def write(self, batch: pa.RecordBatch) -> None:
         rows, size = self._rows + batch.num_rows, self._bytes + batch.nbytes
-        if self._held and (self._share * rows > _GROUP_ROWS or self._share * size > _GROUP_BYTES):
+        if self._held and (rows > GROUP_ROWS or size > GROUP_BYTES):
             self._end_group()
         self._held.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
 
     def _end_group(self) -> None:
-        """Encodes the collected rows as a row group, after the ones before."""
+        """Writes the collected rows as a row group."""
         group = pa.Table.from_batches(self._held).unify_dictionaries()
-        self._held, self._rows, self._bytes, self._share = [], 0, 0, 1
-        if self._pool is None:
-            self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
-            return
-        self._encoding.append(_columns(self._pool, self._schema, group))
-        size = group.nbytes
-        del group  # each column is freed once it is encoded
-        self._help(self._helpers * size)
-        while self._encoding and all(column.future.done() for column in self._encoding[0]):
-            self._write_group()
-
-    def _help(self, leave: int) -> None:
-        """Encodes columns that wait until as many bytes are left: what the pool needs while the next group is made."""
-        waiting = [column for group in self._encoding for column in group if column.waits]
-        bytes_left = sum(column.size for column in waiting)
-        for column in waiting:
-            if bytes_left <= leave:
-                return
-            column.help()
-            bytes_left -= column.size
-
-    def _write_group(self) -> None:
-        self._groups.add([column.result() for column in self._encoding.popleft()])
+        self._held, self._rows, self._bytes = [], 0, 0
+        self._writer.write_table(group, row_group_size=max(group.num_rows, 1))
 
     def close(self) -> None:
         if self._held:
             self._end_group()
-        if self._pool is None:
-            self._writer.close()
-            return
-        self._help(0)
-        while self._encoding:
-            self._write_group()
-        self._groups.close()
+        self._writer.close()
 
     def abandon(self) -> None:
-        if self._pool is not None:
-            wait(column.future for column in chain.from_iterable(self._encoding))
-            return
         with suppress(Exception):
             self._writer.close()
         self._writer.is_open = False  # or it would try again, and complain, when it is collected
 
 
-def _encoded(schema: pa.Schema, group: pa.Table | None = None) -> memoryview:
-    """A Parquet file, with one row group if there is one."""
-    from pyarrow.parquet import ParquetWriter
-
-    sink = pa.BufferOutputStream()
-    with ParquetWriter(sink, schema, **parquet_options(schema)) as writer:
-        if group is not None:
-            writer.write_table(group, row_group_size=max(group.num_rows, 1))
-    return memoryview(sink.getvalue()).cast("B")
-
-
-def _writer(
-    stream: BinaryIO, fmt: Format, schema: pa.Schema, pool: ThreadPoolExecutor | None, threads: int
-) -> _Writer:
+def _writer(stream: BinaryIO, fmt: Format, schema: pa.Schema) -> _Writer:
     if fmt == "parquet":
-        return _Parquet(stream, schema, pool, threads - 1)
+        return _Parquet(stream, schema)
     if fmt == "arrow":
         return _Arrow(stream, schema)
     return _Text(stream, fmt, schema)
@@ -278,18 +181,10 @@ def _check_directory(directory: Path, source: Path | None) -> None:
     """Raises UsageError if `directory` is in the store that `source` is read from."""
     if source is None:
         return
-    target = directory.resolve()
+    target = Path(os.path.realpath(directory))  # of a loop of links too
     for kept in protected_directories(source):
         if target.is_relative_to(kept):
             raise UsageError(f"{directory}: inside the store that is read, {kept}; choose another directory")
-
-
-def decoding_threads(fmt: str, threads: int) -> int:
-    """Of `threads` in all, the number to give `decode` whose batches `write` writes.
-
-    For Parquet one less, at least one: the others encode. More threads than cores would take turns.
-    """
-    return max(threads - 1, 1) if fmt == "parquet" else threads
 
 
 def write(
@@ -298,7 +193,6 @@ def write(
     fmt: str,
     *,
     source: Path | str | None = None,
-    threads: int = 1,
 ) -> dict[str, Path]:
     """Writes each table to `directory/TABLE.FORMAT`, under a temporary name until all are whole.
 
@@ -307,8 +201,6 @@ def write(
         directory: created if it is missing; files of these names in it are replaced.
         fmt: one of `FORMATS`.
         source: path from which the batches are read; writing into that store is refused.
-        threads: number of threads that encode the columns of a Parquet file, this one among them: it decodes the
-            next row groups meanwhile. `decode` gets `decoding_threads` of them.
 
     Returns:
         The files by table, in the order of the tables.
@@ -324,15 +216,13 @@ def write(
     parts: dict[str, Path] = {}
     try:
         with ExitStack() as stack:
-            parallel = threads > 1 and form == "parquet"
-            pool = stack.enter_context(ThreadPoolExecutor(threads - 1)) if parallel else None
             writers: dict[str, _Writer] = {}
             for table, batch in batches:
                 if table not in writers:
                     part = directory / f".{table}.{form}.{os.getpid()}.part"
                     parts[table] = part
                     stream = stack.enter_context(part.open("wb"))
-                    writers[table] = _writer(stream, form, batch.schema, pool, threads)
+                    writers[table] = _writer(stream, form, batch.schema)
                     stack.callback(writers[table].abandon)
                 writers[table].write(batch)
             for writer in writers.values():

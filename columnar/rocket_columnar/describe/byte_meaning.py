@@ -185,7 +185,7 @@ def _in_queue(reader: Reader, offset: int, base: int) -> _Part:
     phy_offset, size, tags_code = _ints(reader, begin, QUEUE_UNIT)
     remark = f"logical offset {(base + begin) // QUEUE_UNIT.size:,}"
     if (phy_offset, size, tags_code) == (0, PRE_BLANK_SIZE, 0):
-        remark += "; a pre-blank unit, put before the queue's first (CQ-UNIT-2)"
+        remark += "; a pre-blank unit, which has no message (CQ-UNIT-2)"
     elif phy_offset < 0 or size <= 0:
         remark += "; not written: offset must be >= 0 and size > 0"
     return _Part(QUEUE_UNIT.name, number, begin, begin + QUEUE_UNIT.size, remark, QUEUE_UNIT)

@@ -69,7 +69,7 @@ def _queue(file: StoreFile, on_progress: _Progress) -> Facts:
         "written_units": written,
         "pre_blank_units": pre_blank,
         "invalid_units": invalid,
-        "begin_logical_offset": first + pre_blank,
+        "begin_logical_offset": ends[0]["logical_offset"] if ends else first + written,
         "end_logical_offset": first + written,
     } | _ends(ends)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from rocket_spec.errors import FormatError, UsageError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IndexView", "LogView", "Overview", "QueueView", "look_at"]
 
+_FILLERS: Final = 1 << 12  # units that are read at once where a filler was found
 _T = TypeVar("_T")
 
 
@@ -290,46 +291,55 @@ def _queues(files: Sequence[StoreFile], log_begin: int, readable: _Readable) -> 
 
 def _queue(files: Sequence[StoreFile], log_begin: int) -> QueueView:
     first, last = files[0], files[-1]
-    unit = QUEUE_UNIT.size
-    end = last.base_offset
+    end = last.base_offset // QUEUE_UNIT.size
     for file in reversed(files):
         with open_reader(file.path, file.source) as reader:
             written = reader.last_nonzero(0, reader.size)
         if written is not None:
-            end = file.base_offset + (written // unit + 1) * unit
+            end = file.base_offset // QUEUE_UNIT.size + written // QUEUE_UNIT.size + 1
             break
     return QueueView(
         topic=first.topic or "",
         queue_id=first.queue_id or 0,
         files=len(files),
         size=_size(files),
-        min_offset=min(_first_kept(files, log_begin), end) // unit,
-        max_offset=end // unit,
+        min_offset=min(_first_kept(files, log_begin), end),
+        max_offset=end,
     )
 
 
 def _first_kept(files: Sequence[StoreFile], log_begin: int) -> int:
-    """Byte offset in the queue of the first unit that is not a filler and whose record the log still has.
+    """Logical offset of the first unit that is not a filler and whose record the log still has.
 
-    Physical offsets rise within a queue, so that this is a binary search.
+    Physical offsets rise within a queue, so that this is a binary search for the units that are followed by such a one.
     """
     for file in files:
         count = (size_of(file) or 0) // QUEUE_UNIT.size
         low, high = 0, count
         while low < high:
             middle = (low + high) // 2
-            (unit,) = np.frombuffer(
-                read_at(file, middle * QUEUE_UNIT.size, QUEUE_UNIT.size).ljust(QUEUE_UNIT.size, b"\0"),
-                UNIT_DTYPE,
-            )
-            filler = unit["size"] == PRE_BLANK_SIZE
-            if unit["size"] > 0 and (filler or unit["phy_offset"] < log_begin):
+            at, unit = _next_unit(file, middle, count)
+            if at == count or (unit["size"] > 0 and unit["phy_offset"] < log_begin):
                 low = middle + 1
             else:
                 high = middle
         if low < count:
-            return file.base_offset + low * QUEUE_UNIT.size
-    return files[-1].base_offset + (size_of(files[-1]) or 0)
+            return file.base_offset // QUEUE_UNIT.size + _next_unit(file, low, count)[0]
+    return (files[-1].base_offset + (size_of(files[-1]) or 0)) // QUEUE_UNIT.size
+
+
+def _next_unit(file: StoreFile, number: int, count: int) -> tuple[int, Any]:
+    """The first unit from a number on that is not a filler, and its number; `count` if there is none."""
+    at_once = 1
+    while number < count:
+        taken = min(at_once, count - number)
+        raw = read_at(file, number * QUEUE_UNIT.size, taken * QUEUE_UNIT.size)
+        units = np.frombuffer(raw.ljust(taken * QUEUE_UNIT.size, b"\0"), UNIT_DTYPE)
+        real = np.flatnonzero(units["size"] != PRE_BLANK_SIZE)
+        if real.size:
+            return number + int(real[0]), units[real[0]]
+        number, at_once = number + taken, _FILLERS
+    return count, None
 
 
 def _checkpoint(files: Sequence[StoreFile]) -> dict[str, int]:

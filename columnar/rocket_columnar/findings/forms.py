@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypedDict, Unpack
 
-__all__ = ["CODES", "Finding", "Severity", "finding"]
+__all__ = ["CODES", "Finding", "Remedy", "Severity", "finding"]
 
 Severity = Literal["error", "warning", "note"]
+
+Remedy = Literal["none", "index", "queues", "replica", "aside", "settings", "checkpoint"]
+"""Kinds of cures: index files or queues are rebuilt, files are copied from a replica, files that do not belong there are
+moved away, the broker's settings are corrected, the checkpoint is removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,10 @@ class Finding:
         file: name of the file relative to the store, or of the directory in which a file is missing.
         offset: byte in that file, or None if the whole file is meant.
         message: what was found, what was expected, and what it means.
-        cure: what to do about it.
+        cure: what to do about it, for people; no code reads it, nor the message.
+        remedy: the kind of that cure.
+        length: bytes that the file should have, if it has another length than the others of its kind; else None.
+        settings: those of the broker with which the files were written.
     """
 
     code: str
@@ -31,6 +38,24 @@ class Finding:
     offset: int | None
     message: str
     cure: str
+    remedy: Remedy = "none"
+    length: int | None = None
+    settings: tuple[tuple[str, int], ...] = ()
+
+    def row(self) -> dict[str, str | int | None]:
+        """What is printed of it, by name."""
+        return {name: getattr(self, name) for name in _ROW}
+
+
+_ROW: Final = ("code", "severity", "clause", "file", "offset", "message", "cure")
+
+
+class _Decided(TypedDict, total=False):
+    """The fields of a finding that code decides by."""
+
+    remedy: Remedy
+    length: int | None
+    settings: tuple[tuple[str, int], ...]
 
 
 class _Code(NamedTuple):
@@ -41,12 +66,14 @@ class _Code(NamedTuple):
         clause: the clause that it breaks, or None.
         meaning: what it means for those who send, consume and query.
         cure: what to do about it.
+        remedy: the kind of that cure.
     """
 
     severity: Severity
     clause: str | None
     meaning: str
     cure: str
+    remedy: Remedy = "none"
 
 
 _REBUILD_INDEX: Final = (
@@ -65,6 +92,7 @@ CODES: Final[dict[str, _Code]] = {
         "IDX-FILE-1",
         "the file was truncated or extended: some of its keys are not found",
         _REBUILD_INDEX,
+        "index",
     ),
     "index.geometry": _Code(
         "error",
@@ -77,47 +105,64 @@ CODES: Final[dict[str, _Code]] = {
         "IDX-HDR-5",
         "newer entries are not found and are overwritten, or zeros are read as entries",
         _REBUILD_INDEX,
+        "index",
     ),
     "index.header_bounds": _Code(
         "error",
         "IDX-HDR-2",
         "queries with a time window miss messages, or new messages are not indexed",
         _REBUILD_INDEX,
+        "index",
     ),
     "index.slot_range": _Code(
-        "error", "IDX-SEL-1", "none of the keys in the slot's chain are found", _REBUILD_INDEX
+        "error", "IDX-SEL-1", "none of the keys in the slot's chain are found", _REBUILD_INDEX, "index"
     ),
-    "index.slot_hash": _Code("error", "IDX-HASH-3", "keys are searched in the wrong chain", _REBUILD_INDEX),
-    "index.prev_range": _Code("error", "IDX-SEL-6", "older keys of the chain are not found", _REBUILD_INDEX),
+    "index.slot_hash": _Code(
+        "error", "IDX-HASH-3", "keys are searched in the wrong chain", _REBUILD_INDEX, "index"
+    ),
+    "index.prev_range": _Code(
+        "error", "IDX-SEL-6", "older keys of the chain are not found", _REBUILD_INDEX, "index"
+    ),
     "index.chain_cycle": _Code(
         "error",
         "IDX-SEL-6",
         "a query returns one message 64 times, or never ends and blocks a thread",
         _REBUILD_INDEX,
+        "index",
     ),
     "index.entry_dangling": _Code(
-        "error", "IDX-PUT-6", "a query finds the key, but returns no message or an error", _REBUILD_INDEX
+        "error",
+        "IDX-PUT-6",
+        "a query finds the key, but returns no message or an error",
+        _REBUILD_INDEX,
+        "index",
     ),
     "index.entry_wrong_key": _Code(
-        "error", "IDX-SVC-2", "a query returns another key's message instead of its own", _REBUILD_INDEX
+        "error",
+        "IDX-SVC-2",
+        "a query returns another key's message instead of its own",
+        _REBUILD_INDEX,
+        "index",
     ),
     "index.missing_key": _Code(
-        "warning", "IDX-SVC-2", "a query by key does not find the message", _REBUILD_INDEX
+        "warning", "IDX-SVC-2", "a query by key does not find the message", _REBUILD_INDEX, "index"
     ),
     "index.ahead_of_log": _Code(
         "error",
         "IDX-HDR-3",
         "new messages are silently not indexed until the log has grown past that offset",
         "remove this index file while the broker is down, and rebuild it from the log",
+        "index",
     ),
     "index.empty": _Code(
         "warning",
         "IDX-HDR-5",
         "it takes space and time, and contains no keys",
         "remove the file while the broker is down",
+        "aside",
     ),
     "index.name_order": _Code(
-        "error", "IDX-SVC-4", "queries stop too early, and puts go into an old file", _REBUILD_INDEX
+        "error", "IDX-SVC-4", "queries stop too early, and puts go into an old file", _REBUILD_INDEX, "index"
     ),
     "index.double_entry": _Code(
         "note",
@@ -125,40 +170,63 @@ CODES: Final[dict[str, _Code]] = {
         "a recovery, or dispatch that is stuck at a message, indexed messages again",
         "none needed: queries return the message twice",
     ),
-    "queue.size": _Code("error", "CQ-FILE-1", "the broker refuses to start", _REBUILD_QUEUE),
-    "queue.order": _Code("error", "CQ-FILE-4", "consumers get messages twice, or never", _REBUILD_QUEUE),
+    "queue.size": _Code("error", "CQ-FILE-1", "the broker refuses to start", _REBUILD_QUEUE, "queues"),
+    "queue.order": _Code(
+        "error", "CQ-FILE-4", "consumers get messages twice, or never", _REBUILD_QUEUE, "queues"
+    ),
     "queue.gap": _Code(
         "error",
         "CQ-FILE-2",
         "consumers stop here; a restart may delete the rest of the queue",
         _REBUILD_QUEUE,
+        "queues",
     ),
-    "queue.missing_unit": _Code("warning", "LOG-DSP-7", "consumers do not get the message", _REBUILD_QUEUE),
+    "queue.missing_unit": _Code(
+        "warning", "LOG-DSP-7", "consumers do not get the message", _REBUILD_QUEUE, "queues"
+    ),
     "queue.dangling": _Code(
-        "error", "CQ-UNIT-1", "consumers get no message here; a restart may end the queue", _REBUILD_QUEUE
+        "error",
+        "CQ-UNIT-1",
+        "consumers get no message here; a restart may end the queue",
+        _REBUILD_QUEUE,
+        "queues",
     ),
     "queue.wrong_target": _Code(
-        "error", "CQ-UNIT-1", "consumers get another queue's message, or part of one", _REBUILD_QUEUE
+        "error",
+        "CQ-UNIT-1",
+        "consumers get another queue's message, or part of one",
+        _REBUILD_QUEUE,
+        "queues",
     ),
     "queue.tags_code": _Code(
         "error",
         "CQ-TAGS-1",
         "consumers that filter by tag miss the message; a delayed message is delivered at the wrong time",
         _REBUILD_QUEUE,
+        "queues",
     ),
     "log.gap": _Code(
-        "error", "LOG-FILE-1", "messages are lost; the broker may start without an error", _REPLICA
+        "error", "LOG-FILE-1", "messages are lost; the broker may start without an error", _REPLICA, "replica"
     ),
-    "log.magic": _Code("error", "LOG-REC-1", "messages are lost; dispatch and recovery stop here", _REPLICA),
-    "log.length": _Code("error", "LOG-REC-3", "messages are lost; dispatch and recovery stop here", _REPLICA),
+    "log.magic": _Code(
+        "error", "LOG-REC-1", "messages are lost; dispatch and recovery stop here", _REPLICA, "replica"
+    ),
+    "log.length": _Code(
+        "error", "LOG-REC-3", "messages are lost; dispatch and recovery stop here", _REPLICA, "replica"
+    ),
     "log.position": _Code(
         "error",
         "LOG-REC-7",
         "the bytes belong to another position or an older file: queues and index point to the wrong records",
         _REPLICA,
+        "replica",
     ),
     "log.crc": _Code(
-        "error", "LOG-REC-4", "consumers get damaged bytes, and a recovery truncates the log here", _REPLICA
+        "error",
+        "LOG-REC-4",
+        "consumers get damaged bytes, and a recovery truncates the log here",
+        _REPLICA,
+        "replica",
     ),
     "log.torn": _Code(
         "warning",
@@ -171,6 +239,7 @@ CODES: Final[dict[str, _Code]] = {
         "CKP-1",
         "a recovery begins too late: queues and index stay incomplete",
         "remove the checkpoint while the broker is down: it starts from the whole log",
+        "checkpoint",
     ),
     "checkpoint.behind": _Code(
         "warning",
@@ -178,6 +247,7 @@ CODES: Final[dict[str, _Code]] = {
         "a recovery starts far back, and may delete full index files",
         "remove it while the broker is stopped: the first flush writes a new one, and until then a start after a crash "
         "dispatches the whole log again",
+        "checkpoint",
     ),
     "store.abort": _Code(
         "note",
@@ -210,9 +280,13 @@ def finding(
     severity: Severity | None = None,
     clause: str | None = None,
     cure: str | None = None,
+    **decided: Unpack[_Decided],
 ) -> Finding:
-    """A finding with a known code; severity, clause and cure default to those of the code."""
+    """A finding with a known code; severity, clause and cure default to those of the code.
+
+    A cure of its own has no remedy but the one that is given.
+    """
     usual = CODES[code]
-    return Finding(
-        code, severity or usual.severity, clause or usual.clause, file, offset, message, cure or usual.cure
-    )
+    decided.setdefault("remedy", usual.remedy if cure is None else "none")
+    severity, clause = severity or usual.severity, clause or usual.clause
+    return Finding(code, severity, clause, file, offset, message, cure or usual.cure, **decided)

@@ -51,6 +51,7 @@ def check_log_files(
                     min(size, usual),
                     f"found a file of {size:,} bytes, expected {usual:,} as in the other log files: a broker refuses to start",
                     clause="LOG-FILE-1",
+                    length=usual,
                 )
             )
     for before, file in pairwise(files):

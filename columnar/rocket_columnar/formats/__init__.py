@@ -11,7 +11,7 @@ from rocket_columnar.formats.java import (
     to_i32,
     to_i64,
 )
-from rocket_columnar.formats.key_hashes import COMPILED_FROM, hash_key, hash_keys, index_key
+from rocket_columnar.formats.key_hashes import hash_key, hash_keys, index_key
 from rocket_columnar.formats.message_ids import (
     OffsetId,
     UniqueKey,
@@ -39,7 +39,6 @@ from rocket_columnar.formats.records import (
 from rocket_columnar.formats.times import iso
 
 __all__ = [
-    "COMPILED_FROM",
     "DELAY_SECONDS",
     "ENTRY_DTYPE",
     "HEAD_SIZE",

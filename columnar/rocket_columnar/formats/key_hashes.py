@@ -1,13 +1,12 @@
 """Key hashes: Java's `String.hashCode`, made non-negative as in an index file.
 
-One key goes through plain Python. A batch becomes one run of UTF-16 code units and is hashed as
-polynomials: NumPy below a million keys, a compiled loop above.
+One key goes through plain Python. A batch becomes one run of UTF-16 code units, which NumPy hashes as polynomials.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +19,7 @@ if TYPE_CHECKING:
 
     _Units = NDArray[np.uint16] | NDArray[np.uint8]
 
-__all__ = ["COMPILED_FROM", "hash_key", "hash_keys", "index_key"]
-
-COMPILED_FROM: Final = 1_000_000
-"""Batch length from which compiled loops serve; below it their start-up would cost more than they save."""
+__all__ = ["hash_key", "hash_keys", "index_key"]
 
 _LOOP_BELOW = 64  # units; longer keys are hashed by NumPy
 _UNITS_AT_ONCE = 1 << 22
@@ -61,23 +57,23 @@ def hash_key(key: str) -> int:
 
 
 def hash_keys(
-    keys: Sequence[str] | Any, topic: str | None = None, *, compiled: bool = False
+    keys: Sequence[str] | Any, topic: str | None = None, *, after: NDArray[np.uint32] | None = None
 ) -> NDArray[np.int32]:
     """Key hashes of a list of index keys, or of a pyarrow string array or chunked array.
 
     With a `topic` the keys are those of its messages, and the hashes are those of `topic#key`, without making these strings.
-    With `compiled` the compiled loops are used, however few the keys.
+    `after` has the `String.hashCode` of what precedes each key of a list instead.
 
     Raises:
-        ValueError: an Arrow array that contains a null, or bytes that are not UTF-8.
+        ValueError: an Arrow array that contains a null.
 
     Source: IDX-HASH-1, IDX-HASH-2.
     """
     codes = np.array([0 if topic is None else string_hash(index_key(topic, "")) & _MASK], np.uint32)
     if isinstance(keys, (list, tuple)):
-        return _hash_units(*_units_of_list(keys), codes, compiled=compiled)
+        return _hash_units(*_units_of_list(keys), codes if after is None else after)
     chunks: list[Any] = getattr(keys, "chunks", [keys])
-    hashes = [_hash_arrow(chunk, codes, compiled=compiled) for chunk in chunks]
+    hashes = [_hash_arrow(chunk, codes) for chunk in chunks]
     return np.concatenate(hashes) if hashes else np.empty(0, np.int32)
 
 
@@ -95,22 +91,16 @@ def _units_of_list(keys: Sequence[str]) -> tuple[NDArray[np.uint16], NDArray[np.
     return units, bounds
 
 
-def _hash_arrow(array: Any, codes: NDArray[np.uint32], *, compiled: bool) -> NDArray[np.int32]:
+def _hash_arrow(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(array.type):
-        if array.null_count:
-            raise ValueError("a null has no key hash")
-        hashes: NDArray[np.int32] = _hash_arrow(array.dictionary, codes, compiled=compiled)[
-            array.indices.to_numpy()
-        ]
-        return hashes
     if array.null_count:
         raise ValueError("a null has no key hash")
+    if pa.types.is_dictionary(array.type):
+        hashes: NDArray[np.int32] = _hash_arrow(array.dictionary, codes)[array.indices.to_numpy()]
+        return hashes
     if not len(array):
         return np.empty(0, np.int32)
-    if compiled or len(array) >= COMPILED_FROM:
-        return _hash_bytes(array, codes)
     large = array.cast(pa.large_string())
     _, offsets_buffer, data_buffer = large.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64)[large.offset : large.offset + len(large) + 1]
@@ -125,45 +115,20 @@ def _hash_arrow(array: Any, codes: NDArray[np.uint32], *, compiled: bool) -> NDA
     return _hash_units(units, before[bounds], codes)
 
 
-def _hash_bytes(array: Any, codes: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Hashes of a large Arrow array of strings or binaries, without a copy of it."""
-    import pyarrow as pa
-
-    from rocket_columnar import kernels
-
-    kind = array.type
-    if not (pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)):
-        array = array if pa.types.is_binary(kind) or pa.types.is_string(kind) else array.cast(pa.string())
-        bounds: NDArray[Any] = np.frombuffer(array.buffers()[1], np.int32)
-    else:
-        bounds = np.frombuffer(array.buffers()[1], np.int64)
-    data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
-    hashes = np.empty(len(array), np.int32)
-    bad = kernels.hash_utf8(data, bounds[array.offset :], codes, hashes)
-    if bad >= 0:
-        raise ValueError(f"key {bad:,} is not well-formed UTF-8")
-    return hashes
-
-
 _NOTHING = np.zeros(1, np.uint32)  # the hash code of what precedes a whole key
 
 
-def _hash_units(
-    units: _Units, bounds: NDArray[np.int64], codes: NDArray[np.uint32], *, compiled: bool = False
-) -> NDArray[np.int32]:
+def _hash_units(units: _Units, bounds: NDArray[np.int64], codes: NDArray[np.uint32]) -> NDArray[np.int32]:
     """Hashes of the strings whose units are between neighbouring bounds, after one with the code in `codes`."""
     count = len(bounds) - 1
     hashes = np.zeros(count, np.int32)
-    if compiled or count >= COMPILED_FROM:
-        from rocket_columnar import kernels
-
-        kernels.hash_units(units, bounds, codes, hashes)
-        return hashes
     start = 0
     while start < count:
         stop = int(np.searchsorted(bounds, bounds[start] + _UNITS_AT_ONCE, side="right")) - 1
         stop = min(max(stop, start + 1), count)
-        hashes[start:stop] = _polynomials(units, bounds[start : stop + 1], codes)
+        hashes[start:stop] = _polynomials(
+            units, bounds[start : stop + 1], codes if len(codes) == 1 else codes[start:stop]
+        )
         start = stop
     return hashes
 

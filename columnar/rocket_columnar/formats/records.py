@@ -45,7 +45,7 @@ _FIXED: Final = {
 HEAD_SIZE: Final = max(layout.size for layout in _FIXED.values())
 """Bytes that hold all fields before a record's body, whatever its hosts."""
 
-Buffer = bytes | mmap
+Buffer = bytes | mmap | memoryview
 SCHEDULE_TOPIC: Final = b"SCHEDULE_TOPIC_XXXX"
 """The topic of delayed messages, whose tags codes are delivery times (`TopicValidator.RMQ_SYS_SCHEDULE_TOPIC`)."""
 DELAY_SECONDS: Final = (

@@ -2,7 +2,7 @@
 
 from rocket_columnar.index.bulk_build import IndexBuilder, build
 from rocket_columnar.index.bulk_put import plain
-from rocket_columnar.index.chain_select import WALK_BELOW, Chains, Hits, select_batch
+from rocket_columnar.index.chain_select import Hits
 from rocket_columnar.index.entry_reader import (
     EntryWindows,
     IndexState,
@@ -17,8 +17,6 @@ from rocket_columnar.index.mapped_index import Entry
 from rocket_columnar.index.mapping import RejectedError
 
 __all__ = [
-    "WALK_BELOW",
-    "Chains",
     "Entry",
     "EntryWindows",
     "GeometryGuess",
@@ -35,6 +33,5 @@ __all__ = [
     "read_headers",
     "resolve",
     "resolve_each",
-    "select_batch",
     "slot_position",
 ]

@@ -1,26 +1,22 @@
 """Builds index files in bulk, byte for byte as single puts would have made them, rolls included.
 
-Keys go from UTF-8 to hashes without becoming Python strings; large batches use compiled loops, which hash a batch
-while the one before it is put.
+Keys go from UTF-8 to hashes without becoming Python strings; large batches use compiled loops.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
-from rocket_columnar import formats
-from rocket_columnar.formats import hash_keys
+from rocket_columnar import fast
 from rocket_columnar.index.bulk_file import NewIndex
 from rocket_columnar.index.bulk_put import Puts, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -30,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["IndexBuilder", "build"]
 
 _AT_ONCE: Final = 1 << 16
+_WORTH: Final = 16
+"""Bytes that cost about as much as a put."""
 
 
 class IndexBuilder:
@@ -105,7 +103,6 @@ class IndexBuilder:
         store_timestamps: Sequence[int] | NDArray[np.int64],
         *,
         topic: str | None = None,
-        threads: int = 1,
     ) -> None:
         """Puts all entries, in order.
 
@@ -115,7 +112,6 @@ class IndexBuilder:
             phy_offsets: bytes, one for each key.
             store_timestamps: ms since the epoch, one for each key.
             topic: of the messages.
-            threads: with 2, another thread makes hashes ahead and writes entries.
 
         Raises:
             UsageError: more files are needed than there are paths; the entries before that are put.
@@ -128,21 +124,19 @@ class IndexBuilder:
         if not len(keys) == len(offsets) == len(times):
             raise ValueError(f"{len(keys)} keys, {len(offsets)} offsets, {len(times)} timestamps")
         self._count += len(keys)
-        compiled = self._count >= formats.COMPILED_FROM
+        compiled = fast.pays(self._count * _WORTH)
         done = 0
-        with _Helpers(threads) as helpers:
-            for hashes in _hashed(keys, topic, helpers, compiled=compiled):
-                stop = done + len(hashes)
-                self._put(Puts(hashes, offsets[done:stop], times[done:stop]), helpers, compiled=compiled)
-                done = stop
+        for hashes in _hashed(keys, topic, compiled=compiled):
+            stop = done + len(hashes)
+            self._put(Puts(hashes, offsets[done:stop], times[done:stop]), compiled=compiled)
+            done = stop
 
-    def _put(self, puts: Puts, helpers: _Helpers, *, compiled: bool) -> None:
+    def _put(self, puts: Puts, *, compiled: bool) -> None:
         done, number = 0, len(puts.hashes)
         while done < number:
             if self._file is None or self._file.full():
-                helpers.wait()
                 self._file = self._rolled()
-            done += self._file.put(puts.part(done, number), compiled=compiled, write=helpers.write)
+            done += self._file.put(puts.part(done, number), compiled=compiled)
 
     def _rolled(self) -> NewIndex:
         """The next file, seeded with the end of the full one."""
@@ -160,68 +154,15 @@ class IndexBuilder:
         return file
 
 
-class _Helpers:
-    """The other threads of a build: one makes a batch of hashes ahead, one writes a run of entries.
-
-    Without other threads the work is done at once.
-    """
-
-    def __init__(self, threads: int) -> None:
-        self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        self._writing: deque[Future[None]] = deque()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self.wait()
-        finally:
-            if self.pool is not None:
-                self.pool.shutdown(cancel_futures=True)
-
-    def write(self, work: Callable[[], None]) -> None:
-        """Runs `work` after all earlier work."""
-        if self.pool is None:
-            work()
-            return
-        while len(self._writing) > 1:
-            self._writing.popleft().result()
-        self._writing.append(self.pool.submit(work))
-
-    def wait(self) -> None:
-        """Waits until everything is written."""
-        while self._writing:
-            self._writing.popleft().result()
-
-
-def _hashed(
-    keys: Any, topic: str | None, helpers: _Helpers, *, compiled: bool
-) -> Iterator[NDArray[np.int32]]:
-    """The hashes of the keys, a batch at a time; with other threads several batches ahead."""
+def _hashed(keys: Any, topic: str | None, *, compiled: bool) -> Iterator[NDArray[np.int32]]:
+    """The hashes of the keys, a batch at a time."""
     if isinstance(keys, np.ndarray):
         yield np.ascontiguousarray(keys, np.int32)
-        return
-    if hasattr(getattr(keys, "type", None), "index_type"):  # a dictionary is hashed once
-        yield hash_keys(keys, topic, compiled=compiled)
-        return
-    parts = (slice(start, start + _AT_ONCE) for start in range(0, len(keys), _AT_ONCE))
-
-    def work(part: slice) -> NDArray[np.int32]:
-        return hash_keys(keys[part], topic, compiled=compiled)
-
-    if helpers.pool is None:
-        yield from map(work, parts)
-        return
-    ahead: deque[Future[NDArray[np.int32]]] = deque()
-    for part in parts:
-        ahead.append(helpers.pool.submit(work, part))
-        if len(ahead) > 2:
-            yield ahead.popleft().result()
-    while ahead:
-        yield ahead.popleft().result()
+    elif hasattr(getattr(keys, "type", None), "index_type"):  # a dictionary is hashed once
+        yield fast.hash_keys(keys, topic, compiled=compiled)
+    else:
+        for start in range(0, len(keys), _AT_ONCE):
+            yield fast.hash_keys(keys[start : start + _AT_ONCE], topic, compiled=compiled)
 
 
 def build(
@@ -232,9 +173,8 @@ def build(
     *,
     topic: str | None = None,
     geometry: Geometry = DEFAULT_GEOMETRY,
-    threads: int = 1,
 ) -> list[Path]:
     """Makes index files from these puts, and returns them. Arguments and errors as in `IndexBuilder`."""
     with IndexBuilder(paths, geometry) as builder:
-        builder.put_many(keys, phy_offsets, store_timestamps, topic=topic, threads=threads)
+        builder.put_many(keys, phy_offsets, store_timestamps, topic=topic)
     return builder.made

@@ -5,9 +5,7 @@ Writing entries in runs costs a fraction of the page faults of a mapping, and sl
 
 from __future__ import annotations
 
-import os
 import struct
-from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -17,7 +15,6 @@ from rocket_columnar.index.bulk_put import Puts, after, put_words
 from rocket_columnar.index.index_file import IndexFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -28,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["NewIndex"]
 
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
-_SLOTS: Final = 1 << 14  # slots of a piece, which is not written if all are empty
-_WRITE: Final = getattr(os, "pwrite", None)  # not on Windows
+_SLOTS: Final = 1 << 14  # slots of a range, which is not written if all are empty
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 
 
@@ -46,22 +42,21 @@ class NewIndex:
         self.geometry = geometry
         self._slots = np.zeros(geometry.hash_slot_num, np.uint32)
         self._file = path.open("r+b", buffering=0)
-        self._lock = Lock()
         self._changed = False
 
     def full(self) -> bool:
         """Whether no further put is accepted (IDX-FULL-1)."""
         return self.header.index_count >= self.geometry.index_num
 
-    def put(self, puts: Puts, *, compiled: bool, write: Callable[[Callable[[], None]], None]) -> int:
-        """Puts as many as fit, and returns their number. `write` writes a run of entries, now or soon."""
+    def put(self, puts: Puts, *, compiled: bool) -> int:
+        """Puts as many as fit, and returns their number."""
         accepted = min(len(puts.hashes), self.geometry.index_num - self.header.index_count)
         for start in range(0, accepted, _RUN):
             part = puts.part(start, min(start + _RUN, accepted))
             entries = np.empty(len(part.hashes) * INDEX_ENTRY.size // 4, np.uint32)
             used = put_words(self._slots, entries, part, self.header, compiled=compiled)
             position = self.geometry.entries_offset + INDEX_ENTRY.size * self.header.index_count
-            write(lambda position=position, entries=entries: self._write(position, entries))  # type: ignore[misc]
+            self._write(position, entries)
             self.header = after(self.header, part, used)
             self._changed = True
         return accepted
@@ -88,11 +83,6 @@ class NewIndex:
     def _write(self, position: int, data: NDArray[np.uint32] | NDArray[np.uint8]) -> None:
         """Writes all of `data`."""
         view = data.view(np.uint8).data
+        self._file.seek(position)
         while view:
-            if _WRITE is not None:
-                done = _WRITE(self._file.fileno(), view, position)
-            else:
-                with self._lock:
-                    self._file.seek(position)
-                    done = self._file.write(view)
-            view, position = view[done:], position + done
+            view = view[self._file.write(view) :]

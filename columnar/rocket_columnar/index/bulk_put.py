@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, Geometry
 
-from rocket_columnar import formats
+from rocket_columnar import fast
 from rocket_columnar.formats import ENTRY_DTYPE, to_i32
 
 if TYPE_CHECKING:
@@ -42,17 +42,16 @@ class Puts(NamedTuple):
 
 
 def put_batch(
-    mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts, *, compiled: bool = False
+    mapping: Mapping, geometry: Geometry, header: IndexHeader, puts: Puts
 ) -> tuple[IndexHeader, int]:
     """Puts as many as fit; returns the header after them, and their number.
 
-    The geometry is `plain`, so every position is inside the mapping and nothing overlaps. With `compiled`
-    the compiled loop is used, however few they are.
+    The geometry is `plain`, so every position is inside the mapping and nothing overlaps.
 
     Source: IDX-PUT-1 .. IDX-PUT-8.
     """
     accepted = min(len(puts.hashes), max(0, geometry.index_num - header.index_count))
-    compiled = compiled or accepted >= formats.COMPILED_FROM
+    compiled = fast.pays(accepted * INDEX_ENTRY.size)
     words = np.frombuffer(mapping, np.uint32, geometry.file_size // 4)
     slots, entries = np.split(words[_HEADER_WORDS:], [geometry.hash_slot_num])
     for start in range(0, accepted, _AT_ONCE):
@@ -73,9 +72,9 @@ def put_words(
     Both are words as they are in a file. Returns how many slots were empty; the header is the caller's.
     """
     if compiled:
-        from rocket_columnar import kernels
+        from rocket_columnar.fast.compiled import index_chains
 
-        return kernels.put_entries(slots, entries, puts, header.index_count, header.begin_timestamp)
+        return index_chains.put_entries(slots, entries, puts, header.index_count, header.begin_timestamp)
     hashes, phy_offsets, store_timestamps = puts
     rows = entries.view(ENTRY_DTYPE)
     numbers = np.arange(header.index_count, header.index_count + len(hashes), dtype=np.int32)

@@ -16,9 +16,10 @@ import numpy as np
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import INDEX_ENTRY
 
-from rocket_columnar.formats import COMPILED_FROM, hash_key, hash_keys, to_i32, to_i64
+from rocket_columnar import fast
+from rocket_columnar.formats import hash_key, hash_keys, to_i32, to_i64
 from rocket_columnar.index.bulk_put import Puts, plain, put_batch
-from rocket_columnar.index.chain_select import WALK_BELOW, Chains, Hits, select_batch
+from rocket_columnar.index.chain_select import Chains, Hits, select_compiled
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.index.mapped_index import (
     BEGIN_PHY_OFFSET,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "Hits", "IndexFile", "IndexHeader", "RejectedError"]
 
 _HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
+_WORTH = 1 << 9
+"""Bytes that cost about as much as a key that is looked up."""
 _INT_MAX = 0x7FFFFFFF
 _LONG_MAX = 0x7FFFFFFFFFFFFFFF
 
@@ -232,25 +235,23 @@ class IndexFile(MappedIndex):
         max_num: int | NDArray[np.int64],
         begin: int,
         end: int,
-        *,
-        threads: int = 1,
     ) -> Hits:
-        """As `select` for each key; see there.
+        """As `select` for each key; see there. A long batch is walked by compiled loops.
 
         Args:
             keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
             max_num: hits a key at most; an array gives each key its own.
             begin: first ms of the window, inclusive.
             end: last ms of the window, inclusive.
-            threads: among which a large batch is divided.
         """
         hashes = _hashes(keys)
         rooms = np.atleast_1d(np.asarray(max_num, np.int64))
         safe = abs(self._begin_timestamp) < 1 << 62  # no time of an entry wraps
-        if len(hashes) >= WALK_BELOW and self._slots and self._size and safe:
-            chains = Chains(self._mapping, self._slots, self._entries, self.header(), self._image)
-            compiled = len(hashes) >= COMPILED_FROM
-            hits = select_batch(chains, hashes, rooms, (begin, end), compiled=compiled, threads=threads)
+        if self._slots and self._size and safe and fast.pays(len(hashes) * _WORTH):
+            if self._image is not None:
+                self._image.fetch_all()
+            chains = Chains(self._mapping, self._slots, self._entries, self.header())
+            hits = select_compiled(chains, hashes, rooms, (begin, end))
             if isinstance(hits, Hits):
                 return hits
             raise self._endless(hits, 0)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import to_i32
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from numpy.typing import NDArray
 
 __all__ = [
     "BEGIN_PHY_OFFSET",
@@ -37,9 +35,6 @@ INT: Final = struct.Struct(">i")
 LONG: Final = struct.Struct(">q")
 ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)
 ENTRY_SIZE: Final = INDEX_ENTRY.size
-_ROUNDS: Final = 1024  # steps along chains, after which a longer one is left to the walk
-_SHORT: Final = 16  # entries that are read in the time in which the chain of one hash is walked
-_PREVIOUS: Final = INDEX_ENTRY.offset_of("prev_entry")
 _HEADER_SIZE, _SLOT_SIZE = INDEX_HEADER.size, INDEX_SLOT.size
 (
     BEGIN_TIMESTAMP,
@@ -264,68 +259,6 @@ class MappedIndex:
             return None
         self._fetch(position, ENTRY_SIZE)
         return Entry._make(ENTRY.unpack_from(self._mapping, position))
-
-    def may_hold(
-        self, key_hashes: NDArray[np.int32], order: NDArray[np.signedinteger] | None = None
-    ) -> list[int]:
-        """Places of the hashes that an entry of their chains has, and of some that none has.
-
-        The others are on no chain, whatever damage or a running broker has done to it.
-
-        Args:
-            key_hashes: many hashes.
-            order: `np.argsort(key_hashes)`, if many files are searched for them.
-        """
-        if self._is_short(len(key_hashes)):
-            order = np.argsort(key_hashes) if order is None else order
-            return self._held_anywhere(key_hashes[order], order)
-        places = np.arange(len(key_hashes))
-        if not self._slots or not _HEADER_SIZE <= self._entries <= self._size:
-            return places.tolist()
-        words = np.frombuffer(self._mapping, ">i4", len(self._mapping) // INT.size)
-        at = _HEADER_SIZE + _SLOT_SIZE * (key_hashes.astype(np.int64) % self._slots)
-        numbers = self._words(words, at)
-        # An entry beyond the count was put since the header was read.
-        found = [places[numbers > self._index_count]]
-        for _ in range(_ROUNDS):
-            inside = (numbers > 0) & (numbers <= self._index_count)
-            at = (self._entries + ENTRY_SIZE * numbers).astype(np.int32).astype(np.int64)  # wraps, as Java's
-            inside &= (at >= 0) & (at <= self._size - ENTRY_SIZE)
-            places, numbers, at = places[inside], numbers[inside], at[inside]
-            if not places.size:
-                break
-            same = self._words(words, at) == key_hashes[places]
-            found.append(places[same])
-            places, numbers, at = places[~same], numbers[~same], at[~same]
-            previous = self._words(words, at + _PREVIOUS)
-            numbers = np.where(previous == numbers, 0, previous)
-        held: list[int] = np.sort(np.concatenate([*found, places])).tolist()
-        return held
-
-    def _is_short(self, hashes: int) -> bool:
-        """Whether all entries are read sooner than the chains of this many hashes are walked."""
-        room = self._size - self._entries
-        plain = self._slots > 0 and self._entries == _HEADER_SIZE + _SLOT_SIZE * self._slots
-        # An entry of a greater number may be anywhere: positions wrap.
-        inside = self._entries + ENTRY_SIZE * self._index_count < 1 << 31
-        return plain and inside and ENTRY_SIZE <= room <= ENTRY_SIZE * _SHORT * hashes
-
-    def _held_anywhere(self, ascending: NDArray[np.int32], order: NDArray[np.signedinteger]) -> list[int]:
-        """Places of the hashes that any entry has, whatever its chain; `order` has the places of `ascending`."""
-        count = (self._size - self._entries) // ENTRY_SIZE
-        self._fetch(self._entries, ENTRY_SIZE * count)
-        words = np.frombuffer(self._mapping, ">i4", ENTRY_SIZE // INT.size * count, self._entries)
-        held = np.unique(words[:: ENTRY_SIZE // INT.size])
-        first, stop = (np.searchsorted(ascending, held, side) for side in ("left", "right"))
-        places = [order[begin:end] for begin, end in zip(first, stop, strict=True) if begin < end]
-        found: list[int] = np.sort(np.concatenate([np.empty(0, np.int64), *places])).tolist()
-        return found
-
-    def _words(self, words: NDArray[Any], positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The ints at positions inside the file."""
-        if self._image is not None and positions.size:
-            self._image.fetch_each(positions, INT.size)
-        return words[positions // INT.size].astype(np.int64)
 
     def _read_int(self, position: int) -> tuple[int]:
         """The int at a position, as `unpack` gives it; struct counts a negative one from the end, Java throws."""

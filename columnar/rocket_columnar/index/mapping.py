@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import mmap
 import os
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.formats import parse_long
@@ -17,7 +14,6 @@ from rocket_columnar.store import current_gentle_reads, open_reader
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
 
 __all__ = ["FileImage", "Mapping", "RejectedError", "map_file"]
 
@@ -92,41 +88,15 @@ class FileImage:
                 self._read(page * _PAGE, min((page + 1) * _PAGE, self._length))
                 self._held.add(page)
 
-    def fetch_each(self, positions: NDArray[np.int64], length: int) -> None:
-        """As `fetch` at many positions inside the file, at most a page long each."""
-        pages = np.unique(np.concatenate([positions // _PAGE, (positions + length - 1) // _PAGE]))
-        for page in pages.tolist():
-            self.fetch(page * _PAGE, 1)
-
-    def fetch_all(self, threads: int = 1) -> None:
-        """Makes sure that all bytes are in memory; holes are not read. Each thread reads parts."""
+    def fetch_all(self) -> None:
+        """Makes sure that all bytes are in memory; holes are not read."""
         if self._whole:
             return
         with open_reader(self._path) as reader:
-            _use_large_pages(self.memory)
-            spans = [(begin, min(end, self._length)) for begin, end in reader.extents()]
-            parts = [(at, min(at + _CHUNK, end)) for begin, end in spans for at in range(begin, end, _CHUNK)]
-            if threads > 1 and len(parts) > 1 and _PREADV is not None:
-                with ThreadPoolExecutor(threads) as pool:
-                    list(pool.map(self._read, *zip(*parts, strict=True)))
-            else:
-                for begin, end in parts:
-                    self._read(begin, end)
+            for begin, end in reader.extents():
+                self._read(begin, min(end, self._length))
             self._read(reader.size, self._length)
         self._whole = True
-
-    @property
-    def streams(self) -> bool:
-        """Whether a file that is needed once is better read by `read_into` than by `fetch_all`; threads may do it at once."""
-        return not self._whole and _PREADV is not None and current_gentle_reads() is None
-
-    def read_into(self, position: int, buffer: NDArray[Any]) -> None:
-        """Fills a buffer with the bytes from a position on, which are not kept; MalformedError if the file has been cut."""
-        with buffer.data.cast("B") as view:
-            held = min(max(self._length - position, 0), len(view))
-            with view[:held] as part:
-                self._fill(part, position)
-        buffer.view(np.uint8)[held:] = 0
 
     def _read(self, begin: int, end: int) -> None:
         with memoryview(self.memory) as view, view[begin:end] as part:
@@ -175,10 +145,3 @@ def _memory(size: int) -> mmap.mmap:
         return mmap.mmap(-1, size)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     return mmap.mmap(-1, size, flags=flags)
-
-
-def _use_large_pages(memory: Mapping) -> None:
-    """Where the system has them: the first touch of each page costs a good part of reading a file that is in its cache."""
-    if isinstance(memory, mmap.mmap) and hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a kernel without them
-            memory.madvise(mmap.MADV_HUGEPAGE)

@@ -1,28 +1,34 @@
 """The commit log: frames, gaps, dispatch requests, multi-dispatch, and where the log ends."""
 
 from rocket_columnar.log.dispatch import read_requests
-from rocket_columnar.log.dispatch_ahead import read_requests_ahead
-from rocket_columnar.log.frame_walk import LARGE, NARROW, Walk
+from rocket_columnar.log.frame_walk import NARROW, Walk
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.multi_dispatch import Copy, batch_copies, goes_to, has_light_queues
 from rocket_columnar.log.request_columns import Requests, TopicNames
-from rocket_columnar.log.request_walk import LogStretch
+from rocket_columnar.log.request_walk import Dispatch, RequestScan
+from rocket_columnar.log.row_values import RowTopics, bodies_match, tags_codes
+from rocket_columnar.log.scan import Records, Scan, records_of
 from rocket_columnar.log.tail import Tail, log_tail
 
 __all__ = [
-    "LARGE",
     "NARROW",
     "Copy",
+    "Dispatch",
     "Gap",
-    "LogStretch",
+    "Records",
+    "RequestScan",
     "Requests",
+    "RowTopics",
+    "Scan",
     "Tail",
     "TopicNames",
     "Walk",
     "batch_copies",
+    "bodies_match",
     "goes_to",
     "has_light_queues",
     "log_tail",
     "read_requests",
-    "read_requests_ahead",
+    "records_of",
+    "tags_codes",
 ]

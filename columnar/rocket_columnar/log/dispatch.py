@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rocket_columnar.log.gaps import Gap
-from rocket_columnar.log.request_walk import LogStretch
+from rocket_columnar.log.request_walk import RequestScan
 from rocket_columnar.store import is_large
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ def read_requests(
         if not reader.size:
             on_gap(Gap(reader.name, file.base_offset, file.base_offset, "an empty file", "a commit log"))
             return
-        stretch = LogStretch(reader, file.base_offset, names, check_crc=check_crc, compiled=large)
-        yield from stretch.run(0, reader.size, exact=True, on_gap=on_gap)
+        scan = RequestScan(reader, file.base_offset, names, check_crc=check_crc, compiled=large)
+        yield from scan.run(0, reader.size, exact=True, on_gap=on_gap)

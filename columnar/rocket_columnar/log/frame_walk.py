@@ -24,6 +24,7 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar import store
+from rocket_columnar.fast import SLACK
 from rocket_columnar.formats import (
     HEAD_SIZE,
     Bad,
@@ -35,7 +36,8 @@ from rocket_columnar.formats import (
 )
 
 if TYPE_CHECKING:
-    from rocket_columnar.formats import Buffer
+    from numpy.typing import NDArray
+
     from rocket_columnar.store import Reader
 
 __all__ = ["LARGE", "NARROW", "Walk"]
@@ -70,6 +72,9 @@ _ENTRY_BLANKS: Final = re.compile(_ENTRY_BLANK + rb"(?=[\x00-\x7f])")
 """The magic of a DLedger blank and a length that is not negative: erased storage is full of its bytes."""
 
 
+_NOTHING: Final = np.empty(0, np.uint8)
+
+
 class _Patience:
     """How often a log's end is checked again after a pause: many damaged files take no more time than a few."""
 
@@ -89,6 +94,8 @@ class _Patience:
 class Walk:
     """A window that moves over one file, and the frames in it.
 
+    The window is the bytes of the file from `begin` to `end`, and `SLACK` more; each move makes another one.
+
     Args:
         reader: of the file.
         base_offset: physical offset of its first byte.
@@ -97,44 +104,54 @@ class Walk:
     """
 
     patience: ClassVar = _Patience()
+    searchable: ClassVar = bytes
+    """What a window is searched as."""
 
     def __init__(
         self, reader: Reader, base_offset: int, *, bodies: bool = True, window: int = _WINDOW
     ) -> None:
         self.reader = reader
         self.base_offset = base_offset
-        self.window: Buffer = b""
-        self.begin = 0
+        self.window = _NOTHING
+        self.begin = self.end = 0
+        self._view = _NOTHING.data
         self._bodies = bodies
-        self._framed = False
-        self._thin: mmap | None = None
+        self._framed = self._thin = False
         self._hits: dict[bytes, int] = {}
-        self._searched: Buffer = b""
+        self._searched = b""
         self._most, self._next = window, min(window, NARROW)
 
-    def load(self, position: int, length: int) -> int:
-        """Loads `length` bytes from `position` into the window; returns their place in it."""
-        thin = self.window is self._thin
-        if thin or position < self.begin or position + length > self.begin + len(self.window):
-            size = min(max(length, self._next), self.reader.size - position)
+    def load(self, position: int, length: int, stop: int | None = None) -> int:
+        """Loads `length` bytes from `position` into the window, and more, but not far after `stop`; their place in it."""
+        if self._thin or position < self.begin or position + length > self.end:
+            size = max(length, self._next)
+            if stop is not None and stop - position <= self._next:
+                size = max(length, stop - position + _PAGE)
+            size = min(size, self.reader.size - position)
             self._next = min(2 * self._next, self._most)
-            self.window = self.reader.read(position, size).tobytes()
-            self.begin = position
+            window = np.empty(size + SLACK, np.uint8)
+            self.reader.read_into(position, window[:size])
+            self._set(window, position, size)
         return position - self.begin
+
+    def _set(self, window: NDArray[np.uint8], begin: int, size: int, *, thin: bool = False) -> None:
+        self.window, self._view, self._thin = window, window.data, thin
+        self.begin, self.end = begin, begin + size
+        self._hits, self._searched = {}, b""
 
     def is_blank(self, position: int) -> bool:
         """Whether a blank that fills the file to its end begins here (LOG-BLANK-1, DLG-5)."""
         if position + _BLANK > self.reader.size:
             return False
         at = self.load(position, _BLANK)
-        return is_blank(self.window, at, self.reader.size - position)
+        return is_blank(self._view, at, self.reader.size - position)
 
     def entry_header(self, position: int) -> int:
         """Bytes of the header of a DLedger entry here (DLG-2), 0 unless a record that verifies follows it."""
         if position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
             return 0
         at = self.load(position, ENTRY.size)
-        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self.window, at)
+        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self._view, at)
         if magic != ENTRY_MAGIC or pos != self.base_offset + position or size != ENTRY.size + body_size:
             return 0
         record = self.record(position + ENTRY.size)
@@ -148,7 +165,7 @@ class Walk:
         if not self._framed or position + ENTRY.size + RECORD_FIXED_V4 > self.reader.size:
             return bad
         at = self.load(position, ENTRY.size)
-        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self.window, at)
+        magic, size, _, _, pos, _, _, _, body_size = _ENTRY.unpack_from(self._view, at)
         place = self.base_offset + position
         if magic != ENTRY_MAGIC:
             return Bad(f"an entry header of magic {magic & 0xFFFFFFFF:08x}", f"{ENTRY_MAGIC:08x}, or a blank")
@@ -178,19 +195,19 @@ class Walk:
         if room < RECORD_FIXED_V4:
             return Bad(f"{room} bytes", f"a record of at least {RECORD_FIXED_V4}, or a blank")
         at = self.load(position, RECORD_FIXED_V4)
-        bad = check_frame_head(self.window, at, room, self.base_offset + position)
+        bad = check_frame_head(self._view, at, room, self.base_offset + position)
         if bad is not None:
             return bad
-        total_size, _ = _PAIR.unpack_from(self.window, at)
-        if position + total_size > self.begin + len(self.window):
+        total_size, _ = _PAIR.unpack_from(self._view, at)
+        if position + total_size > self.end:
             bad = self._inner_lengths(position, total_size)
             if bad is not None:
                 return bad
             if total_size >= LARGE and not self._bodies:
                 self._load_thin(position, total_size)
-                return parse_record(self.window, 0)
+                return parse_record(self._view, 0)
         at = self.load(position, total_size)
-        return parse_record(self.window, at)
+        return parse_record(self._view, at)
 
     def _inner_lengths(self, position: int, total_size: int) -> Bad | None:
         """The fault in the lengths inside a record; checked first, so that nothing is read because of a wrong total size."""
@@ -212,12 +229,12 @@ class Walk:
         """Loads a record without its body into the window."""
         head = self.reader.read(position, HEAD_SIZE)
         end = body_end(head.tobytes())
-        if self._thin is None or len(self._thin) < total_size:
-            self._thin = mmap(-1, total_size)
-        room = np.frombuffer(self._thin, np.uint8)
-        room[:HEAD_SIZE] = head
-        self.reader.read_into(position + end, room[end:total_size])
-        self.window, self.begin = self._thin, position
+        window = np.frombuffer(
+            mmap(-1, total_size + SLACK), np.uint8
+        )  # pages that nobody writes to take no memory
+        window[:HEAD_SIZE] = head
+        self.reader.read_into(position + end, window[end:total_size])
+        self._set(window, position, total_size, thin=True)
         self._next = _PAGE  # after a large body another one may begin, of which little is wanted
 
     def is_written(self, position: int, *, last: bool) -> bool:
@@ -229,7 +246,7 @@ class Walk:
             time.sleep(pause)
             walk = Walk(self.reader, self.base_offset, bodies=False, window=_PAGE)
             if walk.begins(position):
-                self.window = b""
+                self._set(_NOTHING, 0, 0)
                 return True
         return False
 
@@ -276,11 +293,11 @@ class Walk:
     def _frame_in(self, position: int, end: int) -> tuple[bool, int]:
         """Searches for a record or such a blank between two positions; its position, or where the search ended."""
         while position + _BLANK <= self.reader.size and position < end:
-            at = self.load(position, _BLANK)
+            at = self.load(position, _BLANK, end)
             hits = [hit - place for magic, place in _MAGICS if (hit := self._find(magic, at + place)) >= 0]
             if not hits:
                 # A magic may be across the window's end.
-                position = max(position + 1, self.begin + len(self.window) - _BEFORE)
+                position = max(position + 1, self.end - _BEFORE)
                 continue
             candidate = self.begin + min(hits)
             if self.is_blank(candidate):
@@ -293,14 +310,14 @@ class Walk:
 
     def _find(self, magic: bytes, at: int) -> int:
         """Where a magic is next in the window, or -1; no byte of a window is searched twice."""
-        if self._searched is not self.window:
-            self._searched, self._hits = self.window, {}
+        if not self._searched:
+            self._searched = self.searchable(self._view[: self.end - self.begin])
         hit = self._hits.get(magic, 0)
         if 0 <= hit < at:
             if magic == _ENTRY_BLANK:
-                found = _ENTRY_BLANKS.search(self.window, at)
+                found = _ENTRY_BLANKS.search(self._searched, at)
                 hit = -1 if found is None else found.start()
             else:
-                hit = self.window.find(magic, at)
+                hit = self._searched.find(magic, at)
             self._hits[magic] = hit
         return hit

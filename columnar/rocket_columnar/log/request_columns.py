@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["COMMIT", "NOT", "PREPARED", "ROLLBACK", "Requests", "TopicNames", "index_keys", "topic_code"]
+__all__ = ["COMMIT", "NOT", "PREPARED", "ROLLBACK", "Requests", "TopicNames", "topic_code"]
 
 NOT: Final = 0
 PREPARED: Final = 4
@@ -33,12 +34,10 @@ class TopicNames:
     Attributes:
         names: of each topic, by its number.
         numbers: of each topic, by its name.
-        compiled: topics in the form of the compiled loops, as many as threads have used at once; each is taken by one walk.
     """
 
     names: list[str] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)
-    compiled: list[Any] = field(default_factory=list)
 
     def number(self, name: str) -> int:
         """The number of a topic, a new one if it has none."""
@@ -132,16 +131,7 @@ _DTYPES: Final[dict[str, type[np.generic]]] = {
 }
 
 
-def index_keys(topic: str, pairs: dict[bytes, bytes]) -> list[str]:
-    """The index keys of a record, in the order of their puts (IDX-SVC-1, IDX-SVC-2)."""
-    keys = []
-    unique = pairs.get(b"UNIQ_KEY")
-    if unique is not None:
-        keys.append(index_key(topic, unique.decode()))
-    parts = pairs.get(b"KEYS", b"").split(b" ")
-    return keys + [index_key(topic, part.decode()) for part in parts if part]
-
-
+@lru_cache(maxsize=1 << 16)
 def topic_code(topic: str) -> int:
     """`String.hashCode` of what precedes a topic's keys in the index, as an unsigned number."""
     return string_hash(index_key(topic, "")) & 0xFFFFFFFF

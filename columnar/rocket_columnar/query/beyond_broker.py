@@ -9,15 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
 from rocket_columnar.query.chain_walk import settled, walk
 from rocket_columnar.query.explain_records import find_key
 from rocket_columnar.query.log_records import keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rocket_columnar.formats import OffsetId
     from rocket_columnar.index import IndexFile
@@ -43,15 +41,26 @@ def find_all(store: OpenFiles, topic: str, key: str, *, window: tuple[int, int] 
     Raises:
         OSError: when a file cannot be read.
     """
-    key_hash = hash_key(index_key(topic, key))
-    offsets: set[int] = set()
+    return _find(store, [topic], key, window)
+
+
+def _find(store: OpenFiles, topics: Sequence[str], key: str, window: tuple[int, int] = _LONG) -> list[Row]:
+    """The messages of several topics, topic by topic."""
+    hashes = [hash_key(index_key(topic, key)) for topic in topics]
+    offsets: list[set[int]] = [set() for _ in topics]
     for _, index in store.indexes.files:
-        offsets |= settled(index, key_hash, partial(_hits, index, key_hash))
-    return _rows(store, topic, key, offsets, window)
+        index.load()
+        for key_hash, found in zip(hashes, offsets, strict=True):
+            found.update(settled(index, key_hash, partial(_hits, index, key_hash)))
+    return [
+        row
+        for topic, some in zip(topics, offsets, strict=True)
+        for row in _rows(store, topic, key, some, window)
+    ]
 
 
 def _rows(
-    store: OpenFiles, topic: str, key: str, offsets: Iterable[int], window: tuple[int, int] = _LONG
+    store: OpenFiles, topic: str, key: str, offsets: Iterable[int], window: tuple[int, int]
 ) -> list[Row]:
     """The records at these offsets that have a topic and a key."""
     rows = (store.log.row(offset) for offset in sorted(offsets))
@@ -79,16 +88,7 @@ def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str])
 
     Source: `MQAdminImpl.queryMessageByUniqKey`, which keeps the one that was stored first.
     """
-    names = list(topics)
-    hashes = np.array([hash_key(index_key(topic, unique_key)) for topic in names], np.int32)
-    order = np.argsort(hashes)
-    offsets: list[set[int]] = [set() for _ in names]
-    for _, index in store.indexes.files:
-        for place in index.may_hold(hashes, order):
-            key_hash = int(hashes[place])
-            offsets[place] |= settled(index, key_hash, partial(_hits, index, key_hash))
-    rows = (_rows(store, topic, unique_key, found) for topic, found in zip(names, offsets, strict=True))
-    return [row for some in rows for row in some if row["uniq_key"] == unique_key]
+    return [row for row in _find(store, list(topics), unique_key) if row["uniq_key"] == unique_key]
 
 
 def find_by_offset_id(store: OpenFiles, offset_id: OffsetId) -> list[Row]:

@@ -101,17 +101,14 @@ def walk(
 
 
 def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:
-    """What `ask` finds by the hash's slot; called again if a broker has put into the slot meanwhile.
+    """What `ask` finds by the hash's slot; the file is read again if a broker has put into the slot since its header was.
 
     A slot that leads to an entry after the count that was read before it would count as empty (IDX-SEL-1).
     """
-    for _ in range(_LOOKS - 1):
-        slot = index.slot(key_hash)
+    for _ in range(_LOOKS):
+        if (index.slot(key_hash) or 0) <= index.header().index_count:
+            break
         index.load()
-        found = ask()
-        if index.slot(key_hash) == slot:
-            return found
-    index.load()
     return ask()
 
 

@@ -11,7 +11,7 @@ from rocket_spec.tables import TABLES
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS
-from rocket_columnar.decode import LogRows, Topics
+from rocket_columnar.decode import record_columns
 from rocket_columnar.formats import Bad, Record, parse_record
 from rocket_columnar.store import Reader, find_files, is_gone, open_reader
 
@@ -150,9 +150,7 @@ class CommitLog:
         whole = self.record(offset)
         if whole is None:
             return row
-        rows = LogRows(set(_COLUMNS), Topics())
-        rows.add(*whole)
-        columns = rows.take()
+        columns = record_columns(*whole, set(_COLUMNS))
         names = [name for name in _COLUMNS if name in columns]
         schema = SCHEMAS["commit_log"]
         batch = arrow.batch(schema.empty_table().select(names).schema, columns)

@@ -24,6 +24,7 @@ __all__ = [
     "Batch",
     "KeysAdded",
     "Units",
+    "by_queue",
     "joined_batches",
     "keys_added",
     "units_added",
@@ -74,10 +75,22 @@ class Units(NamedTuple):
         """The columns of an array of `UNIT`."""
         return cls(*(np.ascontiguousarray(rows[name]) for name in cls._fields))
 
+    def taken(self, rows: slice | NDArray[np.int64]) -> Units:
+        """Some of them, or in another order."""
+        return Units._make(column[rows] for column in self)
+
     @classmethod
     def joined(cls, parts: Sequence[Units]) -> Units:
         """Units of several batches."""
         return parts[0] if len(parts) == 1 else cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def by_queue(units: Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The order of the units sorted by queue, those of a queue as they were, and where each queue begins in it."""
+    codes = units.topic.astype(np.int64) << 32 | units.queue_id.astype(np.int64) & 0xFFFFFFFF
+    order = np.argsort(codes, kind="stable")
+    changes = np.flatnonzero(np.diff(codes[order]))
+    return order, np.append(0, changes + 1)
 
 
 class Batch(NamedTuple):

@@ -13,59 +13,58 @@ from zlib import crc32
 
 import numpy as np
 
-from rocket_columnar.findings import Finding, finding, gap_finding
+from rocket_columnar.findings import Finding, finding
 from rocket_columnar.log import TopicNames, read_requests
 from rocket_columnar.rebuild.batch_columns import (
     KEYS,
     RECORDS,
-    UNIT,
     Batch,
+    by_queue,
     joined_batches,
     keys_added,
     units_added,
 )
+from rocket_columnar.rebuild.holes import Gaps, Holes
 from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from rocket_columnar.log import Gap
+    from rocket_columnar.rebuild.batch_columns import Units
     from rocket_columnar.store import StoreFile
 
 __all__ = [
     "Dispatched",
-    "KeySpan",
-    "UnsafeQueue",
+    "KeyRange",
+    "LeftOut",
     "dispatch_log",
-    "log_finding",
-    "unsafe_names",
+    "left_out_findings",
 ]
 
 _AT_ONCE: Final = 1 << 16  # records
-_DIGITS: Final = 1 << 16  # numbers below it are sorted digit by digit
+_KEPT: Final = "keep the store's own files of this queue; copy them from a replica if they are damaged"
 
 
-@dataclass(frozen=True, slots=True)
-class UnsafeQueue:
-    """A queue whose topic cannot be the name of a directory, and where its first record is.
+class LeftOut(NamedTuple):
+    """A queue that is not written, and the physical offset of the record that shows why.
 
     Attributes:
         topic: of the queue.
         queue_id: of the queue.
-        file: name of the log file.
-        offset: byte of the record in it.
+        phy_offset: of the record.
+        reason: what the record states; None if the topic cannot be the name of a directory.
     """
 
     topic: str
     queue_id: int
-    file: str
-    offset: int
+    phy_offset: int
+    reason: str | None
 
 
-class KeySpan(NamedTuple):
+class KeyRange(NamedTuple):
     """Keys of one batch.
 
     Attributes:
@@ -90,12 +89,14 @@ class Dispatched:
     Attributes:
         batches: the rows of the columns.
         gaps: findings on the ranges without records.
-        unsafe: queues that are skipped.
+        holes: physical offsets of the ranges whose records are lost.
+        left_out: queues that are skipped.
     """
 
     batches: tuple[Batch, ...]
     gaps: tuple[Finding, ...]
-    unsafe: tuple[UnsafeQueue, ...]
+    holes: tuple[tuple[int, int], ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """The same as dicts and lists, for JSON."""
@@ -109,8 +110,9 @@ class Dispatched:
                 Batch(records, keys, first, tail, tuple(units))
                 for records, keys, first, tail, units in plain["batches"]
             ),
-            tuple(Finding(**one) for one in plain["gaps"]),
-            tuple(UnsafeQueue(**one) for one in plain["unsafe"]),
+            tuple(Finding(**one | {"settings": tuple(map(tuple, one["settings"]))}) for one in plain["gaps"]),
+            tuple((begin, end) for begin, end in plain["holes"]),
+            tuple(LeftOut(*one) for one in plain["left_out"]),
         )
 
     @property
@@ -123,39 +125,49 @@ class Dispatched:
         """Number of their entries in the index."""
         return sum(batch.keys for batch in self.batches)
 
-    def unit_spans(self, bucket: int) -> list[tuple[int, int]]:
+    def unit_ranges(self, bucket: int) -> list[tuple[int, int]]:
         """First and number of the units of a bucket, batch by batch."""
-        spans: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         base = 0
         for batch in self.batches:
             if batch.units[bucket]:
-                spans.append((base + sum(batch.units[:bucket]), batch.units[bucket]))
+                ranges.append((base + sum(batch.units[:bucket]), batch.units[bucket]))
             base += sum(batch.units)
-        return spans
+        return ranges
 
-    def key_spans(self, begin: int, end: int) -> list[KeySpan]:
+    def key_ranges(self, begin: int, end: int) -> list[KeyRange]:
         """The keys `begin` up to `end` of the file, batch by batch."""
-        spans: list[KeySpan] = []
+        ranges: list[KeyRange] = []
         record = key = 0
         for batch in self.batches:
             first, stop = max(begin, key), min(end, key + batch.keys)
             if first < stop:
-                spans.append(KeySpan(record, batch.records, key, first - key, stop - key))
+                ranges.append(KeyRange(record, batch.records, key, first - key, stop - key))
             record, key = record + batch.records, key + batch.keys
-        return spans
+        return ranges
 
 
-def unsafe_names(dispatched: Iterable[Dispatched]) -> list[Finding]:
-    """One finding for each queue whose topic cannot be the name of a directory."""
-    first: dict[tuple[str, int], UnsafeQueue] = {}
-    for part in dispatched:
-        for queue in part.unsafe:
-            first.setdefault((queue.topic, queue.queue_id), queue)
-    text = "the topic {!r} of this record cannot be a directory name; its queue is left out"
-    return [
-        finding("store.unsafe_name", queue.file, queue.offset, text.format(queue.topic))
-        for queue in first.values()
-    ]
+def left_out_findings(left_out: Iterable[LeftOut], logs: Sequence[StoreFile]) -> list[Finding]:
+    """One finding for each queue that is not written."""
+    first: dict[tuple[str, int], LeftOut] = {}
+    for queue in left_out:
+        first.setdefault(queue[:2], queue)
+    found: list[Finding] = []
+    for queue in first.values():
+        if queue.reason is None:
+            file = next(file for file in reversed(logs) if file.base_offset <= queue.phy_offset)
+            text = (
+                f"the topic {queue.topic!r} of this record cannot be a directory name; its queue is left out"
+            )
+            found.append(finding("store.unsafe_name", file.name, queue.phy_offset - file.base_offset, text))
+        else:
+            text = (
+                f"the record at physical offset {queue.phy_offset:,} {queue.reason}: the places of its units are unknown, "
+                "and the queue is left out"
+            )
+            place = f"consumequeue/{queue.topic}/{queue.queue_id}"
+            found.append(finding("queue.order", place, None, text, cure=_KEPT))
+    return found
 
 
 def dispatch_log(
@@ -174,32 +186,24 @@ def dispatch_log(
         OSError: reading or writing fails.
     """
     directory.mkdir()
-    gaps: list[Finding] = []
-
-    def note(gap: Gap) -> None:
-        gaps.append(log_finding(file, gap, last=last))
-
+    holes = Holes(file.size())
+    gaps = Gaps(file, holes, last=last)
     topics = TopicNames()
     batches: list[Batch] = []
-    with _Columns(directory, {**KEYS, **RECORDS}) as columns, _Buckets(directory, file, buckets) as dealt:
-        for batch in joined_batches(read_requests(file, topics, note), _AT_ONCE):
+    with _Columns(directory, {**KEYS, **RECORDS}) as columns, _Buckets(directory, buckets) as dealt:
+        for batch in joined_batches(read_requests(file, topics, gaps.add), _AT_ONCE):
+            gaps.pass_over(batch)
             keys = keys_added(batch)
             if keys is None:
                 continue
             for name, values in keys._asdict().items():
                 columns.add(name, values)
-            units = dealt.add(units_added(file, batch, topics, light=light).rows(), topics)
+            units = dealt.add(units_added(file, batch, topics, light=light), topics)
             batches.append(keys.summary(units))
     (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
-    unsafe = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.offset))
-    return Dispatched(tuple(batches), tuple(gaps), unsafe)
-
-
-def log_finding(file: StoreFile, gap: Gap, *, last: bool) -> Finding:
-    """The finding on a gap; at the end of the `last` file it is a torn write."""
-    size = file.size()
-    tail = last and gap.end >= file.base_offset + size
-    return gap_finding(file, size, gap, tail=tail, live=False)
+    gaps.close()
+    left_out = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.phy_offset))
+    return Dispatched(tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out)
 
 
 class _Columns:
@@ -228,34 +232,11 @@ def _write(file: Any, values: NDArray[Any]) -> None:
         left = left[file.write(left) :]
 
 
-def _reordered(units: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
-    """Units in another order; NumPy copies rows of words faster than structures."""
-    return units.view(np.int64).reshape(-1, UNIT.itemsize // 8).take(order, axis=0).view(UNIT)[:, 0]
-
-
-def _number_queues(units: NDArray[np.void]) -> tuple[NDArray[Any], list[tuple[int, int]]]:
-    """The queue of each unit as a small number, and number of the topic and queue id of each queue."""
-    topic, queue_id = units["topic"].astype(np.int64), units["queue_id"].astype(np.int64)
-    low, span = int(queue_id.min()), int(np.ptp(queue_id)) + 1
-    codes = topic * span + (queue_id - low)
-    room = (int(topic.max()) + 1) * span
-    if room <= max(_DIGITS, units.size):
-        known = np.flatnonzero(np.bincount(codes, minlength=room))
-        table = np.zeros(room, np.uint16 if known.size <= _DIGITS else np.int64)
-        table[known] = np.arange(known.size)
-        numbers = table[codes]
-    else:
-        known, numbers = np.unique(codes, return_inverse=True)
-        numbers = numbers.astype(np.uint16) if known.size <= _DIGITS else numbers
-    return numbers, [(code // span, code % span + low) for code in known.tolist()]
-
-
 class _Buckets:
     """The units of a log file, distributed to buckets batch by batch."""
 
-    def __init__(self, directory: Path, file: StoreFile, buckets: int) -> None:
-        self.unsafe: dict[tuple[str, int], UnsafeQueue] = {}
-        self._log = file
+    def __init__(self, directory: Path, buckets: int) -> None:
+        self.unsafe: dict[tuple[str, int], LeftOut] = {}
         self._buckets = buckets
         self._file = (directory / "units").open("wb", buffering=0)
         self._bucket_of: dict[tuple[str, int], int] = {}
@@ -266,22 +247,21 @@ class _Buckets:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, units: NDArray[np.void], topics: TopicNames) -> tuple[int, ...]:
+    def add(self, units: Units, topics: TopicNames) -> tuple[int, ...]:
         """Writes the units of a batch; returns their number in each bucket."""
-        if not units.size:
+        if not units.phy_offset.size:
             return (0,) * self._buckets
-        numbers, queues = _number_queues(units)
-        bucket_of = np.array([self._bucket(topics.names[topic], queue) for topic, queue in queues], np.uint16)
-        buckets = bucket_of[numbers]
-        left_out = buckets == self._buckets
-        for unit in units[left_out][np.unique(numbers[left_out], return_index=True)[1]]:
-            topic, queue_id = topics.names[unit["topic"]], int(unit["queue_id"])
-            place = int(unit["phy_offset"]) - self._log.base_offset
-            self.unsafe.setdefault((topic, queue_id), UnsafeQueue(topic, queue_id, self._log.name, place))
-        if self._buckets > 1 or left_out.any():
-            units = _reordered(units, np.argsort(buckets, kind="stable"))
+        order, begins = by_queue(units)
+        firsts = order[begins].tolist()
+        queues = [(topics.names[units.topic[at]], int(units.queue_id[at])) for at in firsts]
+        of_queue = [self._bucket(*queue) for queue in queues]
+        for at, queue, bucket in zip(firsts, queues, of_queue, strict=True):
+            if bucket == self._buckets:
+                self.unsafe.setdefault(queue, LeftOut(*queue, int(units.phy_offset[at]), None))
+        buckets = np.repeat(np.array(of_queue, np.uint16), np.diff(begins, append=order.size))
         counts = np.bincount(buckets, minlength=self._buckets)[: self._buckets]
-        _write(self._file, units[: int(counts.sum())])
+        chosen = order[np.argsort(buckets, kind="stable")[: int(counts.sum())]]
+        _write(self._file, units.taken(chosen).rows())
         return tuple(counts.tolist())
 
     def _bucket(self, topic: str, queue_id: int) -> int:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rocket_columnar import formats
 from rocket_columnar.index import IndexBuilder, read_headers
 from rocket_columnar.rebuild.batch_columns import KEYS, RECORDS
 from rocket_columnar.rebuild.plan import record_after
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.rebuild.batch_columns import KeysAdded
-    from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeySpan
+    from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeyRange
     from rocket_columnar.rebuild.plan import IndexPlan
     from rocket_columnar.store import StoreFile
 
@@ -38,11 +37,11 @@ class LogKeys(NamedTuple):
 
     Attributes:
         directory: that `dispatch_log` wrote.
-        spans: the keys, batch by batch; of the file before, at most the last key.
+        ranges: the keys, batch by batch; of the file before, at most the last key.
     """
 
     directory: Path
-    spans: list[KeySpan]
+    ranges: list[KeyRange]
 
 
 def keys_of(plan: IndexPlan, folders: Sequence[Path], dispatched: Sequence[Dispatched]) -> list[LogKeys]:
@@ -50,9 +49,9 @@ def keys_of(plan: IndexPlan, folders: Sequence[Path], dispatched: Sequence[Dispa
     found: list[LogKeys] = []
     base = 0
     for folder, part in zip(folders, dispatched, strict=True):
-        spans = part.key_spans(max(plan.begin - 1, 0) - base, plan.end - base)
-        if spans:
-            found.append(LogKeys(folder, spans))
+        ranges = part.key_ranges(max(plan.begin - 1, 0) - base, plan.end - base)
+        if ranges:
+            found.append(LogKeys(folder, ranges))
         base += part.keys
     return found
 
@@ -73,21 +72,21 @@ def write_index(plan: IndexPlan, path: Path, keys: Sequence[LogKeys], geometry: 
         OSError: reading or writing fails.
     """
     seed = _Seed(0, 0, None)
-    every = [(part.directory, span) for part in keys for span in part.spans]
+    every = [(part.directory, some) for part in keys for some in part.ranges]
     if plan.begin:
-        directory, span = every[0]
-        seed = _seed(directory, span)
-        first = span._replace(begin=span.begin + 1)
+        directory, some = every[0]
+        seed = _seed(directory, some)
+        first = some._replace(begin=some.begin + 1)
         every[0] = directory, first
     with IndexBuilder(
         [path], geometry, end_phy_offset=seed.phy_offset, end_timestamp=seed.store_timestamp
     ) as builder:
         builder.begin(plan.end - plan.begin)
-        for directory, span in every:
-            if span.begin < span.end:
-                columns = _records(directory, span)
-                owner = np.repeat(np.arange(span.records), columns[2])[span.begin : span.end]
-                hashes = _column(directory, "key_hash", span.key + span.begin, span.end - span.begin)
+        for directory, some in every:
+            if some.begin < some.end:
+                columns = _records(directory, some)
+                owner = np.repeat(np.arange(some.records), columns[2])[some.begin : some.end]
+                hashes = _column(directory, "key_hash", some.key + some.begin, some.end - some.begin)
                 builder.put_many(hashes, columns[0][owner], columns[1][owner])
     return seed.cause
 
@@ -100,10 +99,10 @@ class _Seed(NamedTuple):
     cause: int | None
 
 
-def _seed(directory: Path, span: KeySpan) -> _Seed:
-    """The seed of the file after the first key of a span."""
-    offsets, times, counts = _records(directory, span)
-    owner, cause = _owner(times, np.cumsum(counts), span.begin)
+def _seed(directory: Path, some: KeyRange) -> _Seed:
+    """The seed of the file after the first key of a range."""
+    offsets, times, counts = _records(directory, some)
+    owner, cause = _owner(times, np.cumsum(counts), some.begin)
     return _Seed(int(offsets[owner]), int(times[owner]), cause)
 
 
@@ -124,17 +123,17 @@ class IndexFiles:
     Args:
         directory: of the files, which are called "0", "1" and so on until their names are known.
         geometry: of the files.
-        compiled: whether compiled loops are used.
+        expected: about how many keys there will be.
 
     Attributes:
         causes: of each file what `write_index` returns.
     """
 
-    def __init__(self, directory: Path, geometry: Geometry, *, compiled: bool) -> None:
+    def __init__(self, directory: Path, geometry: Geometry, expected: int) -> None:
         self.causes: list[int | None] = []
         self._room = geometry.index_num - 1
         self._builder = IndexBuilder((directory / str(number) for number in count()), geometry)
-        self._expected = formats.COMPILED_FROM if compiled else 0
+        self._expected = expected
         self._keys = 0
 
     @property
@@ -166,9 +165,9 @@ class IndexFiles:
         self._builder.abandon()
 
 
-def _records(directory: Path, span: KeySpan) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _records(directory: Path, some: KeyRange) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Offsets, times and numbers of keys of a batch's records."""
-    first, second, third = (_column(directory, name, span.record, span.records) for name in RECORDS)
+    first, second, third = (_column(directory, name, some.record, some.records) for name in RECORDS)
     return first, second, third
 
 

@@ -1,4 +1,9 @@
-"""The output of a rebuild: a staging directory, renamed when everything is complete, and a manifest, written last."""
+"""The output of a rebuild: a staging directory, renamed when everything is complete, and a manifest, renamed last.
+
+What an earlier rebuild wrote stays in place until the new files are complete. Then it moves into the staging directory,
+and the new files take its place. If that is interrupted, even by a kill, the next rebuild into the directory moves the
+earlier files back.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,37 +26,89 @@ except ImportError:  # Windows has no locks on directories: nothing is swept the
     fcntl = None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["MANIFEST", "PARTS", "check_directory", "commit", "staged"]
+__all__ = ["FOLDERS", "MANIFEST", "commit", "prepare", "staged"]
 
-PARTS: Final = ("index", "consumequeue", "consumequeue_ext")
+FOLDERS: Final = ("index", "consumequeue", "consumequeue_ext")
 """The directories that a rebuild writes."""
 
 MANIFEST: Final = "_manifest.json"
 """Written last: path and bytes of each file. A directory without it is not whole."""
 
 _PREFIX: Final = ".rebuild-"
-_PLACING: Final = "placing"
-"""In a staging directory: its parts are being put in place."""
+_STATE: Final = "rocketspec-rebuild.json"
+"""In a staging directory: device and inode of each directory that is being put in place."""
+_EARLIER: Final = "earlier"
+"""In a staging directory: what an earlier rebuild wrote."""
+_OF_A_STORE: Final = ("commitlog", "checkpoint", "abort")
+_BESIDE: Final = ("lock", "config")
+"""Of a store too, but common names: they count beside index files or queues."""
 
 
-def check_directory(store: Path, directory: Path) -> None:
-    """Refuses a directory inside the store, or with files of an earlier rebuild.
+def prepare(stores: Sequence[Path], directory: Path, *, force: bool) -> None:
+    """Refuses a directory that a rebuild must not write to; settles an earlier rebuild into it that was killed.
+
+    Args:
+        stores: the directories that are read.
+        directory: for the output.
+        force: whether it may contain the output of an earlier rebuild.
 
     Raises:
-        UsageError: the directory cannot be used.
+        UsageError: the directory cannot be used. Nothing in it has been changed if it is, contains, or is inside a store.
+        OSError: what an interrupted rebuild moved cannot be moved back.
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory}: a file; -o must be a directory")
-    whole = directory.resolve()
+    for store in stores:
+        _refuse_own(store, directory)
+    _refuse_other_stores(directory)
+    _sweep(directory)
+    present = [name for name in (*FOLDERS, MANIFEST) if (directory / name).exists()]
+    if present and not force:
+        raise UsageError(f"{directory / present[0]}: already exists")
+    if present and MANIFEST not in present:
+        raise UsageError(
+            f"{directory}: contains {present[0]} but no {MANIFEST}, so it was not written by a rebuild; refusing to "
+            "replace it"
+        )
+
+
+def _refuse_own(store: Path, directory: Path) -> None:
+    """Refuses a directory that is, contains, or is inside a directory of the store that is read."""
+    whole = Path(os.path.realpath(directory))
     for kept in [store.resolve(), *protected_directories(store)]:
         if whole == kept or kept in whole.parents:
             raise UsageError(f"{directory}: inside the store; choose a directory outside any store")
-    _sweep(directory)
-    for part in (*PARTS, MANIFEST):
-        if (directory / part).exists():
-            raise UsageError(f"{directory / part}: already exists")
+        if whole in kept.parents:
+            raise UsageError(f"{directory}: contains the store; choose a directory outside any store")
+
+
+def _refuse_other_stores(directory: Path) -> None:
+    """Refuses a directory that is, contains, or is inside any other store, by the names in it, above, and one below."""
+    whole = Path(os.path.realpath(directory))
+    beside = any((whole / name).exists() for name in FOLDERS)
+    for name in (*_OF_A_STORE, *(_BESIDE if beside else ())):
+        if (whole / name).exists():
+            raise UsageError(
+                f"{directory}: contains {name}, which is part of a store; choose another directory"
+            )
+    for above in whole.parents:
+        if _has_log(above):
+            raise UsageError(f"{directory}: inside the store {above}; choose a directory outside any store")
+    for inside in [whole, *whole.iterdir()] if whole.exists() else ():
+        if inside.name not in FOLDERS and _has_log(inside):
+            raise UsageError(
+                f"{directory}: contains the store {inside}; choose a directory outside any store"
+            )
+
+
+def _has_log(directory: Path) -> bool:
+    """Whether a directory has the commit log of a store."""
+    try:
+        return (directory / "commitlog").is_dir() or any(directory.glob("dledger-*/data"))
+    except PermissionError:
+        return False
 
 
 def _locked(directory: Path) -> int | None:
@@ -72,18 +129,49 @@ def _locked(directory: Path) -> int | None:
 
 
 def _sweep(directory: Path) -> None:
-    """Removes the leftovers of rebuilds that are no longer running, including parts without a manifest."""
+    """Settles the rebuilds that left a staging directory and are no longer running."""
     for stale in directory.glob(f"{_PREFIX}*"):
+        if (
+            stale.is_symlink()
+            or not stale.is_dir()
+            or (any(stale.iterdir()) and not (stale / _STATE).is_file())
+        ):
+            continue  # somebody else's
         lock = _locked(stale)
-        if lock is None:
-            continue
-        try:
-            if (stale / _PLACING).exists() and not (directory / MANIFEST).exists():
-                for part in PARTS:
-                    shutil.rmtree(directory / part, ignore_errors=True)
-            shutil.rmtree(stale, ignore_errors=True)
-        finally:
-            os.close(lock)
+        if lock is not None:
+            try:
+                _settle(stale, directory)
+            finally:
+                os.close(lock)
+
+
+def _settle(staging: Path, directory: Path) -> None:
+    """Ends a rebuild: moves earlier files back unless the new ones are all in place; removes the staging directory."""
+    if (staging / MANIFEST).exists():  # it is moved last
+        for part, identity in _state(staging).items():
+            place = directory / part
+            if not (staging / part).exists() and place.exists() and _identity(place) == identity:
+                place.rename(staging / part)
+        if (staging / _EARLIER).exists():
+            for path in (staging / _EARLIER).iterdir():
+                path.rename(directory / path.name)
+    for path in staging.iterdir():
+        if path.name != _STATE:  # it goes last: `_sweep` knows staging directories by it
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(staging)
+
+
+def _state(staging: Path) -> dict[str, Any]:
+    try:
+        state = json.loads((staging / _STATE).read_text("utf-8"))
+    except ValueError:  # interrupted before anything was moved
+        return {}
+    return {part: identity for part, identity in state.items() if part in FOLDERS}
+
+
+def _identity(path: Path) -> list[int]:
+    stat = path.stat()
+    return [stat.st_dev, stat.st_ino]
 
 
 @contextmanager
@@ -94,51 +182,52 @@ def staged(directory: Path) -> Iterator[Path]:
     staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
     lock = _locked(staging)
     try:
+        (staging / _STATE).write_text("{}", "utf-8")
         yield staging
     except OSError as error:
         if error.filename is None and error.errno is not None:  # a write does not name its file
             raise OSError(error.errno, error.strerror, os.fspath(directory)) from error
         raise
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+        try:
+            _settle(staging, directory)
+        finally:
+            if lock is not None:
+                os.close(lock)
         if made and not any(directory.iterdir()):
             directory.rmdir()
 
 
-def commit(staging: Path, directory: Path, facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Puts the parts of a staging directory in place, all or none, and writes the manifest.
+def commit(staging: Path, directory: Path, facts: Mapping[str, Any], *, force: bool) -> tuple[str, ...]:
+    """Puts the parts of a staging directory in place, all or none, and the manifest last.
 
     Args:
         staging: contains the parts.
         directory: where they go.
         facts: for the manifest, in addition to the files.
+        force: whether they replace earlier ones.
 
     Returns:
         Paths of the files, relative to `directory`, with `/`, sorted.
 
     Raises:
-        OSError: a rename fails, or the disk is full.
+        UsageError: there are earlier ones, from another rebuild in the meantime.
+        OSError: a rename fails, or the disk is full; `staged` then moves everything back.
     """
-    parts = [part for part in PARTS if (staging / part).exists()]
+    present = [name for name in (MANIFEST, *FOLDERS) if (directory / name).exists()]
+    if present and not force:
+        raise UsageError(f"{directory / present[0]}: already exists")
+    parts = [part for part in FOLDERS if (staging / part).exists()]
     written = sorted(path for part in parts for path in (staging / part).rglob("*") if path.is_file())
     names = [path.relative_to(staging).as_posix() for path in written]
     files = [{"path": name, "bytes": path.stat().st_size} for name, path in zip(names, written, strict=True)]
-    manifest = staging / MANIFEST
-    manifest.write_text(
+    (staging / MANIFEST).write_text(
         json.dumps({"rocketspec_manifest": 1, **facts, "files": files}, indent=1) + "\n", "utf-8"
     )
-    (staging / _PLACING).touch()
-    placed: list[Path] = []
-    try:
-        for part in parts:
-            (staging / part).rename(directory / part)
-            placed.append(directory / part)
-        manifest.rename(directory / MANIFEST)
-    except BaseException:
-        for path in placed:
-            with suppress(OSError):
-                shutil.rmtree(path)
-        raise
+    (staging / _STATE).write_text(json.dumps({part: _identity(staging / part) for part in parts}), "utf-8")
+    (staging / _EARLIER).mkdir()
+    for name in present:
+        (directory / name).rename(staging / _EARLIER / name)
+    for name in (*parts, MANIFEST):
+        (staging / name).rename(directory / name)
     return tuple(names)

@@ -1,22 +1,23 @@
-"""Writes consume-queue files, unit by unit as `ConsumeQueue.putMessagePositionInfo` does.
+"""Writes consume-queue files as `ConsumeQueue.putMessagePositionInfo` does, and across holes in the log.
 
-Many units are distributed to their queues by compiled loops, few in Python.
+Units are sorted by queue, many at once. In nearly all queues they simply follow one another, and are put together.
 """
 
 from __future__ import annotations
 
 import json
-import struct
+import shutil
 from io import FileIO
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar import formats
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
-from rocket_columnar.rebuild.batch_columns import UNIT, Units
+from rocket_columnar.rebuild.batch_columns import UNIT, Units, by_queue
+from rocket_columnar.rebuild.dispatched_columns import LeftOut
 from rocket_columnar.rebuild.ext_addresses import Addresses
 from rocket_columnar.store import is_safe
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocket_columnar.decode import ExtUnits
+    from rocket_columnar.rebuild.holes import Holes
     from rocket_columnar.store import StoreFile
 
-__all__ = ["QueueFiles", "UnsafeUnit", "write_queues"]
+__all__ = ["QueueFiles", "write_queues"]
 
 _SIZE: Final = QUEUE_UNIT.size
-_UNIT: Final = struct.Struct(QUEUE_UNIT.struct_format)
 _AT_ONCE: Final = 1 << 16
 _FEW, _MANY = 1 << 15, 1 << 20
 """Units that are distributed together, at least and at most."""
@@ -41,7 +42,8 @@ _OF_EACH: Final = 16
 _COPIED: Final = 1 << 20
 _OPEN: Final = 64
 """Files that stay open for the next units of their queues."""
-_LEFT_OUT: Final = -2
+_LARGEST: Final = 1 << 62
+"""Logical offset up to which those that follow a unit fit into 64 bits."""
 
 
 def write_queues(
@@ -49,36 +51,41 @@ def write_queues(
     parts: Sequence[tuple[Path, Sequence[tuple[int, int]]]],
     files: Sequence[StoreFile],
     queue_file_size: int,
-) -> None:
+    holes: Holes,
+) -> list[LeftOut]:
     """Writes the queues of one bucket, and copies their ext files.
 
     Args:
         directory: for `consumequeue/` and `consumequeue_ext/`.
         parts: for each log file, in order, the directory that `dispatch_log` wrote, and first and number of the
-            bucket's units there (`Dispatched.unit_spans`).
+            bucket's units there (`Dispatched.unit_ranges`).
         files: the store's.
         queue_file_size: bytes.
+        holes: of the log.
+
+    Returns:
+        Queues that are left out.
 
     Raises:
         OSError: reading or writing fails.
     """
-    count = sum(number for _, spans in parts for _, number in spans)
-    queues = QueueFiles(directory, files, queue_file_size, compiled=count >= formats.COMPILED_FROM)
+    queues = QueueFiles(directory, files, queue_file_size, holes)
     try:
         for units in _read_units(parts, queues.topics):
             queues.put(units)
         queues.close()
     finally:
         queues.abandon()
+    return queues.left_out
 
 
 def _read_units(
     parts: Iterable[tuple[Path, Iterable[tuple[int, int]]]], topics: TopicNames
 ) -> Iterator[Units]:
     """The units of a bucket, their topics numbered by `topics`."""
-    for part, spans in parts:
+    for part, ranges in parts:
         numbers: NDArray[np.int32] | None = None
-        for first, number in spans:
+        for first, number in ranges:
             if numbers is None:
                 names = json.loads((part / "topics.json").read_text("utf-8"))
                 numbers = np.array([topics.number(name) for name in names], np.int32)
@@ -86,43 +93,39 @@ def _read_units(
             yield units._replace(topic=numbers[units.topic])
 
 
-class UnsafeUnit(NamedTuple):
-    """The first unit of a queue whose topic cannot be the name of a directory."""
-
-    topic: str
-    queue_id: int
-    phy_offset: int
-
-
 class QueueFiles:
     """The files of many queues in the making.
+
+    Units are put as 4.9.3 does: those that were put before, and those before the write position, are skipped. A gap
+    before a unit is only logged by 4.9.3; but if the log has a hole there, pre-blank units stand for the lost
+    records, so that the later ones keep the places that they state.
+
+    Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
 
     Args:
         directory: for `consumequeue/` and `consumequeue_ext/`.
         files: the store's.
         file_size: of a queue file, bytes.
-        compiled: whether compiled loops are used.
+        holes: of the log; those before a unit are known when it is put.
 
     Attributes:
         topics: number the topics of the units.
-        unsafe: queues that are left out.
+        left_out: queues that are not written.
     """
 
-    def __init__(
-        self, directory: Path, files: Sequence[StoreFile], file_size: int, *, compiled: bool
-    ) -> None:
+    def __init__(self, directory: Path, files: Sequence[StoreFile], file_size: int, holes: Holes) -> None:
         self.topics = TopicNames()
-        self.unsafe: list[UnsafeUnit] = []
+        self.left_out: list[LeftOut] = []
         self._directory = directory
         self._files = files
         self._file_size = file_size
+        self._holes = holes
+        self._lost = 0  # records for which there are pre-blank units
         self._ext = _ext_units(files)
         self._held: list[Units] = []
         self._count = 0  # units in `_held`
         self._open = _OpenFiles()
-        self._queues: list[_Queue] = []
-        self._addresses: dict[int, Addresses] = {}
-        self._put_all = _CompiledPuts() if compiled else _Puts()
+        self._queues: dict[tuple[int, int], _Queue] = {}
 
     def put(self, units: Units) -> None:
         """Puts units in order; they are in the files when others come, or after `close`."""
@@ -135,173 +138,113 @@ class QueueFiles:
         """Completes the files, and copies the ext files of the queues."""
         self._put_held()
         self._open.close()
-        _copy_ext(self._files, {queue.key for queue in self._queues}, self._directory)
+        for queue in self._queues.values():
+            if queue.left_out:
+                queue.remove()
+        written = {queue.key for queue in self._queues.values() if not queue.left_out}
+        _copy_ext(self._files, written, self._directory)
 
     def abandon(self) -> None:
         """Closes the files that are open after a failure; does nothing after `close`."""
         self._open.close()
 
     def _put_held(self) -> None:
-        if not self._held:
+        if not self._count:
             return
         units, self._held, self._count = Units.joined(self._held), [], 0
-        numbers = np.empty(units.topic.size, np.int32)
-        at = 0
-        while (at := self._put_all.number(units, numbers, at)) < numbers.size:
-            self._begin(units, at)
-        if self._addresses:
-            units = units._replace(tags_code=self._with_addresses(units, numbers))
-        for run in self._put_all.put(units, numbers):
-            self._queues[run.queue].append(run.position, run.data, skipped=run.skipped)
-
-    def _with_addresses(self, units: Units, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The units' tags codes, or ext addresses in their place; copies never get one."""
-        codes = units.tags_code.copy()
-        own = np.flatnonzero(~units.is_copy)
-        own = own[np.argsort(numbers[own], kind="stable")]
-        for rows in np.split(own, np.flatnonzero(np.diff(numbers[own])) + 1):
-            addresses = self._addresses.get(int(numbers[rows[0]])) if rows.size else None
-            if addresses:
-                codes[rows] = addresses.take(codes[rows], units.store_timestamp[rows])
-        return codes
-
-    def _begin(self, units: Units, at: int) -> None:
-        """Adds the queue of a unit."""
-        topic, queue_id = self.topics.names[units.topic[at]], int(units.queue_id[at])
-        if not is_safe(topic):
-            self._put_all.add(units, at, _LEFT_OUT)
-            self.unsafe.append(UnsafeUnit(topic, queue_id, int(units.phy_offset[at])))
-            return
-        queue = _Queue(self._directory, (topic, queue_id), self._file_size, self._open)
-        addresses = Addresses(self._ext, topic, queue_id) if self._ext else None
-        if addresses:
-            self._addresses[len(self._queues)] = addresses
-        self._put_all.add(units, at, len(self._queues), queue.begin(int(units.logical_offset[at])))
-        self._queues.append(queue)
-
-
-class _Run(NamedTuple):
-    """Units that go into one queue together.
-
-    Attributes:
-        queue: its number.
-        position: number of the first one in the queue.
-        data: the bytes that go into the files.
-        skipped: whether the last unit was skipped because it is before the write position.
-    """
-
-    queue: int
-    position: int
-    data: memoryview
-    skipped: bool
-
-
-class _Puts:
-    """Puts units in Python; skips, as 4.9.3 does, those that were put before and those before the write position.
-
-    A gap before a unit is only logged by 4.9.3.
-
-    Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[int, int], int] = {}
-        self._keys: list[tuple[int, int]] = []  # of the units that are being numbered
-        self._positions: list[int] = []
-        self._max_phy_offsets: list[int] = []
-
-    def add(self, units: Units, at: int, number: int, position: int = 0) -> None:
-        """Adds the queue of a unit, with the place of its first one."""
-        self._numbers[int(units.topic[at]), int(units.queue_id[at])] = number
-        if number >= 0:
-            self._positions.append(position)
-            self._max_phy_offsets.append(0)
-
-    def number(self, units: Units, numbers: NDArray[np.int32], first: int) -> int:
-        """Fills in the queues' numbers; returns the first unit of a new queue, or the number of units."""
-        if not first:
-            self._keys = [*zip(units.topic.tolist(), units.queue_id.tolist(), strict=True)]
-        for at in range(first, numbers.size):
-            number = self._numbers.get(self._keys[at])
-            if number is None:
-                return at
-            numbers[at] = number
-        return numbers.size
-
-    def put(self, units: Units, numbers: NDArray[np.int32]) -> Iterator[_Run]:
-        """What goes into the queues' files."""
-        runs: dict[int, tuple[int, bytearray]] = {}
-        skipped: dict[int, bool] = {}
-        columns = (numbers, units.phy_offset, units.size, units.tags_code, units.logical_offset)
-        for queue, phy_offset, size, code, logical in zip(
-            *(column.tolist() for column in columns), strict=True
-        ):
-            if queue < 0 or phy_offset + size <= self._max_phy_offsets[queue]:
+        order, begins = by_queue(units)
+        units = units.taken(order)
+        rows = np.empty(order.size, UNIT_DTYPE)
+        for name in rows.dtype.names or ():
+            rows[name] = getattr(units, name)
+        ends = units.phy_offset + units.size
+        rising, steady = np.ones(order.size, np.bool_), np.ones(order.size, np.bool_)
+        rising[1:], steady[1:] = ends[1:] > ends[:-1], np.diff(units.logical_offset) == 1
+        rising[begins], steady[begins] = True, True
+        usual = np.logical_and.reduceat(rising & steady, begins).tolist()
+        copied = bool(units.is_copy.any())
+        for number, (begin, stop) in enumerate(pairwise([*begins.tolist(), order.size])):
+            queue = self._queue(units, begin)
+            if queue.left_out:
                 continue
-            position = self._positions[queue]
-            _, data = runs.setdefault(queue, (position, bytearray()))
-            skipped[queue] = logical != 0 and logical < position
-            if not skipped[queue]:
-                data += _UNIT.pack(phy_offset, size, code)
-                self._positions[queue] = position + 1
-                self._max_phy_offsets[queue] = phy_offset + size
-        for queue, (position, data) in runs.items():
-            yield _Run(queue, position, memoryview(data), skipped[queue])
+            queue.kinds |= (
+                {bool(kind) for kind in np.unique(units.is_copy[begin:stop])} if copied else {False}
+            )
+            if queue.addresses:
+                own = begin + np.flatnonzero(~units.is_copy[begin:stop])  # copies never have an address
+                rows["tags_code"][own] = queue.addresses.take(
+                    units.tags_code[own], units.store_timestamp[own]
+                )
+            begins_here = int(units.logical_offset[begin]) == queue.position < _LARGEST
+            if usual[number] and begins_here and ends[begin] > queue.max_phy_offset:
+                queue.append(rows[begin:stop], int(ends[stop - 1]))
+            else:
+                self._put_singly(queue, units.taken(slice(begin, stop)), rows[begin:stop])
 
+    def _queue(self, units: Units, at: int) -> _Queue:
+        """The queue of a unit; a new one begins with it."""
+        number = int(units.topic[at]), int(units.queue_id[at])
+        queue = self._queues.get(number)
+        if queue is None:
+            key = self.topics.names[number[0]], number[1]
+            queue = self._queues[number] = _Queue(self._directory, key, self._file_size, self._open)
+            if not is_safe(key[0]):
+                self._leave_out(queue, int(units.phy_offset[at]), None)
+            else:
+                queue.addresses = Addresses(self._ext, *key) if self._ext else None
+                queue.begin(int(units.logical_offset[at]))
+        return queue
 
-class _CompiledPuts:
-    """The same by compiled loops."""
+    def _leave_out(self, queue: _Queue, phy_offset: int, reason: str | None) -> None:
+        queue.left_out = True
+        self.left_out.append(LeftOut(*queue.key, phy_offset, reason))
 
-    def __init__(self) -> None:
-        from rocket_columnar import kernels
+    def _put_singly(self, queue: _Queue, units: Units, rows: NDArray[np.void]) -> None:
+        """Puts units of one queue whose places do not simply follow one another."""
+        columns = (units.phy_offset, units.size, units.logical_offset)
+        taken: list[int] = []  # rows that are put together
+        end, skipped = queue.max_phy_offset, False
+        for row, (phy_offset, size, logical) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
+        ):
+            if phy_offset + size <= end:
+                continue
+            position = queue.position + len(taken)
+            away = logical - position
+            if away not in (0, queue.ahead) and self._holes.between(end, phy_offset) and away > 0:
+                queue.append(rows[taken], end)
+                taken = []
+                if not self._fill(queue, away, phy_offset):
+                    return
+                away = 0
+            if queue.ahead and logical and away not in (0, queue.ahead) and queue.kinds == {False}:
+                reason = f"states logical offset {logical:,} after others stated up to {position - 1 + queue.ahead:,}"
+                self._leave_out(queue, phy_offset, reason)
+                return
+            skipped = logical != 0 and away < 0
+            if not skipped:
+                queue.ahead = max(away, 0)
+                taken.append(row)
+                end = phy_offset + size
+        queue.append(rows[taken], end, skipped=skipped)
 
-        self._kernels = kernels
-        self._known: dict[int, int] = {}
-        self._state = kernels.QueueStates._make(np.zeros((5, 64), np.int64))
-        self._count = 0
-        self._table = kernels.QueueTable(np.empty(0, np.int64), np.empty(0, np.int32))
-        self._grow(64)
-
-    def add(self, units: Units, at: int, number: int, position: int = 0) -> None:
-        """As `_Puts.add`."""
-        if number >= 0:
-            if number == self._state.position.size:
-                wider = (np.resize(column, 2 * number) for column in self._state)
-                self._state = self._kernels.QueueStates._make(wider)
-            self._state.position[number] = position
-            self._state.max_phy_offset[number] = 0
-            self._count += 1
-        key = int(units.topic[at]) << 32 | int(units.queue_id[at]) & 0xFFFFFFFF
-        self._known[key] = number
-        if 2 * len(self._known) > self._table.keys.size:
-            self._grow(4 * self._table.keys.size)
+    def _fill(self, queue: _Queue, lost: int, phy_offset: int) -> bool:
+        """Puts pre-blank units for lost records; leaves the queue out if their number cannot be right."""
+        self._lost += lost
+        if not queue.mixed and not queue.ahead and self._lost <= self._holes.records:
+            queue.blank(lost)
+            return True
+        if queue.mixed:
+            why = "the queue's own records and those that are copied to it are numbered apart"
+        elif queue.ahead:
+            why = f"the units before the hole state offsets {queue.ahead:,} above their places"
         else:
-            self._kernels.add_queue(self._table, key, number)
-
-    def _grow(self, room: int) -> None:
-        self._table = self._kernels.QueueTable(
-            np.zeros(room, np.int64), np.full(room, self._kernels.FREE, np.int32)
+            why = "the hole has no room for their records"
+        reason = (
+            f"comes after a hole in the log and states an offset {lost:,} above the queue's end, but {why}"
         )
-        for key, number in self._known.items():
-            self._kernels.add_queue(self._table, key, number)
-
-    def number(self, units: Units, numbers: NDArray[np.int32], first: int) -> int:
-        """As `_Puts.number`."""
-        return self._kernels.number_units(units.topic, units.queue_id, self._table, numbers, first)
-
-    def put(self, units: Units, numbers: NDArray[np.int32]) -> Iterator[_Run]:
-        """As `_Puts.put`."""
-        words = np.empty(numbers.size * _SIZE // 4, np.uint32)
-        rows = self._kernels.UnitRows(
-            units.phy_offset, units.size, units.tags_code, units.logical_offset, numbers
-        )
-        state = self._kernels.QueueStates._make(column[: self._count] for column in self._state)
-        self._kernels.put_units(rows, state, words)
-        data = words.view(np.uint8).data
-        for queue in np.flatnonzero((state.stop > state.begin) | (state.skipped > 0)).tolist():
-            begin, stop = int(state.begin[queue]), int(state.stop[queue])
-            position = int(state.position[queue].astype(np.uint64)) - (stop - begin)
-            yield _Run(queue, position, data[begin * _SIZE : stop * _SIZE], bool(state.skipped[queue]))
+        self._leave_out(queue, phy_offset, reason)
+        return False
 
 
 class _OpenFiles:
@@ -329,32 +272,54 @@ class _OpenFiles:
 
 
 class _Queue:
-    """The files of one queue, in the staging directory of a rebuild."""
+    """One queue, and its files in the staging directory of a rebuild.
+
+    Attributes:
+        key: topic and queue id.
+        position: logical offset of the next unit, by its place.
+        max_phy_offset: where the record of the last unit ends.
+        ahead: by how much the last unit's record states a higher logical offset than the unit's place.
+        addresses: the ext units that are left for it, if any.
+        left_out: whether it is not written.
+        kinds: whether its units are copies.
+    """
 
     def __init__(self, directory: Path, key: tuple[str, int], file_size: int, files: _OpenFiles) -> None:
         self.key = key
+        self.position = self.max_phy_offset = self.ahead = 0
+        self.addresses: Addresses | None = None
+        self.left_out = False
+        self.kinds: set[bool] = set()
         self._directory = directory / "consumequeue" / key[0] / str(key[1])
         self._file_size = file_size
         self._files = files
         self._path = ""  # of the last file that was created
         self._last = -1  # its first byte
 
-    def begin(self, logical_offset: int) -> int:
-        """The first put: its file is filled with pre-blank units up to it (CQ-UNIT-2); its number in the queue."""
+    @property
+    def mixed(self) -> bool:
+        """Whether it has both its own records and copies of others, whose logical offsets are counted apart."""
+        return len(self.kinds) > 1
+
+    def begin(self, logical_offset: int) -> None:
+        """The first put: its file is filled with pre-blank units up to it (CQ-UNIT-2)."""
         number = max(logical_offset, 0)
         left = number % (self._file_size // _SIZE)
-        blank = np.zeros(min(left, _AT_ONCE), UNIT_DTYPE)
-        blank["size"] = PRE_BLANK_SIZE
-        data = memoryview(blank.tobytes())
-        while left:
-            part = data[: left * _SIZE]
-            self.append(number - left, part)
-            left -= len(part) // _SIZE
-        return number
+        self.position = number - left
+        self.blank(left)
 
-    def append(self, number: int, data: memoryview, *, skipped: bool = False) -> None:
-        """Writes units from a number on; a skipped unit after them still creates the next file."""
-        position = number * _SIZE
+    def blank(self, count: int) -> None:
+        """Puts pre-blank units."""
+        blanks = np.zeros(min(count, _AT_ONCE), UNIT_DTYPE)
+        blanks["size"] = PRE_BLANK_SIZE
+        for left in range(count, 0, -_AT_ONCE):
+            self.append(blanks[:left], self.max_phy_offset)
+
+    def append(self, units: NDArray[np.void], end: int, *, skipped: bool = False) -> None:
+        """Puts units whose last record ends at `end`; a skipped unit after them still creates the next file."""
+        data = memoryview(units.view(np.uint8).data)
+        position = self.position * _SIZE
+        self.position, self.max_phy_offset = self.position + units.size, end
         while data:
             at = position % self._file_size
             part = data[: self._file_size - at]
@@ -364,6 +329,12 @@ class _Queue:
             data = data[len(part) :]
         if skipped:
             self._create(position - position % self._file_size)
+
+    def remove(self) -> None:
+        """Removes the files of a queue that is left out after all."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+        if self._directory.parent.exists() and not any(self._directory.parent.iterdir()):
+            self._directory.parent.rmdir()
 
     def _create(self, begin: int) -> None:
         """Creates the file that begins at a byte of the queue, unless it is the last one created."""

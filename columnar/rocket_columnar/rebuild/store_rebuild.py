@@ -12,25 +12,24 @@ are written from the units that every log file has for it, in the order of the l
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocket_columnar.rebuild.dispatched_columns import unsafe_names
+from rocket_columnar.rebuild.dispatched_columns import left_out_findings
 from rocket_columnar.rebuild.missing_files import drop_unchanged
 from rocket_columnar.rebuild.one_pass import rebuild_in_one_pass
-from rocket_columnar.rebuild.output import check_directory, commit, staged
+from rocket_columnar.rebuild.output import commit, prepare, staged
 from rocket_columnar.rebuild.plan import plan_rebuild
 from rocket_columnar.store import WorkDone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.findings import Finding
-    from rocket_columnar.rebuild.dispatched_columns import Dispatched
+    from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut
     from rocket_columnar.rebuild.plan import RebuildPlan
 
 __all__ = ["Rebuilt", "rebuild", "rebuilt"]
@@ -45,7 +44,8 @@ class Rebuilt:
         records: number of records of the log that were dispatched.
         geometry: of the index files.
         queue_file_size: length of a consume-queue file, bytes.
-        findings: what was not rebuilt: missing log files, gaps in the log, topics that no directory can have.
+        findings: what was not rebuilt: missing log files, gaps in the log, topics that no directory can have,
+            queues whose places are unknown.
         skipped: name and reason of each file of the store that the listing skipped.
     """
 
@@ -64,7 +64,7 @@ def rebuild(
     geometry: Geometry | None = None,
     queue_file_size: int | None = None,
     only_missing: bool = False,
-    threads: int | None = None,
+    force: bool = False,
     light_queues: bool | None = None,
     commitlog: Sequence[Path | str] = (),
     on_progress: Callable[[int, int], None] | None = None,
@@ -74,12 +74,12 @@ def rebuild(
     Args:
         store: the directory of a store.
         directory: gets `index/`, `consumequeue/`, `consumequeue_ext/` and finally `_manifest.json`; created if it is
-            missing. It must be outside the store and contain none of these.
+            missing. It must be outside any store, contain none, and contain none of these unless `force` is set.
         geometry: of the index files; else that of the store's own, else 4.9.3's default.
         queue_file_size: bytes, rounded up to whole units as a broker does; else that of the store's own queues,
             else 4.9.3's default.
         only_missing: skips the files that the store already has, byte for byte.
-        threads: number of threads for a large store; by default the number of processors, at most 4.
+        force: replaces the output of an earlier rebuild, which stays in place until the new one is complete.
         light_queues: the broker's `enableLmq`; by default what the names of the queues show.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of the log that were read, and those of the whole log.
@@ -92,28 +92,29 @@ def rebuild(
     plan = plan_rebuild(store, geometry, queue_file_size, commitlog=commitlog)
     if light_queues is not None:
         plan = replace(plan, light=light_queues)
-    for read in (store, *map(Path, commitlog)):
-        check_directory(read, directory)
-    count = min(os.cpu_count() or 1, 4) if threads is None else threads
+    prepare([store, *map(Path, commitlog)], directory, force=force)
     with staged(directory) as staging:
         work = WorkDone(on_progress, sum(file.size() for file in plan.logs))
-        dispatched = rebuild_in_one_pass(plan, staging, count, work)
+        dispatched, left_out = rebuild_in_one_pass(plan, staging, work)
         if only_missing:
             drop_unchanged(staging, plan.files)
-        files = commit(staging, directory, {"job": "rebuild", "store": str(store)})
-    for part in ("index", "consumequeue"):  # a log without a record gives no file
-        (directory / part).mkdir(exist_ok=True)
-    return rebuilt(plan, dispatched, files)
+        for part in ("index", "consumequeue"):  # a log without a record gives no file
+            (staging / part).mkdir(exist_ok=True)
+        files = commit(staging, directory, {"job": "rebuild", "store": str(store)}, force=force)
+    return rebuilt(plan, dispatched, files, left_out)
 
 
-def rebuilt(plan: RebuildPlan, dispatched: Sequence[Dispatched], files: Sequence[str]) -> Rebuilt:
-    """The result of a rebuild, from those of its parts."""
+def rebuilt(
+    plan: RebuildPlan, dispatched: Sequence[Dispatched], files: Sequence[str], left_out: Iterable[LeftOut]
+) -> Rebuilt:
+    """The result of a rebuild, from those of its steps: what is `dispatched`, and the queues that are left out later."""
     gaps = (gap for part in dispatched for gap in part.gaps)
+    queues = [*(queue for part in dispatched for queue in part.left_out), *left_out]
     return Rebuilt(
         tuple(files),
         sum(part.records for part in dispatched),
         plan.geometry,
         plan.queue_file_size,
-        (*plan.missing_logs(), *gaps, *unsafe_names(dispatched)),
+        (*plan.missing_logs(), *gaps, *left_out_findings(queues, plan.logs)),
         plan.skipped,
     )

@@ -1,8 +1,20 @@
 """What a start of a 4.9.3 broker would delete, and what would be lost."""
 
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys
-from rocket_columnar.restart.prediction import Restart, restart, restarts
+from rocket_columnar.restart.prediction import Restart, predict, restart, restarts
 from rocket_columnar.restart.queues import LostUnits
 from rocket_columnar.restart.recovery import Deletion
+from rocket_columnar.restart.running import lock_holder, moment
 
-__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "restart", "restarts"]
+__all__ = [
+    "Deletion",
+    "LostKey",
+    "LostKeys",
+    "LostUnits",
+    "Restart",
+    "lock_holder",
+    "moment",
+    "predict",
+    "restart",
+    "restarts",
+]

@@ -89,9 +89,9 @@ def _keys_of(logs: Iterable[StoreFile], phy_offset: int) -> tuple[str, list[str]
         record = walk.record(phy_offset - file.base_offset)
         if not isinstance(record, Record):
             return "", []
-        topic = clean_utf8(walk.window[record.topic : record.topic + record.topic_length]).decode()
+        topic = clean_utf8(walk.window[record.topic : record.topic + record.topic_length].tobytes()).decode()
         end = record.properties + record.properties_length
-        pairs = parse_properties(walk.window[record.properties : end])
+        pairs = parse_properties(walk.window[record.properties : end].tobytes())
     unique, words = pairs.get(b"UNIQ_KEY"), pairs.get(b"KEYS", b"").split(b" ")
     return topic, [word.decode() for word in ([unique] if unique else []) + words if word]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.audit import Plan
 
-__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "restart", "restarts"]
+__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "predict", "restart", "restarts"]
 
 _REFUSED: Final = ("log.gap", "queue.size")  # findings on files that are none of a store's
 
@@ -79,7 +79,11 @@ def restart(
         UsageError: no store, or a geometry that does not fit or cannot be inferred.
         OSError: the store cannot be read.
     """
-    plan = make_plan(store, geometry=geometry, commitlog=commitlog)
+    return predict(make_plan(store, geometry=geometry, commitlog=commitlog), index_safe=index_safe)
+
+
+def predict(plan: Plan, *, index_safe: bool = False) -> Restart:
+    """What a start would do to the files of a plan, which need not be as they are on the disk; as `restart`."""
     return _predicted(plan, WorkDone(None), index_safe=index_safe)
 
 

@@ -16,7 +16,7 @@ from rocket_spec.layout import MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
 
 from rocket_columnar.audit import read_checkpoint
 from rocket_columnar.formats import Record
-from rocket_columnar.log import NARROW, LogStretch, TopicNames, Walk
+from rocket_columnar.log import NARROW, RequestScan, TopicNames, Walk
 from rocket_columnar.store import read_at, size_of, usual_size
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ __all__ = [
     "walked_end",
 ]
 
-_LONG: Final = 1 << 19  # bytes of a stretch from which on compiled loops pay again
+_LONG: Final = 1 << 19  # bytes of records from which on compiled loops pay again
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
 _BORN_V6: Final = 16
@@ -159,10 +159,8 @@ def _walked(plan: Plan, file: StoreFile) -> int:
         while position < reader.size:
             size = _misplaced(reader, file.base_offset, position)
             if not size:
-                stretch = LogStretch(
-                    reader, file.base_offset, TopicNames(), check_crc=True, compiled=compiled
-                )
-                size = _sound(stretch, file.base_offset, position, reader.size)
+                scan = RequestScan(reader, file.base_offset, TopicNames(), check_crc=True, compiled=compiled)
+                size = _sound(scan, file.base_offset, position, reader.size)
                 compiled = plan.large and size >= _LONG
             if not size:
                 break
@@ -170,10 +168,10 @@ def _walked(plan: Plan, file: StoreFile) -> int:
     return position
 
 
-def _sound(stretch: LogStretch, base_offset: int, position: int, size: int) -> int:
+def _sound(scan: RequestScan, base_offset: int, position: int, size: int) -> int:
     """Bytes of the records from `position` on that follow one another and have their checksums."""
     end = position
-    for batch in stretch.run(position, size, exact=True, on_gap=lambda _: None):
+    for batch in scan.run(position, size, exact=True, on_gap=lambda _: None):
         places = batch.phy_offset - base_offset
         ends = places + batch.size
         sound = batch.crc_ok & (places == np.append(end, ends[:-1]))
@@ -196,7 +194,7 @@ def _misplaced(reader: Reader, base_offset: int, at: int) -> int:
     record = walk.record(at)
     if not isinstance(record, Record):
         return 0
-    body = walk.window[record.body : record.topic - 1]
+    body = walk.window[record.body : record.topic - 1].tobytes()
     sound = not body or crc32(body) & 0x7FFFFFFF == record.fixed.body_crc
     return record.fixed.total_size if sound else 0
 

@@ -1,7 +1,17 @@
 """The files of a store: finding them, detecting their kind, reading parts of them."""
 
+from rocket_columnar.store.broker_conf import BrokerConf, read_broker_conf
 from rocket_columnar.store.detection import entry_position
 from rocket_columnar.store.gentle_reads import GentleReads, lower_priority
+from rocket_columnar.store.later_release import (
+    Sign,
+    folder_signs,
+    is_batch_queue,
+    is_later_record,
+    later_line,
+    later_signs,
+    signs_at,
+)
 from rocket_columnar.store.listing import NO_NUMBER, find_files
 from rocket_columnar.store.places import placed_file, protected_directories, refuse_member
 from rocket_columnar.store.reader import (
@@ -30,26 +40,35 @@ __all__ = [
     "KINDS",
     "NO_NUMBER",
     "PAUSES",
+    "BrokerConf",
     "GentleReads",
     "Kind",
     "Reader",
+    "Sign",
     "Source",
     "StoreFile",
     "WorkDone",
     "current_gentle_reads",
     "entry_position",
     "find_files",
+    "folder_signs",
+    "is_batch_queue",
     "is_gone",
     "is_large",
+    "is_later_record",
     "is_safe",
+    "later_line",
+    "later_signs",
     "lower_priority",
     "open_reader",
     "placed_file",
     "protected_directories",
     "read_at",
+    "read_broker_conf",
     "read_gently",
     "refuse_member",
     "shown_name",
+    "signs_at",
     "size_of",
     "usual_size",
     "while_listed",

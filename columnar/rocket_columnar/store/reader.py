@@ -111,10 +111,8 @@ class Reader(ABC):
     """One open file: its name for messages, its size in bytes when it was opened, and positioned reads.
 
     `allocated` is how many bytes of it the disk holds at most, without holes; `reached` is where the farthest read
-    ended; `descriptor` is the system's number of the open file, -1 where there is none.
+    ended.
     """
-
-    descriptor = -1
 
     def __init__(self, name: str, size: int, allocated: int) -> None:
         self.name = name
@@ -234,9 +232,7 @@ class _FileReader(Reader):
             name, status.st_size, min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))
         )
         self._file = os.fdopen(descriptor, "rb", buffering=0)
-        if _gentle is None:
-            self.descriptor = descriptor
-        else:  # compiled loops that read by themselves would not read gently
+        if _gentle is not None:
             _gentle.opened(descriptor)
         self._lock = Lock()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from rocket_columnar.fast import pays
 from rocket_columnar.store.reader import settled
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ def size_of(file: StoreFile) -> int | None:
         return None
 
 
-_LARGE: Final = 16 << 20
-"""Bytes of log from which compiled loops serve; below, their start-up costs more than they save."""
-
-
 def is_large(files: Sequence[StoreFile]) -> bool:
     """Whether these files hold so much that compiled loops pay."""
     held = 0
@@ -44,7 +41,7 @@ def is_large(files: Sequence[StoreFile]) -> bool:
             held += _allocated(file)
         except FileNotFoundError:
             continue
-        if held >= _LARGE:
+        if pays(held):
             return True
     return False
 

@@ -21,9 +21,10 @@ from rocket_conformance.adapter_check.line_faults import (
     token_of,
 )
 from rocket_conformance.cases import Case, directed_cases, geometries_of
-from rocket_conformance.expect import specified
-from rocket_conformance.judge import judge
-from rocket_conformance.plan import Planned
+from rocket_conformance.comparison import specified
+from rocket_conformance.files import scratch
+from rocket_conformance.judging import judge
+from rocket_conformance.planning import Planned
 from rocket_conformance.protocol import (
     BYE,
     OPERATIONS,
@@ -33,9 +34,9 @@ from rocket_conformance.protocol import (
     hello_message,
     parse_answer,
     parse_hello,
+    suite_version,
 )
-from rocket_conformance.report import describe_divergence, suite_version
-from rocket_conformance.scratch import scratch
+from rocket_conformance.report import describe_divergence
 from rocket_conformance.transport import LIVE, AdapterError, Answered, Event, Job, Process, no_orphans
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rocket_conformance.cases import Observation
+    from rocket_conformance.judging import Verdict
     from rocket_conformance.protocol import Hello, Op
-    from rocket_conformance.verdicts import Verdict
 
 __all__ = ["Exchange", "Summary", "check_adapter", "summary"]
 

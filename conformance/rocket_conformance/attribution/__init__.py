@@ -1,21 +1,19 @@
-"""From what differs to the clause that is broken: failures grouped by cause."""
+"""What the failures of a run show: where they differ, and the misreadings that give exactly the same."""
 
-from rocket_conformance.attribution.cause_record import record_of
-from rocket_conformance.attribution.causes import Cause, find_causes
+from rocket_conformance.attribution.causes import MOST_RUNS, Cause, find_causes
 from rocket_conformance.attribution.evidence import Evidence, Failure
-from rocket_conformance.attribution.pattern import Pattern, pattern_of
-from rocket_conformance.attribution.simulation import Simulation
-from rocket_conformance.attribution.symptom import Symptom, symptom_of
+from rocket_conformance.attribution.places import example_of, place_of
+from rocket_conformance.attribution.simulation import Simulation, can_be_run, is_same
 
 __all__ = [
+    "MOST_RUNS",
     "Cause",
     "Evidence",
     "Failure",
-    "Pattern",
     "Simulation",
-    "Symptom",
+    "can_be_run",
+    "example_of",
     "find_causes",
-    "pattern_of",
-    "record_of",
-    "symptom_of",
+    "is_same",
+    "place_of",
 ]

@@ -1,260 +1,314 @@
-"""Failures grouped by cause: the clause whose misreading explains most of them, then the next one.
+"""Causes of failures, proved: misreadings with which the reference gives the implementation's own answers and bytes.
 
-A clause is suspected when directed cases of its own fail. For each wrong reading of it that the catalogue knows, a few
-failing cases are run on the reference with that reading: the nearer the outcome is to what the implementation did, the
-likelier is the clause. The share of its own directed cases that fail is the other half of the evidence, and the only
-one for a defect that is like none in the catalogue. What the best clause explains is set aside, and the rest asked again.
+An implementation is taken for the reference with a set of misreadings of the catalogue. The set grows by one misreading at
+a time, the one with which the reference gives most further failing cases exactly, or comes nearest to them. A misreading
+that fails a case which the implementation passes is none of its.
+
+A failing case is then claimed for the misreadings of the set that change something in it. Running the reference with them
+alone has to give what the implementation did, and with the rest of the set what is expected: mending them mends the case.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rocket_conformance.attribution.simulation import EXACT, Agreement, can_be_run
+from rocket_conformance.attribution.simulation import can_be_run, distance, is_same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from rocket_conformance.attribution.evidence import Evidence, Failure
+    from rocket_conformance.cases import Observation
     from rocket_conformance.misreadings import Mutant
-    from rocket_conformance.verdicts import Verdict
 
-__all__ = ["Cause", "find_causes"]
+__all__ = ["MOST_RUNS", "Cause", "find_causes"]
 
-_MOST_CLAUSES: Final = 40
-_FEW_CLAUSES: Final = 8
-_FEW_CASES: Final = 8
-_MORE_CASES: Final = 24
-_MOST_REFUTING: Final = 6
-_OWN_WEIGHT: Final = 0.3
-_LEADING: Final = 0.2
-_NEARLY: Final = 0.8
-_MOST_NEAR: Final = 2
-"""How many clauses are tried on a few failing cases, how many of them on more, and against how many passing cases of
-their own; and what the share of own cases that fail counts beside the agreement of the best misreading. The weight was
-chosen on the catalogue, each misreading left out in turn. Without directed cases the first clause of a property gets a
-small share instead. Clauses with nearly the best score are named, too."""
+MOST_RUNS: Final = 6_000
+"""Runs of a case on the reference that a report takes: a few seconds."""
+_MOST_TOGETHER: Final = 3
+_FEWEST_CASES: Final = 2
+"""How many misreadings a cause may have, and how many cases it needs."""
+_MOST_MISREADINGS: Final = 12
+_OWN_SAMPLE: Final = 3
+_SAMPLE: Final = 6
+_FINALISTS: Final = 4
+_COMPARED: Final = 100
+_REFUTING: Final = 150
+_BROKEN: Final = 1e6
+"""How many misreadings the set may have; on how many failing cases of its own clause and of others a misreading is tried;
+how many are compared on how many cases then, explained ones and others; how many passing cases it has to pass; and how far from everything one that
+breaks is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What explains some of the failures.
+    """Misreadings that together are what some failing cases show: the first one's clause comes first in SPEC.md."""
 
-    Attributes:
-        clause: the clause that is broken.
-        like: name of the misreading in the catalogue that comes nearest; None where none comes near.
-        exact: whether that misreading gives the very same results and bytes in most cases of the clause.
-        instead: other clauses that are nearly as likely; none where the misreading is exact.
-        verdict: of its cases: `diverged`, or `crash`, `timeout`, `errored`, `unstable`.
-        failures: what it explains, the most telling one first: own directed cases of the clause, small ones first.
-    """
-
-    clause: str
-    like: str | None
-    exact: bool
-    instead: tuple[str, ...]
-    verdict: Verdict
+    misreadings: tuple[Mutant, ...]
     failures: tuple[Failure, ...]
 
 
-def find_causes(evidence: Evidence) -> tuple[Cause, ...]:
-    """The causes, what explains most first; each failure belongs to exactly one."""
-    causes: list[Cause] = []
-    agreements: dict[tuple[str, str], Agreement] = {}
-    rest = [failure for failure in evidence.failures if failure.judgement.found]
-    while rest:
-        if not any(failure.directed for failure in rest):
-            causes, rest = _carried(causes, rest)
-            if not rest:
-                break
-        cause = _Search(rest, evidence, agreements).best()
-        causes.append(cause)
-        explained = {failure.id for failure in cause.failures}
-        rest = [failure for failure in rest if failure.id not in explained]
-    return tuple(sorted([*_without_answer(evidence), *causes], key=lambda cause: -len(cause.failures)))
-
-
-def _carried(causes: Sequence[Cause], rest: Sequence[Failure]) -> tuple[list[Cause], list[Failure]]:
-    """The causes with lists of properties that differ first where a cause's cases do, and what is left.
-
-    A list may meet several causes at once, so that no single misreading gives it.
-    """
-    taken: set[str] = set()
-    grown: list[Cause] = []
-    for cause in sorted(causes, key=lambda item: -len(item.failures)):
-        places = frozenset[str]().union(*(failure.places for failure in cause.failures))
-        more = [item for item in rest if item.id not in taken and item.symptom.place in places]
-        taken |= {item.id for item in more}
-        grown.append(replace(cause, failures=(*cause.failures, *more)))
-    return grown, [item for item in rest if item.id not in taken]
-
-
-def _without_answer(evidence: Evidence) -> list[Cause]:
-    """Crashes, hangs and errors; the clause is the one whose own cases fail most.
-
-    Errors are grouped by operation, crashes and hangs by its family: the operation of those is looked for by running shorter
-    lists, not always to the end. Those without an operation join the first group of their verdict.
-    """
-    groups: dict[tuple[str, str], list[Failure]] = {}
-    for failure in sorted(evidence.failures, key=lambda item: not item.symptom.place):
-        if failure.judgement.found:
-            continue
-        verdict, operation = failure.judgement.verdict, failure.symptom.place
-        key: tuple[str, str] = verdict, operation if verdict == "errored" else operation.partition(".")[0]
-        if not operation:
-            key = next((known for known in groups if known[0] == verdict), key)
-        groups.setdefault(key, []).append(failure)
-    causes: list[Cause] = []
-    for group in groups.values():
-        clause = next(iter(_shares_failing(group, evidence.passed)), group[0].clauses[0])
-        verdict = group[0].judgement.verdict
-        causes.append(Cause(clause, None, False, (), verdict, _sorted(group, clause)))
-    return causes
-
-
-def _shares_failing(failures: Sequence[Failure], passed: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """By clause with failing directed cases of its own, the share of those that fail, the highest first."""
-    failing = Counter(failure.clauses[0] for failure in failures if failure.directed)
-    shares = {name: count / (count + len(passed.get(name, ()))) for name, count in failing.items()}
-    return dict(sorted(shares.items(), key=lambda item: (-item[1], -failing[item[0]], item[0])))
-
-
-def _sorted(failures: Iterable[Failure], clause: str) -> tuple[Failure, ...]:
-    """Own directed cases first, then those without files, then short ones."""
-
-    def order(failure: Failure) -> tuple[Any, ...]:
-        own = failure.clauses[0] == clause
-        return not own, not failure.directed, bool(failure.case.files), len(failure.case.ops), failure.id
-
-    return tuple(sorted(failures, key=order))
-
-
-@dataclass(frozen=True, slots=True)
-class _Suspect:
-    """A clause, and the misreading of it that agrees best; the score is what both kinds of evidence add up to."""
-
-    clause: str
-    mutant: Mutant | None
-    score: float
-
-
-class _Search:
-    """One round: the clause that explains most of what is left.
+def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Cause, ...]:
+    """The causes that are proved, single misreadings before sets of them; a failure belongs to one at most.
 
     Args:
-        rest: what is left.
         evidence: of the run.
-        agreements: by misreading and failure, how far they agree; kept from round to round.
+        most_runs: how often the reference may run a case; what is found by then is the answer.
+    """
+    search = _Search(evidence, most_runs)
+    with suppress(_EnoughError):
+        search.grow()
+    search.left = max(search.left, most_runs // 4)  # for the proofs of what was found
+    with suppress(_EnoughError):
+        search.prove()
+        search.withdraw()
+    return search.causes()
+
+
+class _EnoughError(Exception):
+    """The number of runs is used up."""
+
+
+class _Outcome(NamedTuple):
+    """What misreadings make of a failing case: what was seen, what is expected, and how far from what was seen."""
+
+    exact: bool
+    passes: bool
+    distance: float
+
+
+def _is_small(failure: Failure) -> bool:
+    return all(can_be_run(case, expected) for case, expected, _ in failure.observations)
+
+
+def _part(clause: str) -> str:
+    """The part of a store that a clause is about; decoding of text shows in the log."""
+    head = clause.partition("-")[0]
+    return "LOG" if head == "UTF8" else head
+
+
+@dataclass
+class _Search:
+    """The set of misreadings, and what was run.
+
+    Attributes:
+        evidence: of the run.
+        left: how often the reference may still run a case.
+        found: the set so far, in the order in which it grew.
+        claims: the misreadings that are proved for a failing case, by its id.
     """
 
-    def __init__(
-        self, rest: Sequence[Failure], evidence: Evidence, agreements: dict[tuple[str, str], Agreement]
-    ) -> None:
-        self._rest = rest
-        self._evidence = evidence
-        self._agreements = agreements
+    evidence: Evidence
+    left: int
+    found: list[Mutant] = field(default_factory=list["Mutant"])
+    claims: dict[str, frozenset[Mutant]] = field(default_factory=dict[str, "frozenset[Mutant]"])
 
-    def best(self) -> Cause:
-        """The cause of at least one of the failures."""
-        shares = _shares_failing(self._rest, self._evidence.passed)
-        if not shares:
-            named = Counter(clause for failure in self._rest for clause in failure.clauses)
-            leading = {failure.clauses[0] for failure in self._rest}
-            shares = {clause: _LEADING if clause in leading else 0.0 for clause, _ in named.most_common()}
-        sample = self._sample()
-        suspected = list(shares)[:_MOST_CLAUSES]
-        for clauses, cases in ((_FEW_CLAUSES, _FEW_CASES), (1, _MORE_CASES)):
-            suspects = [self._suspect(clause, shares[clause], sample[:cases]) for clause in suspected]
-            suspects.sort(key=lambda suspect: -suspect.score)
-            suspected = [suspect.clause for suspect in suspects[:clauses]]
-        best = suspects[0]
-        near = [item.clause for item in suspects[1:] if item.score >= _NEARLY * best.score]
-        return self._cause(best, near[:_MOST_NEAR])
-
-    def _sample(self) -> list[Failure]:
-        """A few failures of as many clauses as there are, small ones first."""
-        groups: dict[str, list[Failure]] = {}
-        for failure in sorted(self._rest, key=lambda item: (not item.directed, len(item.case.ops), item.id)):
-            if can_be_run(failure.case, failure.expected):
-                groups.setdefault(failure.clauses[0], []).append(failure)
-        rounds = max((len(group) for group in groups.values()), default=0)
-        picked = [
-            group[number] for number in range(rounds) for group in groups.values() if number < len(group)
+    def __post_init__(self) -> None:
+        answered = [
+            failure for failure in self.evidence.failures if failure.whole and failure.judgement.actual
         ]
-        return picked[:_MORE_CASES]
+        answered.sort(key=lambda failure: (len(failure.case.ops), failure.id))
+        self._failures = [failure for failure in answered if _is_small(failure)]
+        self._large = [failure for failure in answered if not _is_small(failure)]
+        self._outcomes: dict[tuple[frozenset[Mutant], str], _Outcome] = {}
+        self._refuted: set[Mutant] = set()
 
-    def _suspect(self, clause: str, share: float, sample: Sequence[Failure]) -> _Suspect:
-        best, most = None, 0.0
-        for mutant in self._evidence.misreadings:
-            if mutant.clause == clause and sample:
-                agreed = sum(self._agreement(mutant, failure).score for failure in sample)
-                score = agreed / (len(sample) + self._refuted(mutant))
-                if score > most:
-                    best, most = mutant, score
-        return _Suspect(clause, best, most + _OWN_WEIGHT * share)
+    # --- running ------------------------------------------------------------------------------------------
 
-    def _refuted(self, mutant: Mutant) -> int:
-        """The number of the clause's own cases that the implementation passes and the misreading does not."""
-        count = 0
-        for name in self._evidence.passed.get(mutant.clause, ())[:_MOST_REFUTING]:
-            case, expected = self._evidence.passed_case(name)
-            count += can_be_run(case, expected) and self._evidence.simulation.diverges(mutant, case, expected)
-        return count
+    def _outcome(self, misreadings: Iterable[Mutant], failure: Failure) -> _Outcome:
+        key = frozenset(misreadings), failure.id
+        if key not in self._outcomes:
+            self._outcomes[key] = self._run(key[0], failure)
+        return self._outcomes[key]
 
-    def _agreement(self, mutant: Mutant, failure: Failure) -> Agreement:
-        key = mutant.name, failure.id
-        if key not in self._agreements:
-            seen = [
-                self._evidence.simulation.agreement(
-                    mutant, case, (expected, judgement.actual), judgement.found
-                )
-                for case, expected, judgement in failure.observations
-                if judgement.actual is not None and can_be_run(case, expected)
+    def _run(self, misreadings: frozenset[Mutant], failure: Failure) -> _Outcome:
+        exact, passes, far = True, True, 0.0
+        for case, expected, judgement in failure.observations:
+            actual = judgement.actual
+            if actual is None:
+                continue
+            shown: Observation | None = expected
+            if misreadings:
+                self._count()
+                shown = self.evidence.simulation.observe(misreadings, case, expected)
+            if shown is None:
+                return _Outcome(exact=False, passes=False, distance=_BROKEN)
+            exact = exact and is_same(actual, shown)
+            passes = passes and is_same(expected, shown)
+            far += distance(actual, shown)
+        return _Outcome(exact, passes, far)
+
+    def _count(self) -> None:
+        if self.left <= 0:
+            raise _EnoughError
+        self.left -= 1
+
+    # --- the set ------------------------------------------------------------------------------------------
+
+    def grow(self) -> None:
+        """Adds misreadings as long as they explain more."""
+        while len(self.found) < _MOST_MISREADINGS:
+            rest = [failure for failure in self._failures if not self._outcome(self.found, failure).exact]
+            written = {failure.clauses[0] for failure in rest if failure.directed}
+            parts = {_part(failure.clauses[0]) for failure in rest}
+            suspects = [
+                mutant
+                for mutant in self.evidence.misreadings
+                if _part(mutant.clause) in parts and mutant not in self.found and mutant not in self._refuted
             ]
-            score = sum(agreement.score for agreement in seen) / len(seen) if seen else 0.0
-            self._agreements[key] = Agreement(
-                score, covers=bool(seen) and all(agreement.covers for agreement in seen)
-            )
-        return self._agreements[key]
-
-    def _has_cause_of_its_own(self, failure: Failure) -> bool:
-        """Whether a misreading of the clause that a directed case is named after gives exactly what was observed."""
-        return failure.directed and any(
-            self._agreement(mutant, failure).score == EXACT
-            for mutant in self._evidence.misreadings
-            if mutant.clause == failure.clauses[0]
-        )
-
-    def _cause(self, best: _Suspect, near: Sequence[str]) -> Cause:
-        own = [item for item in self._rest if item.clauses[0] == best.clause]
-        own = own or [item for item in self._rest if best.clause in item.clauses]
-        own_ids = {item.id for item in own}
-        mutant = best.mutant
-        agreed = {item.id: self._agreement(mutant, item) for item in self._rest} if mutant else {}
-        same = {name for name, agreement in agreed.items() if agreement.score == EXACT}
-        exact = sum(item.id in same for item in own) * 2 > len(own)
-        places = frozenset[str]().union(
-            *(item.places for item in self._rest if item.id in own_ids or item.id in same)
-        )
-
-        def is_explained(item: Failure) -> bool:
-            if item.id in own_ids or item.id in same:
-                return True
-            if mutant is not None and agreed[item.id].covers:
-                is_alike = True
-            elif not can_be_run(item.case, item.expected):
-                is_alike = item.places <= places
+            likely = [mutant for mutant in suspects if mutant.clause in written or mutant.cause_only]
+            best = (self._best(likely, rest) or self._best(suspects, rest)) if rest else None
+            if best is None:
+                return
+            if self._is_refuted(best):
+                self._refuted.add(best)
             else:
-                is_alike = not exact and item.symptom.place in places
-            return is_alike and not self._has_cause_of_its_own(item)
+                self.found.append(best)
 
-        return Cause(
-            clause=best.clause,
-            like=mutant.name if mutant is not None else None,
-            exact=exact,
-            instead=() if exact else tuple(near),
-            verdict="diverged",
-            failures=_sorted(filter(is_explained, self._rest), best.clause),
+    def _best(self, suspects: Sequence[Mutant], rest: Sequence[Failure]) -> Mutant | None:
+        """The misreading that explains most of the rest; None where none explains more than it spoils."""
+        own: dict[str, list[Failure]] = {}
+        firsts: dict[str, dict[str, Failure]] = {}
+        for failure in rest:
+            clause = failure.clauses[0]
+            firsts.setdefault(_part(clause), {}).setdefault(clause, failure)
+            if failure.directed:
+                own.setdefault(clause, []).append(failure)
+        tried: list[tuple[float, Mutant]] = []
+        for mutant in suspects:
+            mine = own.get(mutant.clause, [])[:_OWN_SAMPLE]
+            near = [item for item in firsts[_part(mutant.clause)].values() if item not in mine]
+            score = self._gain(mutant, [*mine, *near[:_SAMPLE]])
+            if score > 0:
+                tried.append((score, mutant))
+        others = [failure for failure in self._failures if failure not in rest]
+        compared = {
+            part: [
+                failure
+                for group in (rest, others)
+                for failure in islice((item for item in group if _part(item.clauses[0]) == part), _COMPARED)
+            ]
+            for part in firsts
+        }
+        best, most = None, 0.0
+        for _, mutant in sorted(tried, key=lambda item: -item[0])[:_FINALISTS]:
+            gain = self._gain(mutant, compared[_part(mutant.clause)])
+            if gain > most:
+                best, most = mutant, gain
+        return best
+
+    def _gain(self, mutant: Mutant, failures: Sequence[Failure]) -> float:
+        """How much nearer the set comes to what was seen: 1 for a case that it gives exactly, less where it comes nearer."""
+        gain = 0.0
+        for failure in failures:
+            before, after = (
+                self._outcome(misreadings, failure) for misreadings in (self.found, [*self.found, mutant])
+            )
+            if before.exact or after.exact:
+                gain += after.exact - before.exact
+            elif before.distance:
+                gain += max(-0.5, (before.distance - after.distance) / before.distance / 2)
+        return gain
+
+    def _is_refuted(self, mutant: Mutant) -> bool:
+        """Whether the set with this misreading fails a case that the implementation passes."""
+        family, part = mutant.clause.rpartition("-")[0], _part(mutant.clause)
+        clauses = [clause for clause in self.evidence.passed if _part(clause) == part]
+        clauses.sort(key=lambda clause: (clause != mutant.clause, clause.rpartition("-")[0] != family))
+        names = [name for clause in clauses for name in self.evidence.passed[clause]]
+        return self._fails_passed(mutant, names[:_REFUTING])
+
+    def _fails_passed(self, mutant: Mutant, names: Iterable[str]) -> bool:
+        if self.evidence.passed_case is None:
+            return False
+        misreadings = frozenset((*self.found, mutant))
+        for name in names:
+            case, expected = self.evidence.passed_case(name)
+            if can_be_run(case, expected):
+                self._count()
+                shown = self.evidence.simulation.observe(misreadings, case, expected)
+                if shown is None or not is_same(expected, shown):
+                    return True
+        return False
+
+    # --- proofs -------------------------------------------------------------------------------------------
+
+    def prove(self) -> None:
+        """Finds what each failing case can be claimed for."""
+        for failure in (*self._failures, *(self._large if self.found else ())):
+            active = frozenset(m for m in self.found if not self._outcome([m], failure).passes)
+            if (
+                0 < len(active) <= _MOST_TOGETHER
+                and self._outcome(active, failure).exact
+                and self._outcome(set(self.found) - active, failure).passes
+            ):
+                self.claims[failure.id] = active
+                for mutant in active:
+                    self._outcome(set(self.found) - {mutant}, failure)
+
+    def withdraw(self) -> None:
+        """Withdraws claims on cases that may hide another misreading, of their own family: mending the cause may not mend them.
+
+        It hides where the set with it and without it comes to the same in all cases written for its clause.
+        """
+        families = {
+            failure.clauses[0].rpartition("-")[0] for failure in self._failures if failure.id in self.claims
+        }
+        misread = {mutant.clause for mutant in self.found}
+        for mutant in self.evidence.misreadings:
+            family = mutant.clause.rpartition("-")[0]
+            if family not in families or mutant.clause in misread or mutant in self._refuted:
+                continue
+            own = [item for item in self._failures if item.directed and item.clauses[0] == mutant.clause]
+            known = (item for item in own if self._outcome(self.found, item).exact)
+            if any(not self._outcome([*self.found, mutant], item).exact for item in known):
+                continue
+            if self._fails_passed(mutant, self.evidence.passed.get(mutant.clause, ())):
+                continue
+            near = [item for item in self._failures if item.clauses[0].rpartition("-")[0] == family]
+            for failure in sorted(near, key=lambda item: item.clauses[0] != mutant.clause):
+                if failure.id in self.claims and not self._outcome([mutant], failure).passes:
+                    del self.claims[failure.id]
+
+    def causes(self) -> tuple[Cause, ...]:
+        """What is proved of more than one case, without misreadings of which there is doubt."""
+        doubtful = {mutant for mutant in self.found if self._is_doubtful(mutant)}
+        groups: dict[frozenset[Mutant], list[Failure]] = {}
+        for failure in (*self._failures, *self._large):
+            claimed = self.claims.get(failure.id)
+            if claimed is not None and not claimed & doubtful:
+                groups.setdefault(claimed, []).append(failure)
+        places = {mutant: place for place, mutant in enumerate(self.evidence.misreadings)}
+        causes = [
+            Cause(tuple(sorted(misreadings, key=places.__getitem__)), tuple(failures))
+            for misreadings, failures in groups.items()
+            if len(failures) >= _FEWEST_CASES
+        ]
+        return tuple(sorted(causes, key=lambda item: (len(item.misreadings), -len(item.failures))))
+
+    def _is_doubtful(self, mutant: Mutant) -> bool:
+        """Whether fewer than two cases need it, or most cases of its own clause where it changes something show something else."""
+        needing = (
+            failure
+            for failure in self._failures
+            if mutant in self.claims.get(failure.id, ()) and self._needs(mutant, failure)
         )
+        if len(list(islice(needing, _FEWEST_CASES))) < _FEWEST_CASES:
+            return True
+        own = [
+            failure
+            for failure in self._failures
+            if failure.directed
+            and failure.clauses[0] == mutant.clause
+            and (outcome := self._outcomes.get((frozenset((mutant,)), failure.id))) is not None
+            and not outcome.passes
+        ]
+        return 2 * sum(self._outcome(self.found, failure).exact for failure in own) < len(own)
+
+    def _needs(self, mutant: Mutant, failure: Failure) -> bool:
+        """Whether the set without a misreading does not give what was seen of a case; not where that was never run."""
+        outcome = self._outcomes.get((frozenset(self.found) - {mutant}, failure.id))
+        return outcome is not None and not outcome.exact

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rocket_conformance.attribution.symptom import Symptom, places_of, symptom_of
-from rocket_conformance.misreadings import MUTANTS
+from rocket_conformance.misreadings import MISREADINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rocket_conformance.attribution.simulation import Simulation
     from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.judge import Judgement
+    from rocket_conformance.judging import Judgement
     from rocket_conformance.misreadings import Mutant
 
 __all__ = ["Evidence", "Failure"]
-
-
-_OPERATION: Final = re.compile(r"operation \d+ \(([a-z_.]+)\)")
 
 
 @dataclass(frozen=True)
@@ -36,6 +30,7 @@ class Failure:
         expected: what the reference did.
         judgement: what the implementation did, and the differences.
         alike: of a property, further lists that failed.
+        whole: whether those are all lists that failed; a property with others is claimed for no cause.
     """
 
     id: str
@@ -45,24 +40,12 @@ class Failure:
     expected: Observation
     judgement: Judgement
     alike: tuple[tuple[Case, Observation, Judgement], ...] = ()
+    whole: bool = True
 
     @property
     def observations(self) -> list[tuple[Case, Observation, Judgement]]:
         """The case, and all further lists."""
         return [(self.case, self.expected, self.judgement), *self.alike]
-
-    @cached_property
-    def symptom(self) -> Symptom:
-        """Of the first difference; of a crash, hang or error the operation that the detail names, and the verdict."""
-        if self.judgement.found:
-            return symptom_of(self.judgement.found[0], self.case.ops)
-        named = _OPERATION.match(self.judgement.detail)
-        return Symptom(named[1] if named else "", self.judgement.verdict)
-
-    @cached_property
-    def places(self) -> frozenset[str]:
-        """Of all differences."""
-        return places_of(self.judgement.found, self.case.ops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +54,14 @@ class Evidence:
 
     Attributes:
         failures: all that failed.
-        passed: by clause, the ids of its own directed cases that passed.
-        passed_case: gives one of those by its id, and what the reference does with it.
         simulation: runs misreadings.
+        passed: by clause, the ids of its own directed cases that passed.
+        passed_case: gives one of those by its id, and what is expected of it.
         misreadings: those that are tried.
     """
 
     failures: Sequence[Failure]
-    passed: Mapping[str, Sequence[str]]
-    passed_case: Callable[[str], tuple[Case, Observation]]
     simulation: Simulation
-    misreadings: Sequence[Mutant] = MUTANTS
+    passed: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
+    passed_case: Callable[[str], tuple[Case, Observation]] | None = None
+    misreadings: Sequence[Mutant] = MISREADINGS

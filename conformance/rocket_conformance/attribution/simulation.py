@@ -1,39 +1,33 @@
-"""Runs the reference with a clause misread on a case: does it fail as the implementation under test does?"""
+"""Runs the reference with clauses misread on a case: does it do what the implementation under test did?"""
 
 from __future__ import annotations
 
 import shutil
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
-from rocket_conformance.attribution.symptom import places_of, symptom_of
 from rocket_conformance.cases import Observation
-from rocket_conformance.compare import differences, same_results
-from rocket_conformance.expect import collect_files, fill_directory
+from rocket_conformance.comparison import collect_files, fill_directory, same_results
+from rocket_conformance.misreadings import library_of
+from rocket_conformance.planning import fit_expected
 from rocket_conformance.reference_adapter import run_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from rocket_conformance.cases import Case
-    from rocket_conformance.compare import Difference
     from rocket_conformance.misreadings import Mutant
     from rocket_conformance.reference_adapter import Library
 
-__all__ = ["EXACT", "Agreement", "Simulation", "can_be_run"]
-
-EXACT: Final = 1.0
-_SAME_DIFFERENCE: Final = 0.8
-_SAME_PLACES: Final = 0.5
-_SAME_SYMPTOM: Final = 0.2
-_SAME_PLACE: Final = 0.1
-"""How far a misreading agrees with what was observed: in all results and bytes; in the first difference; else in the
-share of places that differ, and besides in the first difference's symptom or its place. 0 where it passes the case."""
+__all__ = ["Simulation", "can_be_run", "distance", "is_same"]
 
 _LARGEST: Final = 1 << 20
 """Bytes of files that a case may have: comparing a file of the default geometry takes a second."""
-_KEPT_LIBRARIES: Final = 48
+_MOST_BYTES: Final = 400
+"""Differing bytes that are counted of one file; more are as far."""
+_KEPT_LIBRARIES: Final = 128
 
 
 def can_be_run(case: Case, expected: Observation) -> bool:
@@ -42,20 +36,12 @@ def can_be_run(case: Case, expected: Observation) -> bool:
 
 
 @lru_cache(maxsize=_KEPT_LIBRARIES)
-def _library(mutant: Mutant) -> Library:
-    return mutant.library()
-
-
-class Agreement(NamedTuple):
-    """How far a misreading fails a case as the implementation does.
-
-    Attributes:
-        score: 0.0 to 1.0, `EXACT` for the same results and bytes.
-        covers: whether the implementation differs nowhere but where the misreading does.
-    """
-
-    score: float
-    covers: bool
+def _library(misreadings: frozenset[Mutant]) -> Library | None:
+    """The reference with all of them; None where they change the same text."""
+    try:
+        return library_of(misreadings)
+    except ValueError:
+        return None
 
 
 class Simulation:
@@ -63,60 +49,44 @@ class Simulation:
 
     Args:
         directory: gives a path that is not used yet, for one run each.
+        features: of the adapter, whose limits the answers are fitted to.
     """
 
-    def __init__(self, directory: Callable[[], Path]) -> None:
+    def __init__(self, directory: Callable[[], Path], features: frozenset[str] = frozenset()) -> None:
         self._directory = directory
+        self._features = features
 
-    def diverges(self, mutant: Mutant, case: Case, expected: Observation) -> bool:
-        """Whether the misreading fails the case."""
-        shown = self._observe(mutant, case, expected)
-        return shown is None or not _same(expected, shown)
-
-    def agreement(
-        self,
-        mutant: Mutant,
-        case: Case,
-        observed: tuple[Observation, Observation],
-        found: Sequence[Difference],
-    ) -> Agreement:
-        """How far the misreading fails the case as the implementation does.
-
-        Args:
-            mutant: the misreading.
-            case: one that the implementation fails.
-            observed: what is expected, and what the implementation did.
-            found: the differences of those two.
-        """
-        expected, actual = observed
-        shown = self._observe(mutant, case, expected)
-        if shown is None or _same(expected, shown):
-            return Agreement(0.0, covers=False)
-        if _same(actual, shown):
-            return Agreement(EXACT, covers=True)
-        theirs = differences(case, expected, shown)
-        covers = {item.position for item in found} <= {item.position for item in theirs}
-        if theirs[0] == found[0]:
-            return Agreement(_SAME_DIFFERENCE, covers)
-        ours, others = (places_of(items, case.ops) for items in (found, theirs))
-        shared = _SAME_PLACES * len(ours & others) / len(ours | others)
-        one, two = (symptom_of(items[0], case.ops) for items in (found, theirs))
-        first = _SAME_SYMPTOM if one == two else _SAME_PLACE if one.place == two.place else 0.0
-        return Agreement(shared + first, covers)
-
-    def _observe(self, mutant: Mutant, case: Case, expected: Observation) -> Observation | None:
-        """What the misreading does; None when it fails in a way of its own."""
+    def observe(
+        self, misreadings: frozenset[Mutant], case: Case, expected: Observation
+    ) -> Observation | None:
+        """What the reference does with all these misreadings; None where it breaks, or they cannot be combined."""
+        library = _library(misreadings)
+        if library is None:
+            return None
         directory = self._directory()
         fill_directory(directory, case.files)
         try:
-            results, listed = run_operations(case.ops, directory, library=_library(mutant))
+            results, listed = run_operations(case.ops, directory, library=library)
             files = collect_files(case, directory, expected.results, [path for _, path in listed])
         except Exception:  # noqa: BLE001 - a misreading may break anywhere, or never return
             return None
         finally:
             shutil.rmtree(directory, ignore_errors=True)
-        return Observation(tuple(results), files)
+        return fit_expected(Observation(tuple(results), files), self._features)
 
 
-def _same(one: Observation, two: Observation) -> bool:
+def is_same(one: Observation, two: Observation) -> bool:
+    """Whether all results and bytes agree, the reasons of rejections aside."""
     return same_results(one.results, two.results) and one.files == two.files
+
+
+def distance(one: Observation, two: Observation) -> int:
+    """The number of results and bytes that differ; 0 where nothing does."""
+    found = sum(not same_results([a], [b]) for a, b in zip(one.results, two.results, strict=True))
+    for path in one.files.keys() | two.files.keys():
+        a, b = one.files.get(path), two.files.get(path)
+        if a is None or b is None:
+            found += _MOST_BYTES
+        elif a != b:
+            found += (a.size != b.size) + sum(1 for _ in islice(a.differing_bytes(b), _MOST_BYTES))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.images import FileImage
+from rocket_conformance.files import FileImage
 from rocket_conformance.protocol import OPERATIONS, Op, Result
 
 if TYPE_CHECKING:

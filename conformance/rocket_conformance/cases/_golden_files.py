@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import rocket_golden
 
 from rocket_conformance.cases._case import Case
-from rocket_conformance.images import FileImage, image_of
+from rocket_conformance.files import FileImage, image_of
 
 if TYPE_CHECKING:
     from rocket_golden import StoreEntry

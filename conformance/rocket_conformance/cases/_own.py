@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY
 
 from rocket_conformance.cases._case import Case
-from rocket_conformance.images import CHUNK, FileImage
+from rocket_conformance.files import CHUNK, FileImage
 
 if TYPE_CHECKING:
     from rocket_conformance.protocol import Op

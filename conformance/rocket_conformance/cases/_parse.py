@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.cases._case import SHAPE, Case, Observation
-from rocket_conformance.images import Allowance, image_from_base64
+from rocket_conformance.files import Allowance, image_from_base64
 from rocket_conformance.protocol import check_operation, check_path, parse_answer
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from rocket_conformance.images import FileImage
+    from rocket_conformance.files import FileImage
     from rocket_conformance.protocol import Op
 
 __all__ = ["case_from_json"]

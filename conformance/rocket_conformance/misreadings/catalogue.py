@@ -8,6 +8,7 @@ from rocket_conformance.misreadings.index_bytes import INDEX_BYTES
 from rocket_conformance.misreadings.index_puts import INDEX_PUTS
 from rocket_conformance.misreadings.index_selects import INDEX_SELECTS
 from rocket_conformance.misreadings.log import LOG
+from rocket_conformance.misreadings.ports import PORTS
 from rocket_conformance.misreadings.queue_restarts import QUEUE_RESTARTS
 from rocket_conformance.misreadings.queue_units import QUEUE_UNITS
 from rocket_conformance.misreadings.service import SERVICE
@@ -15,9 +16,9 @@ from rocket_conformance.misreadings.service import SERVICE
 if TYPE_CHECKING:
     from rocket_conformance.misreadings.mutant import Mutant
 
-__all__ = ["MUTANTS"]
+__all__ = ["MISREADINGS", "MUTANTS"]
 
-MUTANTS: Final[tuple[Mutant, ...]] = (
+MISREADINGS: Final[tuple[Mutant, ...]] = (
     *INDEX_BYTES,
     *INDEX_PUTS,
     *INDEX_SELECTS,
@@ -25,5 +26,9 @@ MUTANTS: Final[tuple[Mutant, ...]] = (
     *QUEUE_UNITS,
     *QUEUE_RESTARTS,
     *LOG,
+    *PORTS,
 )
-"""Wrong implementations that misread one clause each; names are unique."""
+"""Everything that reports look for as a cause; names are unique."""
+
+MUTANTS: Final = tuple(mutant for mutant in MISREADINGS if not mutant.cause_only)
+"""Wrong implementations that misread one clause each: that clause's own cases notice each of them alone."""

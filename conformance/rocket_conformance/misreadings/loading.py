@@ -26,20 +26,22 @@ __all__ = ["mutated", "source_of"]
 _PACKAGE: Final = "rocket_reference"
 
 
-def mutated(module: str, changes: Sequence[tuple[str, str]]) -> Library:
-    """The reference with changes in one module's text.
+def mutated(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Library:
+    """The reference with changes in the texts of modules.
 
     Raises:
         ValueError: when a text to be changed does not occur exactly once.
     """
-    name = f"{_PACKAGE}.{module}"
-    text = source_of(module)
-    for old, new in changes:
-        if text.count(old) != 1:
-            raise ValueError(f"{module}: {old!r} occurs {text.count(old)} times")
-        text = text.replace(old, new)
-    changed = compile(text, f"<mutant of {name}>", "exec", dont_inherit=True)
-    return cast("Library", _Modules({name: changed}).get(_PACKAGE))
+    changed: dict[str, CodeType] = {}
+    for module, pairs in changes.items():
+        name = f"{_PACKAGE}.{module}"
+        text = source_of(module)
+        for old, new in pairs:
+            if text.count(old) != 1:
+                raise ValueError(f"{module}: {old!r} occurs {text.count(old)} times")
+            text = text.replace(old, new)
+        changed[name] = compile(text, f"<mutant of {name}>", "exec", dont_inherit=True)
+    return cast("Library", _Modules(changed).get(_PACKAGE))
 
 
 def source_of(module: str) -> str:

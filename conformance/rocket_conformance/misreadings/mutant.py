@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.misreadings.loading import mutated
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.session import open_handler
+from rocket_conformance.transport import open_handler
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
     from rocket_conformance.reference_adapter import Library
     from rocket_conformance.transport import Handler, Transport
 
-__all__ = ["Mutant"]
+__all__ = ["Mutant", "library_of"]
+
+_WATCH: Final = "_cycle_watch"
+_ENDLESS: Final = (
+    "        self._steps += 1\n",
+    "        self._steps += 1\n        if hits > 1 << 16:\n            raise UnspecifiedError('the walk never ends')\n",
+)
+"""Misreadings together can make a walk that finds its hits for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,7 @@ class Mutant:
         old: text that occurs once in it.
         new: what it becomes.
         also: further changes of that module that the same misreading makes.
+        cause_only: whether reports look for it although its clause's own cases do not all notice it alone.
     """
 
     name: str
@@ -38,6 +46,7 @@ class Mutant:
     old: str
     new: str
     also: tuple[tuple[str, str], ...] = ()
+    cause_only: bool = False
 
     def library(self) -> Library:
         """The reference with this mistake in it.
@@ -45,7 +54,7 @@ class Mutant:
         Raises:
             ValueError: when a text to be changed does not occur exactly once.
         """
-        return mutated(self.module, ((self.old, self.new), *self.also))
+        return library_of((self,))
 
     def handler(self) -> Handler:
         """It as an adapter in this process."""
@@ -56,3 +65,15 @@ class Mutant:
         """It as an implementation under test, in this process."""
         with open_handler(self.handler()) as transport:
             yield transport
+
+
+def library_of(misreadings: Iterable[Mutant]) -> Library:
+    """The reference with all these mistakes in it.
+
+    Raises:
+        ValueError: when a text to be changed does not occur exactly once: two of them may change the same.
+    """
+    changes: dict[str, list[tuple[str, str]]] = {_WATCH: [_ENDLESS]}
+    for mutant in sorted(misreadings, key=lambda item: item.name):
+        changes.setdefault(mutant.module, []).extend(((mutant.old, mutant.new), *mutant.also))
+    return mutated(changes)

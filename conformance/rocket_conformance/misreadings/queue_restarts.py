@@ -82,6 +82,13 @@ QUEUE_RESTARTS: Final = (
         "            self.files.delete_last()",
     ),
     Mutant(
+        "position-counted-from-the-file-name",
+        "CQ-REC-3",
+        _FILES,
+        "to_i32(rem(offset, size))",
+        "to_i32(offset - mapped_file.file_from_offset)",
+    ),
+    Mutant(
         "recovery-clears-the-rest",
         "CQ-REC-3",
         _STORE,

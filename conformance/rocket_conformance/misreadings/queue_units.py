@@ -163,6 +163,13 @@ QUEUE_UNITS: Final = (
         "data = mapped_file.select(to_i32(rem(offset, self.mapped_file_size)), UNIT_SIZE)",
         "data = bytes(mapped_file.view[rem(offset, self.mapped_file_size) :][:UNIT_SIZE])",
     ),
+    Mutant(
+        "unit-counted-from-the-file-name",
+        "CQ-GET-1",
+        _STORE,
+        "mapped_file.select(to_i32(rem(offset, self.mapped_file_size)), UNIT_SIZE)",
+        "mapped_file.select(to_i32(offset - mapped_file.file_from_offset), UNIT_SIZE)",
+    ),
     Mutant("record-ending-at-the-end-appended", "CQ-PUT-1", _STORE, _REPEATED, _REPEATED.replace("<=", "<")),
     Mutant(
         "record-beginning-before-the-end-left-out",

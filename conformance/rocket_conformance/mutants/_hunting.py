@@ -8,18 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.cases import Case
-from rocket_conformance.plan import Planned, plan
-from rocket_conformance.runner import Options, run_planned
+from rocket_conformance.planning import Planned, plan
+from rocket_conformance.running import Options, run_planned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rocket_conformance.judging import Verdict
     from rocket_conformance.misreadings import Mutant
     from rocket_conformance.mutants._impostors import Impostor
     from rocket_conformance.mutants._misbehaving import Misbehaving
     from rocket_conformance.report import CaseLine
     from rocket_conformance.transport import Transport
-    from rocket_conformance.verdicts import Verdict
 
 __all__ = ["Outcome", "hunt", "own_cases", "properties"]
 
@@ -38,7 +38,6 @@ class Outcome:
         killed_by: id of the first case that it does not pass; "" where nothing applies to it at all, None
             where it survives.
         verdict: of that case.
-        attributed: the clause that the first divergence names; None without one.
         own: whether it is a directed case of the mutant's clause.
         cases: how many were run.
         millis: how long they took.
@@ -48,7 +47,6 @@ class Outcome:
     clause: str
     killed_by: str | None
     verdict: Verdict
-    attributed: str | None
     own: bool
     cases: int
     millis: int
@@ -124,7 +122,6 @@ def hunt(
         clause=mutant.clause,
         killed_by=line.id if line else None if ran else "",
         verdict=line.verdict if line else "pass" if ran else "not_applicable",
-        attributed=line.divergence[0]["clause"] if line and line.divergence else None,
         own=item in own,
         cases=ran,
         millis=round((time.monotonic() - start) * 1000),

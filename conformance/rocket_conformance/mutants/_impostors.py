@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rocket_conformance.protocol import OBJECTS, OPERATIONS, PROTOCOL
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.session import open_handler
+from rocket_conformance.transport import open_handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

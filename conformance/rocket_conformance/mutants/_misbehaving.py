@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.session import open_command
+from rocket_conformance.transport import open_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 from rocket_spec.printable import printable
 
 from rocket_conformance.pages.layout import render_page
-from rocket_conformance.pages.report_page import tone_of
-from rocket_conformance.report import conclusions, family_verdicts
+from rocket_conformance.report import conclusions, family_verdicts, tone_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rocket_conformance.report_comparison import Comparison
+    from rocket_conformance.report import Comparison
 
 __all__ = ["render_comparison"]
 
-_SIGNS = {"differs": "✗", "carried": "-", "passes": "✓", "none": ""}
+_SIGNS = {"differs": "✗", "passes": "✓", "none": ""}
 
 
 def render_comparison(comparison: Comparison) -> str:

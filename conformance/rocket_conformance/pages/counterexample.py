@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from rocket_spec.errors import MalformedError
 from rocket_spec.printable import printable, shell_word
 
-from rocket_conformance.file_fields import locate
-from rocket_conformance.images import Allowance, image_from_base64
+from rocket_conformance.comparison import locate
+from rocket_conformance.files import Allowance, image_from_base64
 from rocket_conformance.report import describe_divergence
 
 if TYPE_CHECKING:

@@ -8,14 +8,13 @@ from rocket_spec.printable import printable
 
 from rocket_conformance.pages.counterexample import counterexample_of
 from rocket_conformance.pages.layout import render_page
-from rocket_conformance.report import cause_title, causes_of, conclusions
+from rocket_conformance.report import clause_title, conclusions, failing_clauses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from rocket_conformance.report import Report
-    from rocket_conformance.report_diff import Change, ReportDiff
+    from rocket_conformance.report import Change, Report, ReportDiff
 
 __all__ = ["render_diff"]
 
@@ -40,7 +39,7 @@ def render_diff(diff: ReportDiff, old: Report, new: Report, folder: Path | None 
             "summary": f"{len(diff.broken)} broken, {len(diff.fixed)} fixed, {len(diff.changed)} changed, "
             f"{len(diff.added)} added, {len(diff.removed)} removed",
             "notes": [printable(note) for note in diff.notes],
-            "causes": [printable(cause_title(cause)) for cause in causes_of(new)],
+            "failing": [printable(clause_title(item)) for item in failing_clauses(new)],
             "groups": list(_groups(diff, new, folder)),
         },
     )

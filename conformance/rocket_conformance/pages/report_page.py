@@ -1,4 +1,4 @@
-"""The page of one report: the verdict by part and level, then the causes, then everything else."""
+"""The page of one report: the verdict, the failing clauses with an example each, then everything else."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from rocket_spec.printable import printable
 from rocket_conformance.pages.counterexample import counterexample_of
 from rocket_conformance.pages.layout import render_page
 from rocket_conformance.report import (
-    cause_lines,
     cause_title,
     causes_of,
+    clause_title,
     conclusions,
     describe_divergence,
+    failing_clauses,
     family_verdicts,
+    tone_of,
 )
+from rocket_conformance.rocketmq import difference_of, releases_alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,37 +78,30 @@ def render_report(report: Report, folder: Path | None = None) -> str:
             "columns": [
                 column for column in _COLUMNS if any(getattr(row, column["field"]) for row in families)
             ],
-            "causes": list(_causes(report, folder)),
+            "failing": list(_failing(report, folder)),
+            "causes": [
+                printable(cause_title(cause, sum(row.failed + row.known for row in families)))
+                for cause in causes_of(report)
+            ],
             "others": list(_others(report)),
         },
     )
 
 
-def tone_of(report: Report) -> str:
-    """The style of the verdict: good, bad or unclear."""
-    if report.exit_code == 0:
-        return "good"
-    return "bad" if report.exit_code in {1, 7} else "unclear"
-
-
-def _causes(report: Report, folder: Path | None) -> Iterator[Mapping[str, Any]]:
-    lines = {line.id: line for line in report.cases}
+def _failing(report: Report, folder: Path | None) -> Iterator[Mapping[str, Any]]:
     known = clauses()
-    for number, cause in enumerate(causes_of(report), 1):
-        cases = [lines[name] for name in cause["cases"]]
-        clause = known.get(cause["clause"])
+    for item in failing_clauses(report):
+        clause = known.get(item.clause)
+        first = [difference_of(line.id, line.divergence[0]) for line in item.cases if line.divergence]
         yield {
-            "number": number,
-            "clause": cause["clause"],
-            "level": cause["level"],
-            "title": cause_title(cause),
-            "text": clause.summary if clause is not None else "",
+            "clause": item.clause,
+            "title": clause_title(item),
+            "text": clause.summary.split("`") if clause is not None else [],
             "source": clause.source if clause is not None else "",
-            "lines": cause_lines(cause)[clause is not None :],
-            "known": all(line.baselined for line in cases),
-            "carried": len(cases) - cause["own"],
-            "example": counterexample_of(cases[0], folder, report.header["command"]),
-            "cases": [_case(line) for line in cases],
+            "releases": releases_alike(first),
+            "known": item.known,
+            "example": counterexample_of(item.cases[0], folder, report.header["command"]),
+            "cases": [_case(line) for line in item.cases],
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from rocket_conformance.images import CHUNK, FileImage
+from rocket_conformance.files import CHUNK, FileImage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
-    from rocket_conformance.images import FileImage
+    from rocket_conformance.files import FileImage
 
 __all__ = ["FILE", "Profile", "draw_list"]
 

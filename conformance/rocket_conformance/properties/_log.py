@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rocket_conformance.images import image_of
+from rocket_conformance.files import image_of
 from rocket_conformance.properties import _log_lists as of
 from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import any_i64

@@ -6,7 +6,7 @@ from struct import pack
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from rocket_conformance.images import image_of
+from rocket_conformance.files import image_of
 from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64
 from rocket_conformance.properties._records import BLANK, MAGIC, RecordParts, encode

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_reference import PRE_BLANK, QueueUnit, encode_queue_unit, file_name, queue_file_size
 
-from rocket_conformance.images import image_of
+from rocket_conformance.files import image_of
 from rocket_conformance.properties._drawn import Drawn, list_length
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON
 from rocket_conformance.protocol import Op, from_i64
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
-    from rocket_conformance.images import FileImage
+    from rocket_conformance.files import FileImage
     from rocket_conformance.properties._property import Geometry
 
 __all__ = ["QueueProfile", "draw_queue"]

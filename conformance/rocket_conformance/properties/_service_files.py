@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
-    from rocket_conformance.images import FileImage
+    from rocket_conformance.files import FileImage
     from rocket_conformance.properties._property import Geometry
 
 __all__ = ["LaidFile", "lay_file"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from rocket_conformance.images import image_of
+from rocket_conformance.files import image_of
 from rocket_conformance.properties._drawn import Drawn, list_length
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64
 from rocket_conformance.properties._service_files import lay_file
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
-    from rocket_conformance.images import FileImage
+    from rocket_conformance.files import FileImage
     from rocket_conformance.properties._property import Geometry
 
 __all__ = ["ServiceProfile", "draw_service"]

@@ -14,6 +14,7 @@ from rocket_conformance.protocol._messages import (
     hello_message,
     parse_answer,
     parse_hello,
+    suite_version,
 )
 from rocket_conformance.protocol._operations import FAMILIES, OBJECTS, OPERATIONS, Operation
 from rocket_conformance.protocol._paths import check_path
@@ -57,5 +58,6 @@ __all__ = [
     "key_or_none",
     "parse_answer",
     "parse_hello",
+    "suite_version",
     "to_i64",
 ]

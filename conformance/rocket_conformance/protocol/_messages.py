@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rocket_spec.printable import printable
@@ -54,6 +55,14 @@ class ProtocolError(ValueError):
 
     def __init__(self, text: str) -> None:
         super().__init__(printable(text, limit=_MOST_SHOWN))
+
+
+def suite_version() -> str:
+    """The version of this suite."""
+    try:
+        return version("rocketspec")
+    except PackageNotFoundError:
+        return "0"
 
 
 @dataclass(frozen=True, slots=True)

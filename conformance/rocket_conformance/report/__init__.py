@@ -1,14 +1,21 @@
 """Reports: JSON Lines first, everything else is rendered from them."""
 
+from rocket_conformance.report.badges import badge, badge_svg, write_badges
+from rocket_conformance.report.baseline import Baseline, Excuse, baseline_text, read_baseline
+from rocket_conformance.report.comparison import Comparison, compare_implementations
 from rocket_conformance.report.conclusion import (
+    FailingClause,
     FamilyVerdict,
-    broken_clause,
     causes_of,
     conclusion,
     conclusions,
+    failing_clauses,
     family_counts,
     family_verdicts,
+    known_text,
+    tone_of,
 )
+from rocket_conformance.report.diff import Change, ReportDiff, compare_reports, read_whole_report
 from rocket_conformance.report.junit import render_junit
 from rocket_conformance.report.lines import (
     CaseLine,
@@ -17,39 +24,55 @@ from rocket_conformance.report.lines import (
     coverage_of,
     header_line,
     read_report,
-    suite_version,
 )
 from rocket_conformance.report.markdown import render_markdown
 from rocket_conformance.report.terminal import print_summary
 from rocket_conformance.report.wording import (
-    cause_lines,
     cause_title,
+    clause_line,
+    clause_title,
     describe_divergence,
     describe_operations,
     failure_text,
 )
 
 __all__ = [
+    "Baseline",
     "CaseLine",
+    "Change",
+    "Comparison",
+    "Excuse",
+    "FailingClause",
     "FamilyVerdict",
     "Report",
+    "ReportDiff",
     "ReportWriter",
-    "broken_clause",
-    "cause_lines",
+    "badge",
+    "badge_svg",
+    "baseline_text",
     "cause_title",
     "causes_of",
+    "clause_line",
+    "clause_title",
+    "compare_implementations",
+    "compare_reports",
     "conclusion",
     "conclusions",
     "coverage_of",
     "describe_divergence",
     "describe_operations",
+    "failing_clauses",
     "failure_text",
     "family_counts",
     "family_verdicts",
     "header_line",
+    "known_text",
     "print_summary",
+    "read_baseline",
     "read_report",
+    "read_whole_report",
     "render_junit",
     "render_markdown",
-    "suite_version",
+    "tone_of",
+    "write_badges",
 ]

@@ -1,4 +1,4 @@
-"""What a report comes to: the last lines of a run, the causes, and counts by family."""
+"""What a report comes to: the last lines of a run, the failing clauses, the causes, and counts by family."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rocket_spec.clauses import clauses
 
+from rocket_conformance.judging import FAILING, INTERRUPTED
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
-from rocket_conformance.verdicts import FAILING, INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from rocket_conformance.report.lines import CaseLine, Report
 
 __all__ = [
+    "FailingClause",
     "FamilyVerdict",
-    "broken_clause",
     "causes_of",
     "conclusion",
     "conclusions",
+    "failing_clauses",
     "family_counts",
     "family_verdicts",
+    "known_text",
+    "tone_of",
 ]
 
 _FAMILY_OF: Final = {
@@ -42,7 +45,7 @@ def conclusions(report: Report) -> list[str]:
 
 
 def conclusion(report: Report) -> str:
-    """The last line of a run: the verdict, what it is for, every broken clause, and what cut the run short."""
+    """The last line of a run: the verdict, what it is for, every failing clause, and what cut the run short."""
     footer = report.footer
     total = len(report.cases)
     applicable = sum(line.verdict != "not_applicable" for line in report.cases)
@@ -59,8 +62,9 @@ def conclusion(report: Report) -> str:
             f"no verdict: the suite's own error, reference and real jar disagree on {disputed} cases {share}"
         )
     if code == 1:
-        listed = ", ".join(_in_order({broken_clause(line) for line in failed}))
+        listed = ", ".join(in_order({line.clauses[0] for line in failed}))
         cut_short = f"; cut short: {footer['cut_short']}" if footer["cut_short"] else ""
+        cut_short += f"; {known} aside" if (known := known_text(report)) else ""
         return f"not conformant: {len(failed)} of {applicable} cases failed: {listed} {share}{cut_short}"
     if code == 6:
         return f"no verdict: the baseline is stale in {len(footer['stale'])} places {share}"
@@ -68,9 +72,28 @@ def conclusion(report: Report) -> str:
         return f"no verdict: nothing ran {share}"
     if code == 4:
         return f"incomplete: {_left_out(report, footer)} {share}"
-    known = sum(line.baselined for line in report.cases)
-    excused = f", {known} known failures aside" if known else ""
-    return f"conformant {_what_for(footer)}{excused} {share}"
+    if known := known_text(report):
+        return f"conformant but for {known}, {_what_for(footer)} {share}"
+    return f"conformant {_what_for(footer)} {share}"
+
+
+def known_text(report: Report) -> str:
+    """The failures that the baseline excuses, `479 known failures in 12 clauses`; empty where there are none."""
+    known = [line for line in report.cases if line.verdict in FAILING and line.baselined]
+    if not known:
+        return ""
+    broken = len({line.clauses[0] for line in known})
+    return (
+        f"{len(known)} known {'failure' if len(known) == 1 else 'failures'} "
+        f"in {broken} {'clause' if broken == 1 else 'clauses'}"
+    )
+
+
+def tone_of(report: Report) -> str:
+    """The style of the verdict: good, bad or unclear; known failures are not good."""
+    if report.exit_code == 0:
+        return "unclear" if known_text(report) else "good"
+    return "bad" if report.exit_code in {1, 7} else "unclear"
 
 
 def _failed(report: Report) -> list[CaseLine]:
@@ -78,16 +101,19 @@ def _failed(report: Report) -> list[CaseLine]:
 
 
 def _levels(report: Report) -> str | None:
-    """That every MUST clause is met and which OBSERVED ones are not; None where anything else is the case."""
+    """That every MUST clause is met and which OBSERVED ones are not; None where anything else is the case.
+
+    A failure that the baseline excuses is a failure all the same.
+    """
     footer = report.footer
-    failed = _failed(report)
+    failed = [line for line in report.cases if line.verdict in FAILING]
     if footer is None or int(footer["exit_code"]) != 1 or footer["cut_short"]:
         return None
     if any(line.level != "OBSERVED" for line in failed):
         return None
     if any(line.level == "MUST" and line.verdict in {"skipped", "unsupported"} for line in report.cases):
         return None
-    differing = _in_order({broken_clause(line) for line in failed})
+    differing = in_order({line.clauses[0] for line in failed})
     behaviours = "behaviour differs" if len(differing) == 1 else "behaviours differ"
     return (
         f"conformant in every MUST clause {_what_for(footer)}; "
@@ -95,13 +121,8 @@ def _levels(report: Report) -> str | None:
     )
 
 
-def broken_clause(line: CaseLine) -> str:
-    """The clause that a failed case breaks: that of its cause; of a crash, hang or error the case's own."""
-    return str(line.divergence[0]["clause"]) if line.divergence else line.clauses[0]
-
-
-def _in_order(names: Iterable[str]) -> list[str]:
-    """Clause ids in the order of SPEC.md."""
+def in_order(names: Iterable[str]) -> list[str]:
+    """Clause ids in the order of SPEC.md, in which what rests on another clause comes after it."""
     places = {name: place for place, name in enumerate(clauses())}
     return sorted(names, key=lambda name: (places.get(name, len(places)), name))
 
@@ -127,39 +148,53 @@ def _left_out(report: Report, footer: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-# --- causes -------------------------------------------------------------------------------------------
+# --- what fails ---------------------------------------------------------------------------------------
+
+
+class FailingClause(NamedTuple):
+    """A clause with cases that fail.
+
+    Attributes:
+        clause: its id.
+        level: MUST if a failing case is of that level, else OBSERVED.
+        cases: those that fail, the one that shows it best first.
+        ran: the number of its cases that apply to the implementation.
+    """
+
+    clause: str
+    level: str
+    cases: Sequence[CaseLine]
+    ran: int
+
+    @property
+    def known(self) -> bool:
+        """Whether the baseline excuses all of them."""
+        return all(line.baselined for line in self.cases)
+
+
+def failing_clauses(report: Report) -> list[FailingClause]:
+    """The clauses that cases fail of, in the order in which one rests on another; each case under its own clause."""
+    examples: Mapping[str, str] = (report.footer or {}).get("examples", {})
+    failing: dict[str, list[CaseLine]] = {}
+    ran: dict[str, int] = {}
+    for line in report.cases:
+        clause = line.clauses[0]
+        ran[clause] = ran.get(clause, 0) + (line.verdict != "not_applicable")
+        if line.verdict in FAILING:
+            failing.setdefault(clause, []).append(line)
+    found: list[FailingClause] = []
+    for clause in in_order(failing):
+        example = examples.get(clause)
+        lines = sorted(failing[clause], key=lambda line: (line.id != example, "/prop-" in line.id, line.id))
+        level = "MUST" if any(line.level == "MUST" for line in lines) else "OBSERVED"
+        found.append(FailingClause(clause, level, lines, ran[clause]))
+    return found
 
 
 def causes_of(report: Report) -> list[Mapping[str, Any]]:
-    """The causes of the footer; of a report without any, a cause for each broken clause, what breaks most first."""
-    if report.footer is not None and "causes" in report.footer:
-        return list(report.footer["causes"])
-    groups: dict[str, list[CaseLine]] = {}
-    for line in report.cases:
-        if line.verdict in FAILING:
-            groups.setdefault(broken_clause(line), []).append(line)
-    return [
-        _plain_cause(name, lines) for name, lines in sorted(groups.items(), key=lambda item: -len(item[1]))
-    ]
-
-
-def _plain_cause(clause: str, lines: Sequence[CaseLine]) -> dict[str, Any]:
-    first = lines[0]
-    return {
-        "clause": clause,
-        "level": first.level,
-        "verdict": first.verdict,
-        "place": str(first.divergence[0]["field"]) if first.divergence else "",
-        "rule": str(first.divergence[0]["kind"]) if first.divergence else first.verdict,
-        "rule_cases": len(lines),
-        "only": 0,
-        "like": None,
-        "exact": False,
-        "instead": [],
-        "releases": None,
-        "own": sum(line.clauses[0] == clause for line in lines),
-        "cases": [line.id for line in lines],
-    }
+    """The misreadings that were proved, as the footer holds them; none of a report without them."""
+    causes: list[Mapping[str, Any]] = (report.footer or {}).get("causes", [])
+    return [cause for cause in causes if "misreadings" in cause]
 
 
 # --- families -----------------------------------------------------------------------------------------

@@ -7,12 +7,12 @@ from xml.etree import ElementTree as ET
 
 from rocket_spec.printable import printable
 
-from rocket_conformance.report.conclusion import causes_of
+from rocket_conformance.judging import FAILING
+from rocket_conformance.report.conclusion import causes_of, conclusions
 from rocket_conformance.report.wording import cause_title, describe_divergence
-from rocket_conformance.verdicts import FAILING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rocket_conformance.report.lines import CaseLine, Report
 
@@ -22,12 +22,16 @@ __all__ = ["render_junit"]
 def render_junit(report: Report) -> bytes:
     """One test suite per family of clauses, one test case per case."""
     root = ET.Element("testsuites", _counts(report.cases), name="rocketspec")
-    causes = [cause_title(cause) for cause in causes_of(report)]
+    failed = sum(line.verdict in FAILING for line in report.cases)
+    causes = {name: cause_title(cause, failed) for cause in causes_of(report) for name in cause["cases"]}
+    verdict = printable("; ".join(conclusions(report)))
     suites: dict[str, list[CaseLine]] = {}
     for line in report.cases:
         suites.setdefault(line.clauses[0].rpartition("-")[0], []).append(line)
     for family, lines in sorted(suites.items()):
         suite = ET.SubElement(root, "testsuite", _counts(lines), name=family)
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", name="verdict", value=verdict)
         for line in lines:
             _case(suite, line, causes)
     ET.indent(root)
@@ -53,18 +57,22 @@ def _failed(line: CaseLine) -> bool:
     return line.verdict in FAILING and not line.baselined
 
 
-def _case(suite: ET.Element, line: CaseLine, causes: Sequence[str]) -> None:
+def _case(suite: ET.Element, line: CaseLine, causes: Mapping[str, str]) -> None:
     clause, _, slug = line.id.partition("/")
     case = ET.SubElement(suite, "testcase", classname=clause, name=slug, time=f"{line.millis / 1000:.3f}")
-    message = printable(line.detail or line.verdict, lines=True)
+    differences = describe_divergence(line.divergence)
+    message = (differences or [printable(line.detail or line.verdict, lines=True)])[0]
     if _failed(line):
         element = ET.SubElement(case, "failure", type=line.verdict, message=message)
-        element.text = "\n".join(describe_divergence(line.divergence))
-        if line.cause is not None:
-            element.text += f"\ncause {line.cause}: {causes[line.cause - 1]}"
+        texts = [printable(line.detail, lines=True)] if line.detail and differences else []
+        texts += differences
+        if line.id in causes:
+            texts.append(causes[line.id])
         if line.replay is not None:
-            element.text += f"\nreplay: {line.replay}"
+            texts.append(f"replay: {line.replay}")
+        element.text = "\n".join(texts)
     elif line.verdict == "disputed":
         ET.SubElement(case, "error", type=line.verdict, message=message)
     elif line.verdict != "pass":
-        ET.SubElement(case, "skipped", message=f"{line.verdict}: {message}")
+        known = "known failure, " if line.baselined else ""
+        ET.SubElement(case, "skipped", message=f"{known}{line.verdict}: {message}")

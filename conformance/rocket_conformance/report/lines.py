@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.store_folders import refuse_store
 
-from rocket_conformance.input_files import read_input
-from rocket_conformance.protocol import PROTOCOL
-from rocket_conformance.schemas import problems
-from rocket_conformance.verdicts import VERDICTS, Verdict
+from rocket_conformance.files import read_input
+from rocket_conformance.judging import VERDICTS, Verdict
+from rocket_conformance.protocol import PROTOCOL, suite_version
+from rocket_conformance.schema import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self, TextIO
 
     from rocket_conformance.protocol import Hello
 
-__all__ = ["CaseLine", "Report", "ReportWriter", "coverage_of", "header_line", "read_report", "suite_version"]
+__all__ = ["CaseLine", "Report", "ReportWriter", "coverage_of", "header_line", "read_report"]
 
 _LARGEST: Final = 1 << 30
 _LONGEST: Final = 400
@@ -38,14 +37,6 @@ _USUAL: Final[Mapping[str, dict[str, Any]]] = {
         "counts": {}, "coverage": {}, "stale": [], "missing": [], "cut_short": None, "ops": [], "families": [], "exit_code": 0,
     },
 }  # fmt: skip
-
-
-def suite_version() -> str:
-    """The version of this suite."""
-    try:
-        return version("rocketspec")
-    except PackageNotFoundError:
-        return "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,6 @@ class CaseLine:
         detail: why it did not run or what happened, in words.
         divergence: the differences with their clauses, the first one first.
         replay: path of the replay file in the report's folder.
-        cause: the number of the cause in the footer's list, from 1; None for a case that did not fail.
     """
 
     id: str
@@ -76,7 +66,6 @@ class CaseLine:
     detail: str = ""
     divergence: tuple[Mapping[str, Any], ...] = ()
     replay: str | None = None
-    cause: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As the report holds it."""
@@ -222,14 +211,7 @@ def read_report(path: Path) -> Report:
             footer = cast("dict[str, Any]", value)
     if header is None:
         raise MalformedError(file=str(path), found="no header line", expected="a report")
-    return Report(header, tuple(_known_causes(cases, footer)), footer)
-
-
-def _known_causes(cases: Iterable[CaseLine], footer: Mapping[str, Any] | None) -> Iterator[CaseLine]:
-    """The cases, without numbers of causes that the report does not list."""
-    known = range(1, 1 + (len((footer or {}).get("causes", ()))))
-    for case in cases:
-        yield case if case.cause is None or case.cause in known else replace(case, cause=None)
+    return Report(header, tuple(cases), footer)
 
 
 def _complete(value: dict[str, Any]) -> dict[str, Any]:
@@ -252,19 +234,13 @@ _TYPES: Final = {
     **dict.fromkeys(("examples", "millis"), (int,)),
     "baselined": (bool,),
     "replay": (str, type(None)),
-    "cause": (int, type(None)),
     "clauses": (list,),
 }
 
 
 def _case_line(value: Mapping[str, Any]) -> CaseLine:
     """A case's line; the schema is asked only if a quick look finds something: a report has thousands of them."""
-    value = {
-        "detail": "",
-        "replay": None,
-        "cause": None,
-        **value,
-    }  # reports of other versions and tools lack some
+    value = {"detail": "", "replay": None, **value}  # reports of other versions and tools lack some
     fields = {name: value[name] for name in CaseLine.__slots__}
     plain = all(type(value[name]) in types for name, types in _TYPES.items()) and value["verdict"] in VERDICTS
     clauses = value["clauses"]

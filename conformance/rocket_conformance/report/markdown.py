@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rocket_spec.printable import printable
 
-from rocket_conformance.report.conclusion import causes_of, conclusions, family_counts
-from rocket_conformance.report.wording import cause_lines, cause_title
-from rocket_conformance.verdicts import FAILING, VERDICTS
+from rocket_conformance.judging import FAILING, VERDICTS
+from rocket_conformance.report.conclusion import causes_of, conclusions, failing_clauses, family_counts
+from rocket_conformance.report.wording import cause_title, clause_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ __all__ = ["render_markdown"]
 
 
 def render_markdown(report: Report) -> str:
-    """The verdict, counts per family of clauses, the causes, and every case that failed."""
+    """The verdict, counts per family of clauses, the failing clauses, and every case that failed."""
     name, version = (report.header["implementation"][field] for field in ("name", "version"))
     lines = [
         f"# {_cell(f'{name} {version}'.rstrip())}",
@@ -38,16 +38,16 @@ def render_markdown(report: Report) -> str:
         f"| {name} | " + " | ".join(str(family.get(verdict, "")) for verdict in shown) + " |"
         for name, family in counts.items()
     ]
-    for number, cause in enumerate(causes_of(report), 1):
-        lines += ["", f"**Cause {number}**: {_cell(cause_title(cause), 400)}", ""]
-        lines += [f"- {_cell(text, 400)}" for text in cause_lines(cause)]
-        lines.append(f"- for example {cause['cases'][0]}")
+    clauses = failing_clauses(report)
+    lines += ["", *(f"- {_cell(clause_line(item), 400)}" for item in clauses)]
+    count = sum(len(item.cases) for item in clauses)
+    lines += ["", *(f"- {_cell(cause_title(cause, count), 400)}" for cause in causes_of(report))]
     failed = [line for line in report.cases if line.verdict in FAILING or line.verdict == "disputed"]
     if failed:
         lines += [
             "",
-            "| case | verdict | clause | where | expected | actual | replay |",
-            "|---|---|---|---|---|---|---|",
+            "| case | verdict | where | expected | actual | replay |",
+            "|---|---|---|---|---|---|",
         ]
     for line in failed:
         first: Mapping[str, Any] = line.divergence[0] if line.divergence else {}
@@ -57,7 +57,6 @@ def render_markdown(report: Report) -> str:
         cells = [
             line.id,
             line.verdict + (" (known)" if line.baselined else ""),
-            first.get("clause", ""),
             where,
             first.get("expected", ""),
             first.get("actual", ""),

@@ -1,4 +1,4 @@
-"""Failures in plain text: what differs, the clause, the cause, and the input as small as it was made.
+"""Failures in plain text: what differs, the clause, what is proved of it, and the input as small as it was made.
 
 What an adapter or a case file chose, keys, file names, messages, is shown escaped and cut.
 """
@@ -14,12 +14,13 @@ from rocket_spec.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rocket_conformance.report.conclusion import FailingClause
     from rocket_conformance.report.lines import CaseLine
 
 __all__ = [
-    "carried_text",
-    "cause_lines",
     "cause_title",
+    "clause_line",
+    "clause_title",
     "describe_divergence",
     "describe_operations",
     "failure_text",
@@ -29,7 +30,6 @@ __all__ = [
 _MOST_OPS: Final = 40
 _LONGEST_VALUE: Final = 200
 _LONGEST_DETAIL: Final = 600
-_MOST_CARRIED: Final = 6
 
 
 def value_text(value: object, *, limit: int = _LONGEST_VALUE) -> str:
@@ -86,47 +86,36 @@ def failure_text(line: CaseLine, document: Mapping[str, Any] | None) -> str:
     return "\n".join(lines)
 
 
-# --- causes -------------------------------------------------------------------------------------------
+# --- clauses and causes -------------------------------------------------------------------------------
 
 
-def cause_title(cause: Mapping[str, Any]) -> str:
-    """A cause in one line: the clause, where it shows first, how the values differ, and in how many cases."""
-    count = len(cause["cases"])
-    cases = "1 case" if count == 1 else f"{count} cases"
-    place = f"{cause['place']}: " if cause["place"] else ""
-    share = "" if cause["rule_cases"] == count else f" in {cause['rule_cases']} of them"
-    return f"{cause['clause']} ({cause['level']}), {cases}: {place}{cause['rule']}{share}"
+def clause_title(failing: FailingClause) -> str:
+    """A failing clause in a few words: `IDX-PUT-7 (MUST): 97 of 120 cases fail`."""
+    known = ", all known" if failing.known else ""
+    return f"{failing.clause} ({failing.level}): {len(failing.cases)} of {failing.ran} cases fail{known}"
 
 
-def cause_lines(cause: Mapping[str, Any]) -> list[str]:
-    """What else is known of a cause: the misreading that it is like, the releases that do the same, what is carried."""
-    lines: list[str] = []
-    clause = clauses().get(cause["clause"])
-    if clause is not None:
-        lines.append(f"{clause.summary} ({clause.source})")
-    if cause["like"]:
-        name = str(cause["like"]).replace("-", " ")
-        lines.append(f"exactly as: {name}" if cause["exact"] else f"much as: {name}")
-    if cause["instead"]:
-        lines.append(f"nearly as likely: {', '.join(cause['instead'])}")
-    if cause["releases"]:
-        lines.append(f"as RocketMQ {cause['releases']} does")
-    if 2 * cause["only"] > len(cause["cases"]) > 1 and cause["place"]:
-        lines.append(f"{cause['only']} of {len(cause['cases'])} cases differ nowhere else")
-    carried = carried_text(cause)
-    return [*lines, carried] if carried else lines
+def clause_line(failing: FailingClause) -> str:
+    """A failing clause in one line, with what its example shows first."""
+    line = failing.cases[0]
+    first = describe_divergence(line.divergence[:1])
+    happened = line.detail.partition("\n")[0].removesuffix("; the end of its stderr:")
+    shown = first[0].partition(": ")[2] if first else printable(happened, limit=_LONGEST_VALUE)
+    verdict = "" if line.divergence else f"{line.verdict}, "
+    return f"{clause_title(failing)}; {line.id.partition('/')[2]}: {verdict}{shown}"
 
 
-def carried_text(cause: Mapping[str, Any]) -> str:
-    """The cases of other clauses that fail only through this one, by clause; empty where there are none."""
-    carried: dict[str, int] = {}
-    for name in cause["cases"]:
-        clause = str(name).partition("/")[0]
-        if clause != cause["clause"]:
-            carried[clause] = carried.get(clause, 0) + 1
-    if not carried:
-        return ""
-    most = sorted(carried.items(), key=lambda item: -item[1])
-    listed = ", ".join(f"{clause} ({count})" for clause, count in most[:_MOST_CARRIED])
-    more = f" and {len(most) - _MOST_CARRIED} more clauses" if len(most) > _MOST_CARRIED else ""
-    return f"carried: {sum(carried.values())} cases of {listed}{more}"
+def cause_title(cause: Mapping[str, Any], failing: int) -> str:
+    """A cause in one line.
+
+    Args:
+        cause: of the footer of a report.
+        failing: the number of cases that fail in that report.
+    """
+    names = [str(name).replace("-", " ") for name in cause["misreadings"]]
+    readings = " together with ".join(
+        f"{name} ({clause})" for name, clause in zip(names, cause["clauses"], strict=True)
+    )
+    return (
+        f"exactly as: {readings}: same answers and bytes in {len(cause['cases'])} of {failing} failing cases"
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rocket_reference import IndexService, JavaError, UnspecifiedError, java, key_hash
 
+from rocket_conformance.store_verdict.misread import reading_that_answers
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.query_rules import rules_that_decide
 from rocket_conformance.store_verdict.sparse import copy_sparse
@@ -18,6 +19,7 @@ from rocket_conformance.store_verdict.stored_log import numbered_files
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
+    from rocket_conformance.reference_adapter import Library
     from rocket_conformance.store_verdict.asked_records import AskedRecords
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
     from rocket_conformance.store_verdict.stored_log import StoredLog
@@ -26,8 +28,21 @@ if TYPE_CHECKING:
 __all__ = ["AnswerJudge", "open_answers"]
 
 _MOST: Final = 64
+_ENOUGH: Final = 10
+"""Answers from which the rule that gives them can be told; fewer agree with several."""
+
 _CLOCKS_APART: Final = 3_000
 """ms by which the clocks of client and broker may differ: a message stored within them may or may not be in an answer."""
+
+
+class _Query(NamedTuple):
+    """A question for a key, and the offsets that the broker answered."""
+
+    topic: str
+    key: str
+    most: int
+    window: tuple[int, int]
+    found: list[int]
 
 
 @contextmanager
@@ -45,7 +60,7 @@ def open_answers(
             )
             service.load(last_exit_ok=True)
         try:
-            yield AnswerJudge(store, log, indexes, asked, seen, service)
+            yield AnswerJudge(store, log, indexes, asked, seen, service, Path(folder) / "index")
         finally:
             if service is not None:
                 service.close()
@@ -61,6 +76,9 @@ class AnswerJudge:
     asked: AskedRecords
     seen: Observations
     service: IndexService | None
+    copies: Path
+    queries: list[_Query] = field(default_factory=list["_Query"])
+    wrong: list[Place] = field(default_factory=list[Place])
 
     def judge(self, answer: dict[str, Any]) -> None:
         """Judges one answer of a manifest."""
@@ -97,24 +115,67 @@ class AnswerJudge:
         if self.service is None or not _is_clear(answer, self.asked.times_of_hash.get(hashed, ())):
             return
         window = answer["begin"], min(answer["end"], answer["asked"])
-        try:
-            hits = self.service.query(topic, key, answer["max"], *window).offsets
-        except (JavaError, UnspecifiedError):
+        hits = self._hits(self.service, topic, key, answer["max"], window)
+        if hits is None:  # a broker leaves out what it cannot read, and may ask the index again
             return
-        records = [self.log.at(offset) for offset in sorted(hits)]
-        if None in records:  # a broker leaves out what it cannot read, and may ask the index again
-            return
-        kept = [stored for stored in records if stored is not None and _has_key(stored, topic, key)]
-        found, expected = [row[0] for row in given["messages"]], [stored.position for stored in kept]
+        kept = self._kept(hits, topic, key)
+        found, expected = [row[0] for row in given["messages"]], kept
+        self.queries.append(_Query(topic, key, answer["max"], window, found))
         where = f"query of key {key[:40]!r} of {topic}, times {window[0]} to {answer['end']}, {answer['max']} at most"
-        if not self.seen.compare("QRY-1", Place(where, None, "offsets", found, expected)):
+        place = Place(where, None, "offsets", found, expected)
+        if found != expected:
+            self.wrong.append(place)
             return
+        self.seen.hold("QRY-1")
         asked = answer["begin"], answer["end"]
         self.seen.hold(*rules_that_decide(self.indexes, hashed, asked, min(answer["max"], _MOST)))
         if len(hits) > len(kept):
             self.seen.hold("IDX-SEL-9")
         if found and given.get("last_update") is not None:
             self._last_update(answer, given["last_update"], where)
+
+    def _hits(
+        self, service: IndexService, topic: str, key: str, most: int, window: tuple[int, int]
+    ) -> list[int] | None:
+        """The offsets that the index gives; None where a broker's answer does not follow from them."""
+        try:
+            hits = service.query(topic, key, most, *window).offsets
+        except (JavaError, UnspecifiedError):
+            return None
+        return None if any(self.log.at(offset) is None for offset in hits) else hits
+
+    def _kept(self, hits: Iterable[int], topic: str, key: str) -> list[int]:
+        """Those of the messages with topic and key, in ascending order."""
+        records = (self.log.at(offset) for offset in sorted(hits))
+        return [stored.position for stored in records if stored is not None and _has_key(stored, topic, key)]
+
+    def explain_queries(self) -> None:
+        """Takes down the wrong answers: under the clause whose wrong reading gives every answer, else under QRY-1."""
+        if not self.wrong:
+            return
+        reading = reading_that_answers(self._answers_alike) if len(self.queries) >= _ENOUGH else None
+        for place in self.wrong:
+            if reading is None:
+                self.seen.breaks("QRY-1", place)
+            else:
+                self.seen.breaks(
+                    reading.clause, replace(place, record=f"as with {reading.name.replace('-', ' ')}")
+                )
+
+    def _answers_alike(self, library: Library) -> bool:
+        geometry = self.indexes[0].geometry
+        service = library.IndexService(
+            self.copies, geometry.hash_slot_num, geometry.index_num, new_name=lambda: ""
+        )
+        service.load(last_exit_ok=True)
+        try:
+            for query in self.queries:
+                hits = self._hits(service, query.topic, query.key, query.most, query.window)
+                if hits is None or self._kept(hits, query.topic, query.key) != query.found:
+                    return False
+        finally:
+            service.close()
+        return True
 
     def _last_update(self, answer: dict[str, Any], found: int, where: str) -> None:
         """The time of the last entry when the question was asked, or of one stored while it was asked."""
@@ -125,7 +186,9 @@ class AnswerJudge:
                 allowed.append(moment)
                 if moment <= answer["asked"] - _CLOCKS_APART:
                     break
-        expected: object = found if found in allowed else allowed
+        expected: object = (
+            found if found in allowed else f"{min(allowed, default=0)} to {max(allowed, default=0)}"
+        )
         if self.seen.compare("IDX-SVC-15", Place(where, None, "last update", found, expected)):
             self.seen.hold("QRY-3")
 

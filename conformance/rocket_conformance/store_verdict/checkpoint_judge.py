@@ -34,6 +34,7 @@ def judge_checkpoint(
     """
     path = store / "checkpoint"
     if not path.is_file():
+        seen.breaks("CKP-2", Place("checkpoint", None, "length", "no file", CHECKPOINT_SIZE))
         return
     size = path.stat().st_size
     seen.compare("CKP-2", Place("checkpoint", None, "length", size, CHECKPOINT_SIZE))
@@ -44,16 +45,38 @@ def judge_checkpoint(
         found, expected = times.logics_msg_timestamp, last.request.store_timestamp
         if found > expected:
             seen.note("a checkpoint later than the log's end, which a recovery cut off")
-        elif found < expected and found in log.records.last_times(_LONGEST_FLUSH):
+        elif (
+            found < expected
+            and found != times.index_msg_timestamp
+            and found in log.records.last_times(_LONGEST_FLUSH)
+        ):
             seen.note("a flush of the queues put back the queues' time, as it was when the flush began")
         else:
             place = Place("checkpoint", 8, "logics_msg_timestamp", found, expected, str(last))
             if seen.compare("CQ-PUT-9", place):
-                seen.hold("CKP-4", "STORE-2")
+                seen.hold("STORE-2")
             if last.position >= log.dledger_begin:
                 time, both = times.physic_msg_timestamp, "that of the queues in DLedger mode"
                 seen.compare("DLG-16", Place("checkpoint", 0, "physic_msg_timestamp", time, found, both))
+    _judge_log_time(times, log, seen)
     _judge_index_time(times.index_msg_timestamp, indexes, seen, stopped=stopped)
+
+
+def _judge_log_time(times: Checkpoint, log: StoredLog, seen: Observations) -> None:
+    """The log's time is the store timestamp of a record that was flushed, of one that is gone, or 0 before any flush (CKP-4)."""
+    time = times.physic_msg_timestamp
+    first, last = next(iter(log.records), None), next(reversed(log.records), None)
+    if not time or first is None or last is None or not log.whole:
+        return
+    if log.begin > 0 and time < first.request.store_timestamp:
+        seen.note("the log's time in the checkpoint is that of a record that is gone")
+    elif last.request.store_timestamp < time <= times.logics_msg_timestamp:
+        seen.note("a checkpoint later than the log's end, which a recovery cut off")
+    elif time in log.records.times_back_to(time - _LONGEST_FLUSH):
+        seen.hold("CKP-4")
+    else:
+        expected = "the store timestamp of a record"
+        seen.breaks("CKP-4", Place("checkpoint", 0, "physic_msg_timestamp", time, expected, str(last)))
 
 
 def checkpoint_times(path: Path) -> Checkpoint:
@@ -69,7 +92,7 @@ def checkpoint_times(path: Path) -> Checkpoint:
 def _judge_index_time(time: int, indexes: list[StoredIndex], seen: Observations, *, stopped: bool) -> None:
     """The index time is the end of the last full file, once the broker stopped (IDX-SVC-18)."""
     ends = [file.header.end_timestamp for file in indexes[:-1] if file.entries]
-    if not ends and not time:
+    if not indexes or (not ends and not time):
         return
     expected = ends[-1] if ends else "0, or the end_timestamp of an index file that is gone"
     if not ends or time == ends[-1]:

@@ -8,7 +8,8 @@ from rocket_reference import index_header
 from rocket_spec.layout import INDEX_HEADER
 
 from rocket_conformance.store_verdict.checkpoint_judge import checkpoint_times
-from rocket_conformance.store_verdict.index_bytes import agreement_with, geometry_of, read_index
+from rocket_conformance.store_verdict.index_bytes import read_index
+from rocket_conformance.store_verdict.index_geometry import geometry_of
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
@@ -48,7 +49,7 @@ def judge_dledger_restart(
     _judge_entries(log, read_log(after, Observations()), seen)
     paths = [path for _, path in numbered_files(before / "index")]
     if paths:
-        geometry = geometry or geometry_of(paths, agreement_with(log))
+        geometry = geometry or geometry_of(paths, log)
         _judge_indexes(before, after, geometry, seen)
     left = (after / "abort").exists()
     seen.compare("STORE-2", Place("abort", None, "after a clean stop", left, expected=False))

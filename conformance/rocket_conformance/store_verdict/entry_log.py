@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rocket_reference import dispatch_request
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT, ENTRY_MAGIC
 
+from rocket_conformance.files import read_input
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_checks import LARGEST_RECORD, check_record
+from rocket_conformance.store_verdict.record_checks import LARGEST_RECORD, check_record, record_at
 from rocket_conformance.store_verdict.sparse import Window, pieces
 from rocket_conformance.store_verdict.stored_log import name_in, numbered_files
 
@@ -26,6 +27,8 @@ __all__ = ["dledger_member", "read_entries"]
 _HEADER: Final = struct.Struct(ENTRY.struct_format)
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _BLANK: Final = 8
+_LARGEST_CHECKPOINT: Final = 1 << 16
+_NUMBER: Final = re.compile(r"(?P<name>\w+) *= *(?P<value>-?[0-9]{1,19})")
 
 
 class _Entry(NamedTuple):
@@ -80,8 +83,8 @@ class _Reading:
         """Compares the last entry with DLedger's checkpoint, and drops the records that are not committed (DLG-10, DLG-11)."""
         last = -1 if self.last is None else self.last.number
         name = name_in(self._member.parent, self._member / "checkpoint")
-        found = self._times.get("endIndex")
-        if found is not None and not self.seen.compare("DLG-11", Place(name, None, "endIndex", found, last)):
+        place = Place(name, None, "endIndex", self._times.get("endIndex"), last)
+        if self.last is not None and not self.seen.compare("DLG-11", place):
             self.log.whole = False
         if self.log.committed < self.log.end:
             self.log.end = self.log.committed
@@ -158,8 +161,8 @@ def _read_file(reading: _Reading, file: LogFile, descriptor: int) -> bool:
             break
         data, at = window.at(position, entry.size)
         at += _HEADER.size
-        request = dispatch_request(data, at, check_crc=False, read_body=False)
-        if not request.success or request.msg_size != entry.body_size:
+        request = record_at(data, at)
+        if request is None or request.msg_size != entry.body_size:
             log.whole = False
             place = Place(
                 file.name, position + _HEADER.size, "body", "bytes that are no record", "one record"
@@ -215,8 +218,8 @@ def _check_blank(file: LogFile, position: int, size: int, descriptor: int, seen:
 def _properties(path: Path) -> dict[str, int]:
     """The numbers in DLedger's checkpoint, by name; empty without the file."""
     try:
-        text = path.read_text("latin-1")
+        text = read_input(path, limit=_LARGEST_CHECKPOINT, expected="the checkpoint of a DLedger log")
     except FileNotFoundError:
         return {}
-    pairs = (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
-    return {name.strip(): int(value) for name, _, value in pairs if value.strip().lstrip("-").isdecimal()}
+    pairs = (_NUMBER.fullmatch(line.strip()) for line in text.decode("latin-1").splitlines())
+    return {pair["name"]: int(pair["value"]) for pair in pairs if pair}

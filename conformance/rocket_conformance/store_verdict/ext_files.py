@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -25,21 +26,21 @@ def judge_ext_files(store: Path, folder: Path, seen: Observations) -> None:
         folder: of the ext queue; it may be missing.
         seen: takes what is observed.
     """
-    files = numbered_files(folder)
-    for (_, path), (_, following) in pairwise(files):
-        data = path.read_bytes()
-        position = 0
-        while (size := _size(data, position)) > 0 and position + size <= len(data):
-            position += size
+    for (_, path), (_, following) in pairwise(numbered_files(folder)):
+        with path.open("rb") as opened, following.open("rb") as after:
+            length, descriptor = os.fstat(opened.fileno()).st_size, opened.fileno()
+            position = 0
+            while (size := _size(descriptor, position)) > 0 and position + size <= length:
+                position += size
+            needed = _size(after.fileno(), 0)
         name = path.relative_to(store).as_posix()
         seen.compare("CQ-EXT-3", Place(name, position, "end mark", size, _END))
-        needed = _size(following.read_bytes()[:2], 0)
-        if 0 < needed <= len(data) - position - _FREE:
+        if 0 < needed <= length - position - _FREE:
             place = Place(
-                name, position, "end mark", f"{len(data) - position} bytes left", f"a unit of {needed}"
+                name, position, "end mark", f"{length - position} bytes left", f"a unit of {needed}"
             )
             seen.breaks("CQ-EXT-3", place)
 
 
-def _size(data: bytes, position: int) -> int:
-    return int.from_bytes(data[position : position + 2], "big", signed=True)
+def _size(descriptor: int, position: int) -> int:
+    return int.from_bytes(os.pread(descriptor, 2, position), signed=True)

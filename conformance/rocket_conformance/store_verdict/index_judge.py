@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_reference import java
 
-from rocket_conformance.store_verdict.index_bytes import (
-    Entry,
-    StoredIndex,
-    agreement_with,
-    geometry_of,
-    read_index,
-)
-from rocket_conformance.store_verdict.index_sequence import TORN, Put, judge_sequence
+from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex, read_index
+from rocket_conformance.store_verdict.index_geometry import geometry_of
+from rocket_conformance.store_verdict.index_sequence import TORN, judge_sequence
+from rocket_conformance.store_verdict.key_readings import Put
+from rocket_conformance.store_verdict.misread import reading_that_builds
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.stored_log import numbered_files
 
@@ -29,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["judge_indexes"]
 
 _NAME_DIGITS: Final = 17
+_OF_SLOTS: Final = {"IDX-HASH-3", "IDX-HDR-4", "IDX-PUT-6", "IDX-PUT-7"}
+"""Clauses that entries in other slots seem to break."""
 
 
 def judge_indexes(
@@ -52,20 +51,42 @@ def judge_indexes(
     """
     paths = [path for _, path in numbered_files(store / "index")]
     if not paths:
+        _judge_no_index(log, seen, stopped=stopped)
         return []
-    geometry = geometry or geometry_of(paths, agreement_with(log))
+    geometry = geometry or geometry_of(paths, log)
     files = [read_index(path, f"index/{path.name}", geometry) for path in paths]
     for file in files:
         seen.compare("IDX-FILE-1", Place(file.name, None, "length", file.size, geometry.file_size))
         digits = len(file.name.removeprefix("index/"))
         seen.compare("IDX-SVC-4", Place(file.name, None, "digits of the name", digits, _NAME_DIGITS))
+    own = Observations()
     for before, file in zip([None, *files], files, strict=False):
-        _judge_file(file, before, geometry, log, seen, stopped=stopped)
+        _judge_file(file, before, geometry, log, own, stopped=stopped)
     puts = (
         Put(file, geometry, number, entry) for file in files for number, entry in enumerate(file.entries, 1)
     )
-    judge_sequence(puts, log, seen, stopped=stopped)
+    judge_sequence(puts, log, own, stopped=stopped)
+    is_wrong = any(clause.startswith("IDX-") for clause in own.broken)
+    reading = reading_that_builds(files, log, own.broken) if is_wrong else None
+    if reading is not None:
+        own.explain(reading.clause, reading.name.replace("-", " "))
+    elif "IDX-HASH-3" in own.broken and own.broken.keys() <= _OF_SLOTS:
+        own.explain("IDX-HASH-3", "another slot for a key hash")
+    seen.add(own)
     return files
+
+
+def _judge_no_index(log: StoredLog, seen: Observations, *, stopped: bool) -> None:
+    """Any record that is dispatched makes an index file, one without keys too (IDX-SVC-7)."""
+    first = next(iter(log.records), None)
+    if first is None:
+        return
+    if not stopped or log.dledger:
+        seen.note(
+            "no index file: the records are not indexed yet, or an unclean restart deleted it (IDX-SVC-6)"
+        )
+        return
+    seen.breaks("IDX-SVC-7", Place("index", None, "index files", "none", "at least one", str(first)))
 
 
 # --- the bytes of one file --------------------------------------------------------------------------------

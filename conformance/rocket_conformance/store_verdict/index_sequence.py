@@ -2,47 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rocket_reference import java
 
-from rocket_conformance.store_verdict.observations import Observations, Place
+from rocket_conformance.store_verdict.key_readings import Put, wrong_keys
 from rocket_conformance.store_verdict.stored_record import ROLLBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rocket_spec.layout import Geometry
-
-    from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex
+    from rocket_conformance.store_verdict.observations import Observations
     from rocket_conformance.store_verdict.stored_log import StoredLog
     from rocket_conformance.store_verdict.stored_record import StoredRecord
 
-__all__ = ["TORN", "Put", "judge_sequence"]
+__all__ = ["TORN", "judge_sequence"]
 
 TORN: Final = "an entry that a kill cut off, or its slot (IDX-PUT-11)"
 _LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
 _DELETED: Final = "keys lost to an unclean restart in DLedger mode, which deleted an index file (DLG-13)"
 _LAG: Final = "messages at the log's end that are not indexed yet"
 _TWICE: Final = "the last message before a restart is indexed twice (IDX-SVC-8)"
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    """One entry and where it is."""
-
-    file: StoredIndex
-    geometry: Geometry
-    number: int
-    entry: Entry
-
-    def place(self, field: str, found: object, expected: object, record: object = "") -> Place:
-        """Where a field of it is, with what was found and expected."""
-        at = {"key_hash": 0, "phy_offset": 4, "time_diff": 12, "prev_entry": 16}.get(field, 0)
-        offset = self.geometry.entries_offset + 20 * self.number + at
-        return Place(self.file.name, offset, f"entry {self.number} {field}", found, expected, str(record))
 
 
 def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations, *, stopped: bool) -> None:
@@ -57,6 +38,7 @@ def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations, *, s
     following: int | None = None  # end of the last record that was indexed
     before = -1
     last: Put | None = None
+    repeated: set[str] = set()
     for (offset, run), next_run in _with_next(puts):
         first, last = run[0], run[-1]
         if offset < before:
@@ -75,10 +57,11 @@ def judge_sequence(puts: Iterator[Put], log: StoredLog, seen: Observations, *, s
             elif log.whole:
                 seen.breaks("IDX-PUT-6", first.place("phy_offset", offset, "the offset of a record"))
             continue
+        _hold_rolled_back(following, stored, log, seen)
         _judge_gap(following, stored, first, log, seen)
         following = offset + stored.request.msg_size
         cut = not stopped if next_run is None else log.dledger and next_run[1][0].number == 1
-        _judge_keys(run, stored, seen, last=cut)
+        _judge_keys(run, stored, seen, repeated, last=cut)
     _judge_end(last, following, log, seen, stopped=stopped)
 
 
@@ -103,6 +86,16 @@ def _missing(log: StoredLog, begin: int | None, end: int) -> StoredRecord | None
         return None
     start = log.begin if begin is None else begin
     return next((stored for stored in log.records.between(start, end) if stored.indexed), None)
+
+
+def _hold_rolled_back(
+    following: int | None, stored: StoredRecord, log: StoredLog, seen: Observations
+) -> None:
+    """Rolled-back records between two that are indexed have no entry (IDX-SVC-9)."""
+    if following is not None and following != stored.position:
+        for skipped in log.records.between(following, stored.position):
+            if skipped.transaction == ROLLBACK and skipped.hashes:
+                seen.hold("IDX-SVC-9")
 
 
 def _judge_gap(
@@ -153,8 +146,18 @@ def _judge_end(
     seen.breaks(_clause_of_missing(lost), put.place("phy_offset", put.entry.phy_offset, lost.position, lost))
 
 
-def _judge_keys(run: list[Put], stored: StoredRecord, seen: Observations, *, last: bool) -> None:
-    """Judges the entries of one record: its keys in their order, once or, around a restart, again from the first."""
+def _judge_keys(
+    run: list[Put], stored: StoredRecord, seen: Observations, repeated: set[str], *, last: bool
+) -> None:
+    """Judges the entries of one record: its keys in their order, once or, around a restart, again from the first.
+
+    Args:
+        run: the entries.
+        stored: the record.
+        seen: takes what is observed.
+        repeated: the files in which a message was indexed twice within the file: a restart explains one, no more.
+        last: whether the last of them may be missing.
+    """
     if stored.transaction == ROLLBACK:
         seen.breaks("IDX-SVC-9", run[0].place("phy_offset", run[0].entry.phy_offset, "no entry", stored))
         return
@@ -162,6 +165,10 @@ def _judge_keys(run: list[Put], stored: StoredRecord, seen: Observations, *, las
     at = 0
     while at < len(found):
         rest = found[at:]
+        if at and not _may_repeat(run[at], repeated):
+            place = run[at].place("key_hash", rest[0], "no entry: the message is indexed already", stored)
+            seen.breaks("IDX-SVC-2", place)
+            return
         if rest[: len(expected)] == expected and expected:
             if at:
                 seen.note(_TWICE)
@@ -177,8 +184,17 @@ def _judge_keys(run: list[Put], stored: StoredRecord, seen: Observations, *, las
         if at == 0 and run[0].number == 1 and rest and rest == expected[-len(rest) :]:
             seen.note("the first index file begins in the middle of a message; the one before it is gone")
             return
-        seen.breaks(*_wrong_key(run[at:], stored))
+        seen.breaks(*wrong_keys(run, stored))
         return
+
+
+def _may_repeat(put: Put, repeated: set[str]) -> bool:
+    """Whether a restart explains that a message begins again here: at the start of a file, else once in a file."""
+    if put.number == 1:
+        return True
+    is_first = put.file.name not in repeated
+    repeated.add(put.file.name)
+    return is_first
 
 
 def _cut(rest: list[int], expected: list[int]) -> int:
@@ -190,31 +206,10 @@ def _cut(rest: list[int], expected: list[int]) -> int:
 
 
 def _hold_keys(stored: StoredRecord, seen: Observations) -> None:
-    seen.hold("IDX-HASH-1", "IDX-SVC-1", "IDX-SVC-2", "IDX-SVC-8", "LOG-DSP-2", "LOG-DSP-3", "LOG-DSP-12")
+    seen.hold("IDX-HASH-1", "IDX-SVC-1", "IDX-SVC-8", "LOG-DSP-2", "LOG-DSP-3", "LOG-DSP-12")
+    if len(stored.hashes) > 1:
+        seen.hold("IDX-SVC-2")
     if any(java.string_hash(key) == java.I32_MIN for key in stored.keys):
         seen.hold("IDX-HASH-2")
-    if stored.transaction:
-        seen.hold("IDX-SVC-9")
     if stored.request.uniq_key == "":
         seen.hold("IDX-SVC-10")
-
-
-def _wrong_key(run: list[Put], stored: StoredRecord) -> tuple[str, Place]:
-    """The first entry that is wrong, and the clause that defines it."""
-    for put, hashed, key in zip(run, stored.hashes, stored.keys, strict=False):
-        found = put.entry.key_hash
-        if found == hashed:
-            continue
-        place = put.place("key_hash", found, hashed, f"{stored}, key {key.partition('#')[2]!r}")
-        bare = java.abs_i32(java.string_hash(key.partition("#")[2]))
-        if found == bare:
-            return "IDX-SVC-1", place
-        if java.string_hash(key) == java.I32_MIN:
-            return "IDX-HASH-2", place
-        return ("IDX-SVC-2" if found in stored.hashes else "IDX-HASH-1"), place
-    number = min(len(run), len(stored.hashes))
-    if number < len(run):
-        return "IDX-SVC-2", run[number].place(
-            "key_hash", run[number].entry.key_hash, "no further key", stored
-        )
-    return "IDX-SVC-2", run[-1].place("key_hash", "the last key", f"{len(stored.hashes)} keys", stored)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocket_reference import dispatch_request, file_name
+from rocket_reference import file_name
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC
 
 from rocket_conformance.store_verdict.entry_log import dledger_member, read_entries
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_checks import LARGEST_RECORD, check_record
+from rocket_conformance.store_verdict.record_checks import LARGEST_RECORD, check_record, record_at
 from rocket_conformance.store_verdict.sparse import Window
 from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog, name_in, numbered_files
 
@@ -124,8 +124,8 @@ def _read_file(log: StoredLog, file: LogFile, path: Path, seen: Observations) ->
                 return True
             length = claimed if 0 < claimed <= min(LARGEST_RECORD, file.size - position) else BLANK.size
             data, at = window.at(position, length)
-            request = dispatch_request(data, at, check_crc=False, read_body=False)
-            if not request.success or request.msg_size <= 0:
+            request = record_at(data, at)
+            if request is None or request.msg_size <= 0:
                 log.whole = False
                 found = "bytes that are no record"
                 seen.breaks("LOG-REC-1", Place(name, position, "record", found, "a record or zeros"))

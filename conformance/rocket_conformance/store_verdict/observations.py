@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 __all__ = ["Observations", "Place"]
 
@@ -72,6 +72,39 @@ class Observations:
         self.breaks(clause, place)
         return False
 
+    def explain(self, clause: str, reading: str) -> None:
+        """Counts every broken place of the index as one of the clause whose wrong reading makes them all.
+
+        Args:
+            clause: the clause.
+            reading: in words, what it is read as.
+        """
+        index = [name for name in self.broken if name.startswith("IDX-")]
+        places = self.broken.get(clause) or self.broken[index[0]]
+        count = sum(self.broken_count.pop(name) for name in index)
+        for name in index:
+            del self.broken[name]
+        self.broken[clause] = [replace(place, record=_also(place.record, reading)) for place in places]
+        self.broken_count[clause] = count
+
+    def leave_out(self, heads: tuple[str, ...], note: str) -> None:
+        """Notes the broken places of the clauses that begin so, instead of counting them."""
+        for clause in [clause for clause in self.broken if clause.startswith(heads)]:
+            del self.broken[clause]
+            self.notes[note] += self.broken_count.pop(clause)
+
+    def add(self, other: Observations) -> None:
+        """Adds what was observed elsewhere."""
+        self.held += other.held
+        self.notes += other.notes
+        self.broken_count += other.broken_count
+        for clause, places in other.broken.items():
+            self.broken[clause] = [*self.broken.get(clause, []), *places][:_KEPT]
+
     def note(self, text: str) -> None:
         """Takes down something that 4.9.3 can leave in a store in more than one way."""
         self.notes[text] += 1
+
+
+def _also(record: str, reading: str) -> str:
+    return f"{record}; as with {reading}" if record else f"as with {reading}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +23,6 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_conformance.store_verdict.ext_files import judge_ext_files
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.sparse import read_written
 from rocket_conformance.store_verdict.stored_log import numbered_files
 from rocket_conformance.store_verdict.stored_record import further_queues
 
@@ -37,6 +38,7 @@ __all__ = ["judge_queues", "units_of"]
 
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size
+_AT_ONCE: Final = 50_000 * _UNIT
 
 
 class _Expected:
@@ -105,8 +107,6 @@ def judge_queues(
             unknown.
     """
     root = store / "consumequeue"
-    if not root.is_dir():
-        return
     queues = {(topic.name, number): folder for topic in _folders(root) for number, folder in _numbered(topic)}
     sizes: dict[int, str] = {}
     for queue, folder in sorted(queues.items()):
@@ -125,6 +125,8 @@ def judge_queues(
 
 
 def _folders(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return []
     return sorted(child for child in path.iterdir() if child.is_dir() and not child.is_symlink())
 
 
@@ -152,14 +154,18 @@ class _Queue:
     undisturbed_from: int | None
     begun: bool = False
     """Whether there was a unit other than pre-blank ones."""
+    late: bool = False
+    """Whether the first unit is at the start of a file that is not the first one: files before it are gone."""
 
     def judge(self, sizes: dict[int, str]) -> None:
         units = _units(self.store, self.folder, self.seen, sizes)
         before = -1
         last: _Stored | None = None
         for stored in units:
+            self.late = self.late or (last is None and stored.logical > 0 and not stored.unit.pre_blank)
             last = stored
             if stored.unit.pre_blank:
+                self._judge_blank(stored, before)
                 continue
             offset = stored.unit.phy_offset
             if self._ends_at(offset, before):
@@ -176,6 +182,14 @@ class _Queue:
             pass
         self._judge_end(last)
         judge_ext_files(self.store, self._ext_folder(), self.seen)
+
+    def _judge_blank(self, stored: _Stored, before: int) -> None:
+        """Judges a pre-blank unit: it is before every other unit of the first file (CQ-UNIT-2)."""
+        if before < 0 and not self.late:
+            self.seen.hold("CQ-UNIT-2", "CQ-PUT-6")
+            return
+        found, expected = "a pre-blank unit", "pre-blank units at the beginning of the queue only"
+        self.seen.breaks("CQ-UNIT-2", stored.place("unit", found, expected))
 
     def _ext_folder(self) -> Path:
         return self.store / "consumequeue_ext" / self.folder.parent.name / self.folder.name
@@ -210,9 +224,12 @@ class _Queue:
         self._judge_unit(stored, record, wanted.take(record))
 
     def _may_lack_first(self) -> bool:
-        """Whether units may be missing: light queues lose some to restarts (CQ-LMQ-4)."""
+        """Whether units may be missing: light queues lose some to restarts (CQ-LMQ-4).
+
+        A queue that was deleted while its records were still in the log begins again with pre-blank units (CQ-PUT-6).
+        """
         begins = self.wanted.first and self.wanted.next is not None and self.wanted.next[1] == 0
-        return self.wanted.light or (not self.begun and begins)
+        return self.wanted.light or (not self.begun and begins and not self.late)
 
     def _judge_end(self, last: _Stored | None) -> None:
         if self.wanted.next is None or self.wanted.light or not self.log.whole:
@@ -313,8 +330,20 @@ def _clause_of_missing(lost: StoredRecord) -> str:
 def units_of(folder: Path) -> Iterator[tuple[int, QueueUnit]]:
     """The units of a queue's files with their logical offsets, those of each file up to the first unused one."""
     for base, path in numbered_files(folder):
-        data, _ = read_written(path)
-        yield from queue_units(data[: len(data) // _UNIT * _UNIT], base)
+        yield from _used_units(path, base)
+
+
+def _used_units(path: Path, base: int) -> Iterator[tuple[int, QueueUnit]]:
+    """The units of a file, read as far as they are used."""
+    with path.open("rb") as file:
+        for number in itertools.count():
+            data = os.pread(file.fileno(), _AT_ONCE, number * _AT_ONCE)
+            count = 0
+            for logical, unit in queue_units(data[: len(data) // _UNIT * _UNIT], base + number * _AT_ONCE):
+                count += 1
+                yield logical, unit
+            if count * _UNIT < _AT_ONCE:
+                return
 
 
 def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str]) -> Iterator[_Stored]:
@@ -323,7 +352,7 @@ def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str])
     files = numbered_files(folder)
     for number, (base, path) in enumerate(files):
         name = path.relative_to(store).as_posix()
-        data, size = read_written(path)
+        size = path.stat().st_size
         sizes.setdefault(size, name)
         seen.compare("CQ-FILE-2", Place(name, None, "name", path.name, file_name(base)))
         seen.compare("CQ-FILE-1", Place(name, None, "length modulo 20", size % _UNIT, 0))
@@ -331,17 +360,10 @@ def _units(store: Path, folder: Path, seen: Observations, sizes: dict[int, str])
             seen.compare("CQ-FILE-2", Place(name, None, "base offset", base, adjoining))
             seen.hold("CQ-PUT-5")
         adjoining = base + size
-        whole = data[: len(data) // _UNIT * _UNIT]
         count = 0
-        for logical, unit in queue_units(whole, base):
+        for logical, unit in _used_units(path, base):
             position = logical * _UNIT - base
             count += 1
-            if unit.pre_blank and number:
-                seen.breaks(
-                    "CQ-UNIT-2", Place(name, position, "unit", "a pre-blank unit", "only in the first file")
-                )
-            elif unit.pre_blank:
-                seen.hold("CQ-UNIT-2", "CQ-PUT-6")
             yield _Stored(name, position, logical, unit)
         if count * _UNIT < size // _UNIT * _UNIT:
             if number < len(files) - 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rocket_reference import body_checksum, record
+from rocket_reference import JavaFatalError, body_checksum, dispatch_request, record
 from rocket_spec.errors import FormatError
 
 from rocket_conformance.store_verdict.observations import Observations, Place
@@ -14,10 +14,19 @@ if TYPE_CHECKING:
 
     from rocket_conformance.store_verdict.stored_log import LogFile
 
-__all__ = ["LARGEST_RECORD", "check_record"]
+__all__ = ["LARGEST_RECORD", "check_record", "record_at"]
 
 LARGEST_RECORD: Final = 16 << 20
 """Bytes of a record that are read at most."""
+
+
+def record_at(data: bytes, at: int) -> DispatchRequest | None:
+    """What a dispatch makes of the record at a place of `data`; None where 4.9.3 fails, or its memory does (LOG-DSP-16)."""
+    try:
+        request = dispatch_request(data, at, check_crc=False, read_body=False)
+    except JavaFatalError:
+        return None
+    return request if request.success else None
 
 
 def check_record(  # the bytes and where they are in them; the record's place and its file

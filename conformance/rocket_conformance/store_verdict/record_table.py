@@ -114,6 +114,13 @@ class RecordTable:
             if last - time > milliseconds:
                 return
 
+    def times_back_to(self, time: int) -> Iterator[int]:
+        """Store timestamps of the records, from the last to the first one before a time, ms."""
+        for stored in reversed(self):
+            yield stored.request.store_timestamp
+            if stored.request.store_timestamp < time:
+                return
+
     # --- queues -----------------------------------------------------------------------------------------
 
     def queues(self) -> list[Queue]:

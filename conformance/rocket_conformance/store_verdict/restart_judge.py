@@ -14,7 +14,8 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
 from rocket_conformance.store_verdict.dledger_restart import judge_dledger_restart
 from rocket_conformance.store_verdict.entry_log import dledger_member
-from rocket_conformance.store_verdict.index_bytes import agreement_with, geometry_of, read_index
+from rocket_conformance.store_verdict.index_bytes import read_index
+from rocket_conformance.store_verdict.index_geometry import geometry_of
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
@@ -75,7 +76,7 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
 
 def _geometry(store: Path, log: StoredLog) -> Geometry:
     paths = [path for _, path in numbered_files(store / "index")]
-    return geometry_of(paths, agreement_with(log)) if paths else DEFAULT_GEOMETRY
+    return geometry_of(paths, log) if paths else DEFAULT_GEOMETRY
 
 
 def _start(store: Path, geometry: Geometry) -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Window", "copy_sparse", "pieces", "read_written"]
+__all__ = ["Window", "copy_sparse", "pieces"]
 
 _PIECE: Final = 1 << 20
 
@@ -28,17 +28,6 @@ def pieces(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]
             return
         yield position, data
         position += len(data)
-
-
-def read_written(path: Path) -> tuple[bytes, int]:
-    """The bytes of a file up to the first hole, and its length."""
-    with path.open("rb") as file:
-        descriptor = file.fileno()
-        size = os.fstat(descriptor).st_size
-        end = size
-        if size and hasattr(os, "SEEK_HOLE"):
-            end = os.lseek(descriptor, 0, os.SEEK_HOLE)
-        return os.pread(descriptor, end, 0), size
 
 
 class Window:

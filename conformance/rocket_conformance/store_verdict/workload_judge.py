@@ -7,7 +7,6 @@ import zlib
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from rocket_spec.errors import MalformedError
 from rocket_spec.layout import ENTRY
 
 from rocket_conformance.store_verdict.answer_judge import open_answers
@@ -26,6 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["first_undisturbed", "judge_workload"]
 
 _COMPRESSED = 1
+_FOLLOWING = (
+    (
+        ("IDX-", "QRY-", "LOG-PROP-1", "LOG-PROP-2", "LOG-PROP-3", "LOG-PROP-4", "LOG-PROP-6", "UTF8-1"),
+        ("IDX-HDR-4", "IDX-SVC-18", "IDX-SVC-4", "IDX-FILE-1"),
+        "keys",
+    ),
+    (("CQ-", "LOG-DSP-"), ("CQ-PUT-9", "CQ-TAGS-1", "CQ-TAGS-2", "CQ-FILE-1"), "queues"),
+)
+"""Beginnings of clauses: broken ones about files make answers wrong, except those named next; and what those are about."""
 
 
 def first_undisturbed(manifest: Manifest) -> int | None:
@@ -58,17 +66,17 @@ def judge_workload(
         (sent for sent in manifest.sent if sent.batch is not None), lambda sent: sent.batch
     ):
         _judge_batch(list(batch), log, seen)
+    answers = Observations()
     if manifest.answers:
-        with open_answers(store, log, indexes, asked, seen) as judge:
-            for number, answer in enumerate(manifest.answers):
-                try:
-                    judge.judge(answer)
-                except (KeyError, TypeError) as error:
-                    found = f"answer {number}: {type(error).__name__}: {error}"
-                    raise MalformedError(
-                        file="manifest", found=found, expected="an answer of a workload"
-                    ) from error
-    _judge_shown(manifest, log, seen)
+        with open_answers(store, log, indexes, asked, answers) as judge:
+            for answer in manifest.answers:
+                judge.judge(answer)
+            judge.explain_queries()
+    _judge_shown(manifest, log, answers)
+    for heads, harmless, what in _FOLLOWING:
+        if any(clause.startswith(heads) and clause not in harmless for clause in seen.broken):
+            answers.leave_out(heads, f"wrong answers about {what}, which may follow from the wrong files")
+    seen.add(answers)
 
 
 def _stored_of(
@@ -169,6 +177,6 @@ def _judge_shown(manifest: Manifest, log: StoredLog, seen: Observations) -> None
     for sent in manifest.sent:
         found = answers.get((sent.topic, sent.shows[1])) if sent.shows else None
         if found is None or sent.shows is None or log.at(sent.phy_offset or 0) is None:
-            continue
+            continue  # not asked, or not judged since the index is wrong
         clause, key = sent.shows
         seen.compare(clause, Place(f"query of key {key!r}", None, "offsets", found, [sent.phy_offset]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rocket_conformance.plan import Planned
+    from rocket_conformance.planning import Planned
 
 
 def test_case(rocketspec_case: Planned, rocketspec_check: Callable[[Planned], None]) -> None:

@@ -6,6 +6,8 @@ from rocket_conformance.transport._in_process import Handler, InProcessTransport
 from rocket_conformance.transport._job import AdapterError, Answered, Failed, Job, Reply, Transport
 from rocket_conformance.transport._pool import PoolTransport
 from rocket_conformance.transport._process import LIVE, Event, Process
+from rocket_conformance.transport._session import open_command, open_handler, open_jar
+from rocket_conformance.transport._signals import InterruptedBySignal, stop_on_signals
 
 __all__ = [
     "LIVE",
@@ -16,10 +18,15 @@ __all__ = [
     "Failed",
     "Handler",
     "InProcessTransport",
+    "InterruptedBySignal",
     "Job",
     "PoolTransport",
     "Process",
     "Reply",
     "Transport",
     "no_orphans",
+    "open_command",
+    "open_handler",
+    "open_jar",
+    "stop_on_signals",
 ]

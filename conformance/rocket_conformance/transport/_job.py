@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from rocket_spec.temporary_folders import remove_tree
 
-from rocket_conformance.expect import fill_directory
+from rocket_conformance.comparison import fill_directory
 from rocket_conformance.protocol import Answer, Hello, Op, case_message
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from rocket_conformance.images import FileImage
+    from rocket_conformance.files import FileImage
 
 __all__ = ["AdapterError", "Answered", "Failed", "Failure", "Job", "Reply", "Transport"]
 

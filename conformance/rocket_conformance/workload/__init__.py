@@ -4,12 +4,9 @@ from rocket_conformance.workload.actions import Action, make_actions
 from rocket_conformance.workload.client import Client, ClientError, require_name_server
 from rocket_conformance.workload.crashes import Broker, run_crashes, send_for_the_bound
 from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
-from rocket_conformance.workload.reach import BY_CHANCE, OUT_OF_REACH, page, reached
 from rocket_conformance.workload.running import run_workload
 
 __all__ = [
-    "BY_CHANCE",
-    "OUT_OF_REACH",
     "Action",
     "Broker",
     "Client",
@@ -17,8 +14,6 @@ __all__ = [
     "Manifest",
     "Sent",
     "make_actions",
-    "page",
-    "reached",
     "read_manifest",
     "require_name_server",
     "run_crashes",

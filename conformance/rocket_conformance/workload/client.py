@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from rocket_spec.errors import UsageError
 
-from rocket_conformance.rocketmq_jar import WORKLOAD, command
+from rocket_conformance.rocketmq import WORKLOAD, command
 
 if TYPE_CHECKING:
     from pathlib import Path

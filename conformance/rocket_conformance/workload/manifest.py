@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import MalformedError
 
-from rocket_conformance.input_files import read_input
+from rocket_conformance.files import read_input
+from rocket_conformance.schema import problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,24 +19,7 @@ __all__ = ["Manifest", "Sent", "read_manifest"]
 
 _FORMAT: Final = "rocketspec_workload"
 _LARGEST: Final = 256 << 20
-_NONE: Final = type(None)
-_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    "topic": (str,),
-    "queue": (int,),
-    "queue_offset": (int,),
-    "phy_offset": (int, _NONE),
-    "unique_key": (str,),
-    "keys": (str,),
-    "body_size": (int,),
-    "kind": (str,),
-    "body_crc": (int, _NONE),
-    "properties": (dict,),
-    "batch": (int, _NONE),
-    "store_host": (str, _NONE),
-    "raw": (str, _NONE),
-    "shows": (list, _NONE),
-}
-"""Of the fields of `Sent`, in JSON."""
+_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,39 +100,17 @@ def read_manifest(path: Path) -> Manifest:
         MalformedError: when the file is none, or too large.
         OSError: when it cannot be read.
     """
-    data = read_input(path, limit=_LARGEST, expected="the manifest of a workload")
+    expected = "the manifest of a workload"
+    data = read_input(path, limit=_LARGEST, expected=expected)
+    value: dict[str, Any] = {}
     try:
-        value = json.loads(data)
-        sent = [_sent(item) for item in value["sent"]]
-        found = Manifest(
-            value["seed"],
-            value["client"],
-            value["kills"],
-            sent,
-            list(value["refused"]),
-            [_answer(item) for item in value["answers"]],
-        )
-        version = value[_FORMAT]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise MalformedError(
-            file=str(path), found=f"{type(error).__name__}: {error}", expected="the manifest of a workload"
-        ) from None
-    if version != 1:
-        raise MalformedError(file=str(path), found=f"{_FORMAT} {version!r}", expected=f"{_FORMAT} 1")
-    return found
-
-
-def _sent(item: dict[str, Any]) -> Sent:
-    fields = {name: item[name] for name in Sent.__slots__ if name in item}
-    for name, value in fields.items():
-        if not isinstance(value, _TYPES[name]):
-            raise TypeError(f"{name} is {value!r}")
-    return Sent(**fields)
-
-
-def _answer(item: dict[str, Any]) -> dict[str, Any]:
-    texts = ("do", "topic", "key") if item["do"] in ("query", "refused") else ("do",)
-    for name in texts:
-        if not isinstance(item[name], str):
-            raise TypeError(f"{name} is {item[name]!r}")
-    return dict(item)
+        value = json.loads(data, parse_float=str)  # no number of a manifest has a fraction
+        found = next(iter(problems("manifest", value)), None)
+    except (ValueError, RecursionError) as error:
+        found = f"{type(error).__name__}: {error}"
+    if found is not None:
+        raise MalformedError(file=str(path), found=found[:_SHOWN], expected=expected)
+    if value[_FORMAT] != 1:
+        raise MalformedError(file=str(path), found=f"{_FORMAT} {value[_FORMAT]}", expected=f"{_FORMAT} 1")
+    sent = [Sent(**{name: item[name] for name in Sent.__slots__ if name in item}) for item in value["sent"]]
+    return Manifest(value["seed"], value["client"], value["kills"], sent, value["refused"], value["answers"])

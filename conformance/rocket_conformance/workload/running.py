@@ -197,15 +197,22 @@ def _queries(manifest: Manifest, rng: random.Random) -> Iterator[Action]:
 
 
 def _within_the_first_file(manifest: Manifest, now: int) -> Iterator[Action]:
-    """Windows that begin or end between the first messages and the one that follows a second later (IDX-TIME-2, IDX-TIME-3)."""
+    """Windows that begin or end between the first messages and the one a second later, or exactly at an entry's time.
+
+    Those show IDX-TIME-2 and IDX-TIME-3, and that both ends of a window are included (IDX-SEL-4).
+    """
     moments = {
         row[0]: row[5]
         for given in manifest.answers
         if given["do"] == "read"
         for row in given["answer"].get("messages", [])
     }
-    first = next((moments.get(sent.phy_offset) for sent in manifest.sent if sent.keys == "burst-4"), None)
-    if first is not None:
-        question = {"do": "query", "topic": topics()[0], "max": _RESULTS}
-        yield {**question, "key": "burst-later", "begin": first + 1, "end": now + _HOUR}
-        yield {**question, "key": "burst-0", "begin": 0, "end": first + 1}
+    of_key = {sent.keys: moments.get(sent.phy_offset) for sent in reversed(manifest.sent)}
+    first, last = of_key.get("burst-0"), of_key.get("burst-4")
+    question = {"do": "query", "topic": topics()[0], "max": _RESULTS}
+    if last is not None:
+        yield {**question, "key": "burst-later", "begin": last + 1, "end": now + _HOUR}
+        yield {**question, "key": "burst-0", "begin": 0, "end": last + 1}
+    if first is not None:  # the begin of the first file; times of entries are whole seconds after it
+        yield {**question, "key": "burst-0", "begin": 0, "end": first}
+        yield {**question, "key": "burst-later", "begin": first + 1000, "end": now + _HOUR}

@@ -1,54 +1,138 @@
-"""Damages golden stores: writes the patches of every variant, the same ones each time.
+"""Records damaged variants of golden stores: for each code of a finding, some that the catalogue of damage gives.
 
     python golden/generator/damage/make.py
 
-The content of each place is taken from the truth, so from Java, and from the layouts; the places are drawn with a seed.
+A variant stays as it was recorded for as long as its store does; of a code that a store has no variant of, one is drawn.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import rocket_golden
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from generator.damage.damaging import Variant, load
-from generator.damage.of_dledger import DLEDGER
-from generator.damage.of_index import INDEX
-from generator.damage.of_log import LOG
-from generator.damage.of_queue import QUEUE
+from generator.damage.catalogue import DLEDGER, KINDS
+from generator.damage.store import applies, copy_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from generator.damage.store import Kind
+
+Variant = dict[str, Any]
 
 TARGET: Final = Path(rocket_golden.__file__).parent / "damaged.json"
-
-STORES: Final = ("mixed", "transactions")
-"""Whole stores with several files of every kind."""
-
 SEED: Final = 4930200
+STORES: Final[dict[str, tuple[Kind, ...]]] = {"mixed": KINDS, "transactions": KINDS, "dledger": DLEDGER}
+"""Whole stores with several files of every kind, and the damage that is done to each."""
+
+NOT_DAMAGE: Final = {"index.double_entry", "store.unsafe_name"}
+"""Codes of a file too many and of a name, which no damage to a sound file causes."""
 
 
-def variants() -> dict[str, Variant]:
-    """All variants by name."""
+def _contents(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
+
+
+def _equal(old: bytes, new: bytes) -> int:
+    """The number of bytes at the beginning that are equal."""
+    at = 0
+    while old[at : at + 4096] == new[at : at + 4096]:
+        at += 4096
+    while old[at : at + 1] == new[at : at + 1]:
+        at += 1
+    return at
+
+
+def _changed(name: str, old: bytes, new: bytes) -> list[Variant]:
+    """The patches that make one file's content another one."""
+    patches: list[Variant] = []
+    if len(new) < len(old):
+        patches.append({"file": name, "action": "cut", "offset": len(new)})
+        old = old[: len(new)]
+    if new != old:
+        begin = _equal(old, new)
+        end = len(new) - (_equal(old[::-1], new[::-1]) if len(new) == len(old) else 0)
+        before, after = old[begin:end].hex(), new[begin:end].hex()
+        patches.append({"file": name, "action": "write", "offset": begin, "before": before, "after": after})
+    return patches
+
+
+def _patches(before: dict[str, bytes], after: dict[str, bytes]) -> list[Variant]:
+    """What makes one store of the other; new files are files of zeros."""
+    patches: list[Variant] = [
+        {"file": name, "action": "delete"} for name in sorted(before.keys() - after.keys())
+    ]
+    for name in sorted(after.keys() - before.keys()):
+        patches.append({"file": name, "action": "make", "offset": len(after[name])})
+        patches += _changed(name, bytes(len(after[name])), after[name])
+    for name in sorted(before.keys() & after.keys()):
+        patches += _changed(name, before[name], after[name])
+    return patches
+
+
+def _drawn(store: str, pristine: Path, kind: Kind, known: set[str]) -> Variant | None:
+    """A variant, if its finding has one place and a code that is not known."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = copy_of(pristine, Path(scratch) / "copy", store, f"{SEED} {kind.__name__}")
+        planted = kind(copy)
+        if planted.file is not None or len(planted.exact) != 1:
+            return None
+        ((code, file, offset),) = planted.exact
+        if code in known:
+            return None
+        note = (kind.__doc__ or "").split("\n")[0].rstrip(".")
+        patches = _patches(_contents(pristine), _contents(copy.root))
+    return {"store": store, "damage": code, "file": file, "offset": offset, "note": note, "patches": patches}
+
+
+def _still_applies(variant: Variant, files: dict[str, bytes]) -> bool:
+    """Whether the store has the bytes that a variant replaces."""
+    return all(
+        patch["action"] != "write"
+        or files.get(patch["file"], b"")[patch["offset"] :].startswith(bytes.fromhex(patch["before"]))
+        for patch in variant["patches"]
+    )
+
+
+def variants(recorded: dict[str, Variant], stores: Iterable[str] = STORES) -> dict[str, Variant]:
+    """The recorded variants that still apply, and one for each code that a store lacks."""
     found: dict[str, Variant] = {}
-    for store_name, damages in {**dict.fromkeys(STORES, (*INDEX, *QUEUE, *LOG)), "dledger": DLEDGER}.items():
-        store = load(store_name)
-        for name, code, damage in damages:
-            store.draw.seed(f"{SEED} {store_name} {name}")
-            found[f"{store_name}-{name}"] = {"store": store_name, "damage": code, **damage(store)}
+    for store in stores:
+        with tempfile.TemporaryDirectory() as scratch:
+            pristine = rocket_golden.open_store(store, scratch)
+            files = _contents(pristine)
+            mine = {name: one for name, one in recorded.items() if one["store"] == store}
+            found |= {name: one for name, one in mine.items() if _still_applies(one, files)}
+            codes = {one["damage"] for one in found.values() if one["store"] == store} | NOT_DAMAGE
+            for kind in STORES[store]:
+                drawn = _drawn(store, pristine, kind, codes) if applies(kind, store) else None
+                if drawn is None:
+                    continue
+                codes.add(drawn["damage"])
+                found[f"{store}-{kind.__name__.replace('_', '-')}"] = drawn
     return dict(sorted(found.items()))
 
 
-def text() -> str:
+def text(recorded: dict[str, Variant]) -> str:
     """What the file holds."""
-    return json.dumps({"rocketspec_damaged": 1, "variants": variants()}, indent=1) + "\n"
+    return json.dumps({"rocketspec_damaged": 1, "variants": variants(recorded)}, indent=1) + "\n"
 
 
 def main() -> None:
     """Writes the file."""
-    TARGET.write_text(text(), "utf-8")
+    recorded: dict[str, Variant] = (
+        json.loads(TARGET.read_text("utf-8"))["variants"] if TARGET.exists() else {}
+    )
+    TARGET.write_text(text(recorded), "utf-8")
     print(f"{len(rocket_golden.damaged())} damaged variants, {TARGET.stat().st_size:,} bytes")
 
 

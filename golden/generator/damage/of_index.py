@@ -1,236 +1,287 @@
-"""Damages of index files."""
+"""Damage to index files."""
 
 from __future__ import annotations
 
-import struct
-from typing import TYPE_CHECKING, Final
+import shutil
+from typing import Final
 
-from generator.damage.damaging import variant
+from generator.damage.store import HASH, OFFSET, PREVIOUS, TIME, Planted, Store
 
-if TYPE_CHECKING:
-    from generator.damage.damaging import Store, Variant
+ANY_INDEX: Final = {
+    "index.header_count", "index.header_bounds", "index.slot_range", "index.slot_hash", "index.prev_range",
+    "index.chain_cycle", "index.entry_dangling", "index.entry_wrong_key", "index.missing_key", "index.ahead_of_log",
+    "index.double_entry", "index.name_order", "checkpoint.behind", "index.empty",
+}  # fmt: skip
 
 
-def index_size_short(store: Store) -> Variant:
-    """Damage that an audit calls `index.size`."""
-    file = store.index_file()["file"]
-    size = len(store.files[file]) // 2
-    return variant(
-        file,
-        size,
-        f"index file cut to {size} bytes",
-        {"file": file, "action": "cut", "offset": size},
+def index_truncated(store: Store) -> Planted:
+    """An index file is cut short by a few bytes."""
+    files = store.files("index")
+    file = store.rng.choice(files)
+    size = file.path.stat().st_size - store.rng.randrange(1, 200)
+    with file.path.open("r+b") as opened:
+        opened.truncate(size)
+    return Planted([("index.size", file.name, size)], {"index.missing_key"})
+
+
+def index_too_long(store: Store) -> Planted:
+    """An index file has bytes beyond its end."""
+    files = store.files("index")
+    file = store.rng.choice(files)
+    size = file.path.stat().st_size
+    with file.path.open("ab") as opened:
+        opened.write(bytes(store.rng.randrange(1, 200)))
+    return Planted([("index.size", file.name, size)], {"index.missing_key"})
+
+
+def index_count_low(store: Store) -> Planted:
+    """IndexCount is less than there are entries."""
+    file, count = store.index()
+    store.write(file, 36, "i", store.rng.randrange(2, count))
+    return Planted([("index.header_count", file.name, 36)], {"index.slot_range"})
+
+
+def index_count_high(store: Store) -> Planted:
+    """IndexCount is more than there are entries."""
+    file, count = store.index()
+    store.write(file, 36, "i", count + store.rng.randrange(1, 4))
+    return Planted([("index.header_count", file.name, 36)])
+
+
+def index_slot_count(store: Store) -> Planted:
+    """HashSlotCount is another one."""
+    file, count = store.index()
+    old = store.read(file, 32, "i")
+    store.write(file, 32, "i", next(n for n in (old + 1, old - 1, old + 2) if n != count - 1))
+    return Planted([("index.header_count", file.name, 32)])
+
+
+def index_begin(store: Store) -> Planted:
+    """A begin of the header is not that of the first put."""
+    file, _ = store.index()
+    at = store.rng.choice((0, 16))
+    store.write(file, at, "q", store.read(file, at, "q") + store.rng.choice((-1, 1, 1000, 50_000)))
+    return Planted([("index.header_bounds", file.name, at)])
+
+
+def index_end(store: Store) -> Planted:
+    """An end of the header is before that of the last put."""
+    file = store.rng.choice(store.files("index")[:-1] or store.files("index"))
+    at = store.rng.choice((8, 24))
+    store.write(file, at, "q", store.read(file, at, "q") - store.rng.randrange(1, 50))
+    return Planted([("index.header_bounds", file.name, at)])
+
+
+def index_ahead(store: Store) -> Planted:
+    """EndPhyOffset is beyond the log."""
+    file, _ = store.index()
+    store.write(file, 24, "q", 1 << 40)
+    return Planted([("index.ahead_of_log", file.name, 24)])
+
+
+def index_slot_beyond(store: Store) -> Planted:
+    """A slot points beyond indexCount."""
+    file, count = store.index()
+    slot = store.rng.choice(list(store.chains(file)))
+    store.write(file, 40 + 4 * slot, "i", store.rng.choice((count + 1, count + 1000, -1, 1 << 30)))
+    return Planted([("index.slot_range", file.name, 40 + 4 * slot)])
+
+
+def index_slot_emptied(store: Store) -> Planted:
+    """A slot is empty, its chain lost."""
+    file, _ = store.index()
+    slot = store.rng.choice(list(store.chains(file)))
+    store.write(file, 40 + 4 * slot, "i", 0)
+    return Planted([("index.missing_key", file.name, 40 + 4 * slot)])
+
+
+def index_slot_of_another(store: Store) -> Planted:
+    """A slot points to the chain of another one."""
+    file, _ = store.index()
+    one, other = store.rng.sample(sorted(store.chains(file)), 2)
+    store.write(file, 40 + 4 * one, "i", store.read(file, 40 + 4 * other, "i"))
+    return Planted([("index.slot_hash", file.name, 40 + 4 * one)])
+
+
+def index_prev_beyond(store: Store) -> Planted:
+    """A previous entry is beyond indexCount."""
+    file, count = store.index()
+    number = store.rng.randrange(1, count)
+    at = store.entry(number) + PREVIOUS
+    store.write(file, at, "i", store.rng.choice((count + 1, count + 99, -7)))
+    return Planted([("index.prev_range", file.name, at)])
+
+
+def index_prev_cut(store: Store) -> Planted:
+    """A previous entry is 0, the rest of the chain lost."""
+    file, chain = store.chain()
+    at = store.entry(store.rng.choice(chain[:-1])) + PREVIOUS
+    store.write(file, at, "i", 0)
+    return Planted([("index.missing_key", file.name, at)], {"index.header_count"})
+
+
+def index_cycle(store: Store) -> Planted:
+    """A previous entry leads back to a newer one."""
+    file, chain = store.chain()
+    newer, older = sorted(store.rng.sample(range(len(chain)), 2))
+    at = store.entry(chain[older]) + PREVIOUS
+    store.write(file, at, "i", chain[newer])
+    return Planted([("index.chain_cycle", file.name, at)])
+
+
+def index_hash(store: Store) -> Planted:
+    """The key hash of an entry is another one."""
+    file, count = store.index()
+    at = store.entry(store.rng.randrange(1, count)) + HASH
+    slots = store.slots
+    old = store.read(file, at, "i")
+    store.write(file, at, "i", (old + slots * store.rng.randrange(1, 5)) & 0x7FFFFFFF)
+    new = store.read(file, at, "i")
+    exact = [("index.entry_wrong_key", file.name, at)]
+    if new % slots != old % slots:
+        exact.append(("index.slot_hash", file.name, at))
+    return Planted(exact, {"index.missing_key"})
+
+
+def index_hash_of_another_slot(store: Store) -> Planted:
+    """The key hash of an entry belongs to another slot."""
+    file, count = store.index()
+    at = store.entry(store.rng.randrange(1, count)) + HASH
+    old = store.read(file, at, "i")
+    store.write(file, at, "i", old - 1 if old % store.slots else old + 1)
+    return Planted(
+        [("index.entry_wrong_key", file.name, at), ("index.slot_hash", file.name, at)], {"index.missing_key"}
     )
 
 
-def index_size_long(store: Store) -> Variant:
-    """Damage that an audit calls `index.size`."""
-    file = store.index_file()["file"]
-    size = len(store.files[file])
-    return variant(file, size, "16 bytes beyond the index file's end", store.write(file, size, b"\x5a" * 16))
+def index_dangling(store: Store) -> Planted:
+    """An entry points where no record begins."""
+    file, count = store.index()
+    at = store.entry(store.rng.randrange(1, count)) + OFFSET
+    store.write(file, at, "q", store.read(file, at, "q") + store.rng.choice((1, 7, 1 << 40)))
+    return Planted([("index.entry_dangling", file.name, at)], {"index.missing_key"})
 
 
-def index_header_count_high(store: Store) -> Variant:
-    """Damage that an audit calls `index.header_count`."""
-    header = store.index_file()
-    count = header["index_num"] + store.draw.randrange(1, 9)
-    return variant(
-        header["file"],
-        36,
-        f"indexCount {count}, more than the file has entries",
-        store.write(header["file"], 36, struct.pack(">i", count)),
+def index_time_diff(store: Store) -> Planted:
+    """The time diff of an entry is an extreme one."""
+    file, count = store.index()
+    at = store.entry(store.rng.randrange(2, count)) + TIME
+    store.write(file, at, "i", store.rng.choice((-1, 3600, 0x7FFFFFFF)))
+    return Planted([("index.header_bounds", file.name, at)])
+
+
+def index_file_removed(store: Store) -> Planted:
+    """An index file is missing."""
+    file, _ = store.index()
+    first = store.read(file, store.entry(1) + OFFSET, "q")
+    file.path.unlink()
+    log = next(log for log in reversed(store.files("log")) if log.base_offset <= first)
+    exact = [("index.missing_key", log.name, first - log.base_offset)]
+    return Planted(exact, {"index.missing_key"})  # a key twice in one message may be in two files
+
+
+def index_directory_removed(store: Store) -> Planted:
+    """The index directory is missing."""
+    first = store.read(store.files("index")[0], store.entry(1) + OFFSET, "q")
+    shutil.rmtree(store.root / "index")
+    log = next(log for log in reversed(store.files("log")) if log.base_offset <= first)
+    return Planted([("index.missing_key", log.name, first - log.base_offset)])
+
+
+def index_names_swapped(store: Store) -> Planted:
+    """Two neighbouring index files have each other's name."""
+    files = store.files("index")
+    first = store.rng.randrange(len(files) - 1)
+    one, other = files[first].path, files[first + 1].path
+    held = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(held)
+    return Planted([("index.name_order", files[first + 1].name, None)], {"checkpoint.behind"})
+
+
+def index_empty(store: Store) -> Planted:
+    """A further index file holds zeros."""
+    files = store.files("index")
+    name = f"{int(files[0].path.name) - 1:017}"
+    (files[0].path.parent / name).write_bytes(bytes(files[0].path.stat().st_size))
+    return Planted([("index.empty", f"index/{name}", None)])
+
+
+def index_double(store: Store) -> Planted:
+    """A copy of the last file under a later name: every entry of it exists twice."""
+    last = store.files("index")[-1]
+    name = f"{int(last.path.name) + 1:017}"
+    shutil.copyfile(last.path, last.path.parent / name)
+    at = store.entry(1)
+    return Planted([("index.double_entry", f"index/{name}", at)], {"index.double_entry", "checkpoint.behind"})
+
+
+def index_entry_of_another_record(store: Store) -> Planted:
+    """An entry that points to a sound record, but not to one with its key."""
+    file, count = store.index()
+    number = store.rng.randrange(1, count)
+    key_hash = store.read(file, store.entry(number) + HASH, "i")
+    owners = {
+        store.read(other, store.entry(entry) + OFFSET, "q")
+        for other in store.files("index")
+        for entry in range(1, store.read(other, 36, "i"))
+        if store.read(other, store.entry(entry) + HASH, "i") == key_hash
+    }
+    strangers = [log.base_offset + at for log, at, _ in store.records() if log.base_offset + at not in owners]
+    at = store.entry(number) + OFFSET
+    store.write(file, at, "q", store.rng.choice(strangers))
+    bounds = {"index.header_bounds"}  # its time diff is the other record's no more
+    return Planted([("index.entry_wrong_key", file.name, at)], {"index.missing_key"} | bounds)
+
+
+def index_slots_zeroed(store: Store) -> Planted:
+    """A page of slots that never reached the disk."""
+    file, _ = store.index()
+    chains = store.chains(file)
+    first = store.rng.choice(sorted(chains))
+    stop = min(first + store.rng.randrange(2, 9), store.slots)
+    for slot in range(first, stop):
+        store.write(file, 40 + 4 * slot, "i", 0)
+    exact = [("index.missing_key", file.name, 40 + 4 * slot) for slot in range(first, stop) if slot in chains]
+    return Planted(exact)
+
+
+def index_entries_zeroed(store: Store) -> Planted:
+    """Entries in the middle that never reached the disk: their keys are missing, and the pointers to them astray."""
+    counts = [(file, store.read(file, 36, "i")) for file in store.files("index")]
+    file, count = store.rng.choice([count for count in counts if count[1] > 3])
+    first = store.rng.randrange(1, count - 2)
+    length = store.rng.randrange(1, min(4, count - 1 - first) + 1)
+    numbers = range(first, first + length)
+    offsets = [store.read(file, store.entry(number) + OFFSET, "q") for number in numbers]
+    with file.path.open("r+b") as opened:
+        opened.seek(store.entry(first))
+        opened.write(bytes(20 * length))
+    log = next(log for log in reversed(store.files("log")) if log.base_offset <= offsets[0])
+    exact = [("index.missing_key", log.name, offsets[0] - log.base_offset)]
+    following = {"index.missing_key", "index.slot_hash", "index.prev_range", "index.chain_cycle"}
+    return Planted(exact, following | {"index.header_count", "index.header_bounds"})
+
+
+def index_of_another_geometry(store: Store) -> Planted:
+    """The slots and entries of a file moved as with four slots less, five of whose bytes make an entry more."""
+    file, _ = store.index()
+    size = file.path.stat().st_size
+    with file.path.open("r+b") as opened:
+        opened.truncate(size + 20)
+    return Planted([("index.size", file.name, size)], {"index.missing_key"})
+
+
+def index_bit(store: Store) -> Planted:
+    """One bit of a header, a slot or an entry."""
+    file, count = store.index()
+    slots = list(store.chains(file))
+    at = store.rng.choice(
+        (
+            store.rng.choice((0, 8, 16, 24, 32, 36)) + store.rng.randrange(4),
+            40 + 4 * store.rng.choice(slots) + store.rng.randrange(4),
+            store.entry(store.rng.randrange(2, count)) + store.rng.randrange(20),
+        )
     )
-
-
-def index_header_count_low(store: Store) -> Variant:
-    """Damage that an audit calls `index.header_count`."""
-    header = store.index_file()
-    count = header["index_count"] // 2
-    return variant(
-        header["file"],
-        36,
-        f"indexCount {count}, less than there are entries",
-        store.write(header["file"], 36, struct.pack(">i", count)),
-    )
-
-
-def index_header_bounds_begin(store: Store) -> Variant:
-    """Damage that an audit calls `index.header_bounds`."""
-    header = store.index_file()
-    offset = header["end_phy_offset"]
-    return variant(
-        header["file"],
-        16,
-        f"beginPhyOffset {offset}, that of the last put",
-        store.write(header["file"], 16, struct.pack(">q", offset)),
-    )
-
-
-def index_header_bounds_end(store: Store) -> Variant:
-    """Damage that an audit calls `index.header_bounds`."""
-    header = store.index_file()
-    offset = header["begin_phy_offset"]
-    return variant(
-        header["file"],
-        24,
-        f"endPhyOffset {offset}, that of the first put",
-        store.write(header["file"], 24, struct.pack(">q", offset)),
-    )
-
-
-def index_slot_range(store: Store) -> Variant:
-    """Damage that an audit calls `index.slot_range`."""
-    header = store.index_file()
-    slot = store.draw.choice(sorted(store.newest(header["file"])))
-    value = header["index_count"] + store.draw.randrange(1, 1000)
-    at = store.slot_at(slot)
-    return variant(
-        header["file"],
-        at,
-        f"slot {slot} holds {value}, beyond indexCount",
-        store.write(header["file"], at, struct.pack(">i", value)),
-    )
-
-
-def index_slot_hash(store: Store) -> Variant:
-    """Damage that an audit calls `index.slot_hash`."""
-    file = store.index_file()["file"]
-    newest = store.newest(file)
-    slot, other = store.draw.sample(sorted(newest), 2)
-    at = store.slot_at(slot)
-    return variant(
-        file,
-        at,
-        f"slot {slot} holds entry {newest[other]}, whose hash belongs to slot {other}",
-        store.write(file, at, struct.pack(">i", newest[other])),
-    )
-
-
-def index_prev_range(store: Store) -> Variant:
-    """Damage that an audit calls `index.prev_range`."""
-    header = store.index_file()
-    entry = store.pick([line for line in store.of_file("index_entry", header["file"]) if line["prev_entry"]])
-    value = header["index_count"] + store.draw.randrange(1, 1000)
-    at = store.entry_at(entry["entry"]) + 16
-    return variant(
-        header["file"],
-        at,
-        f"previous entry of entry {entry['entry']} is {value}, beyond indexCount",
-        store.write(header["file"], at, struct.pack(">i", value)),
-    )
-
-
-def index_chain_cycle(store: Store) -> Variant:
-    """Damage that an audit calls `index.chain_cycle`."""
-    file = store.index_file()["file"]
-    newest = store.newest(file)
-    entries = store.of_file("index_entry", file)
-    oldest = [line for line in entries if not line["prev_entry"] and newest[line["slot"]] > line["entry"]]
-    entry = store.pick(oldest)
-    at = store.entry_at(entry["entry"]) + 16
-    return variant(
-        file,
-        at,
-        f"previous entry of entry {entry['entry']}, the oldest of slot {entry['slot']}, is the newest",
-        store.write(file, at, struct.pack(">i", newest[entry["slot"]])),
-    )
-
-
-def index_entry_dangling(store: Store) -> Variant:
-    """Damage that an audit calls `index.entry_dangling`."""
-    file = store.index_file()["file"]
-    entry = store.pick(store.of_file("index_entry", file))
-    at = store.entry_at(entry["entry"]) + 4
-    offset = entry["phy_offset"] + store.draw.randrange(1, 80)
-    return variant(
-        file,
-        at,
-        f"entry {entry['entry']} points to {offset}, into the middle of a record",
-        store.write(file, at, struct.pack(">q", offset)),
-    )
-
-
-def index_entry_wrong_key(store: Store) -> Variant:
-    """Damage that an audit calls `index.entry_wrong_key`."""
-    file = store.index_file()["file"]
-    entry = store.pick(store.of_file("index_entry", file))
-    key = entry["key"].partition("#")[2]
-    others = [
-        line
-        for line in store.lines["log_record"]
-        if key not in (line["keys"] or "").split(" ") and key != line["uniq_key"]
-    ]
-    offset = store.pick(others)["phy_offset"]
-    at = store.entry_at(entry["entry"]) + 4
-    return variant(
-        file,
-        at,
-        f"entry {entry['entry']} points to {offset}, a record without its key",
-        store.write(file, at, struct.pack(">q", offset)),
-    )
-
-
-def index_missing_key(store: Store) -> Variant:
-    """Damage that an audit calls `index.missing_key`."""
-    file = store.index_file()["file"]
-    slot = store.draw.choice(sorted(store.newest(file)))
-    at = store.slot_at(slot)
-    return variant(file, at, f"slot {slot} is empty, its chain lost", store.write(file, at, bytes(4)))
-
-
-def index_ahead_of_log(store: Store) -> Variant:
-    """Damage that an audit calls `index.ahead_of_log`."""
-    file = store.lines["log_file"][-1]["file"]
-    last = store.lines["index_header"][-1]["file"]
-    return variant(
-        last,
-        24,
-        f"the last commit-log file, {file}, is missing",
-        {"file": file, "action": "delete"},
-    )
-
-
-def index_empty(store: Store) -> Variant:
-    """Damage that an audit calls `index.empty`."""
-    last = store.lines["index_header"][-1]["file"]
-    file = f"index/{int(last.partition('/')[2]) + 1}"
-    size = len(store.files[last])
-    return variant(
-        file,
-        None,
-        "a further index file that holds zeros",
-        {"file": file, "action": "make", "offset": size},
-    )
-
-
-def index_name_order(store: Store) -> Variant:
-    """Damage that an audit calls `index.name_order`."""
-    first, last = (store.lines["index_header"][at]["file"] for at in (0, -1))
-    file = f"index/{int(last.partition('/')[2]) + 1}"
-    return variant(
-        file,
-        None,
-        f"the oldest index file, {first}, has the newest name",
-        {"file": first, "action": "rename", "to": file},
-    )
-
-
-INDEX: Final = (
-    ("index-size-short", "index.size", index_size_short),
-    ("index-size-long", "index.size", index_size_long),
-    ("index-header-count-high", "index.header_count", index_header_count_high),
-    ("index-header-count-low", "index.header_count", index_header_count_low),
-    ("index-header-bounds-begin", "index.header_bounds", index_header_bounds_begin),
-    ("index-header-bounds-end", "index.header_bounds", index_header_bounds_end),
-    ("index-slot-range", "index.slot_range", index_slot_range),
-    ("index-slot-hash", "index.slot_hash", index_slot_hash),
-    ("index-prev-range", "index.prev_range", index_prev_range),
-    ("index-chain-cycle", "index.chain_cycle", index_chain_cycle),
-    ("index-entry-dangling", "index.entry_dangling", index_entry_dangling),
-    ("index-entry-wrong-key", "index.entry_wrong_key", index_entry_wrong_key),
-    ("index-missing-key", "index.missing_key", index_missing_key),
-    ("index-ahead-of-log", "index.ahead_of_log", index_ahead_of_log),
-    ("index-empty", "index.empty", index_empty),
-    ("index-name-order", "index.name_order", index_name_order),
-)
-"""Name, the code of the finding, and what makes it."""
+    store.write(file, at, "B", store.read(file, at, "B") ^ 1 << store.rng.randrange(8))
+    return Planted([], ANY_INDEX, file=file.name)

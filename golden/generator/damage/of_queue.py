@@ -1,121 +1,157 @@
-"""Damages of consume queues."""
+"""Damage to consume queues."""
 
 from __future__ import annotations
 
-import itertools
+import shutil
 import struct
-from collections import defaultdict
-from typing import TYPE_CHECKING, Final
 
-from generator.damage.damaging import UNIT, variant
-
-if TYPE_CHECKING:
-    from generator.damage.damaging import Line, Store, Variant
+from generator.damage.store import File, Planted, Store
 
 
-def queue_size(store: Store) -> Variant:
-    """Damage that an audit calls `queue.size`."""
-    file = store.pick(store.lines["queue_file"])["file"]
-    size = len(store.files[file]) - store.draw.randrange(1, UNIT)
-    return variant(
-        file,
-        size,
-        f"consume-queue file cut to {size} bytes",
-        {"file": file, "action": "cut", "offset": size},
+def queue_truncated(store: Store) -> Planted:
+    """A queue file is cut short by a few bytes."""
+    file = store.rng.choice(store.files("queue"))
+    size = file.path.stat().st_size - store.rng.randrange(1, 60)
+    with file.path.open("r+b") as opened:
+        opened.truncate(size)
+    return Planted([("queue.size", file.name, size)], {"queue.missing_unit"})
+
+
+def queue_unit_zeroed(store: Store) -> Planted:
+    """A unit is zeros."""
+    file, at = store.unit()
+    for place, form in ((0, "q"), (8, "i"), (12, "q")):
+        store.write(file, at + place, form, 0)
+    return Planted([("queue.missing_unit", file.name, at)])
+
+
+def queue_dangling(store: Store) -> Planted:
+    """A unit points where no record begins."""
+    file, at = store.unit()
+    store.write(file, at, "q", store.read(file, at, "q") + store.rng.choice((1, 1 << 40)))
+    return Planted([("queue.dangling", file.name, at)])
+
+
+def queue_size_field(store: Store) -> Planted:
+    """The size of a unit is one more than the record's."""
+    file, at = store.unit()
+    store.write(file, at + 8, "i", store.read(file, at + 8, "i") + 1)
+    return Planted([("queue.wrong_target", file.name, at + 8)])
+
+
+def queue_of_another(store: Store) -> Planted:
+    """A unit whose record does not go into this queue; multi-dispatch puts one record into several."""
+    file, at = store.unit()
+    units: dict[bool, set[bytes]] = {True: set(), False: set()}
+    for other in store.files("queue"):
+        data = other.path.read_bytes()
+        own = (other.topic, other.queue_id) == (file.topic, file.queue_id)
+        units[own].update(data[place : place + 20] for place in range(0, len(data), 20))
+    name = (file.topic or "").encode()
+    taken = {raw[:8] for raw in units[True]}
+    for log, place, size in store.records():
+        copies = log.path.read_bytes()[place : place + size].partition(b"INNER_MULTI_DISPATCH")[2]
+        if name in copies:
+            taken.add((log.base_offset + place).to_bytes(8))
+    others = sorted(raw for raw in units[False] if raw[:8] not in taken and any(raw[8:12]))
+    with file.path.open("r+b") as opened:
+        opened.seek(at)
+        opened.write(store.rng.choice(others))
+    return Planted([("queue.wrong_target", file.name, at)])
+
+
+def queue_units_swapped(store: Store) -> Planted:
+    """Two neighbouring units are exchanged."""
+    file, at = store.unit()
+    with file.path.open("r+b") as opened:
+        opened.seek(at)
+        pair = opened.read(40)
+        opened.seek(at)
+        opened.write(pair[20:] + pair[:20])
+    return Planted([("queue.order", file.name, at)])
+
+
+def queue_tags(store: Store) -> Planted:
+    """The tags code of a unit is one more."""
+    file, at = store.unit()
+    store.write(file, at + 12, "q", store.read(file, at + 12, "q") + 1)
+    return Planted([("queue.tags_code", file.name, at + 12)])
+
+
+def queue_middle_file_removed(store: Store) -> Planted:
+    """A queue file in the middle is missing."""
+    groups: dict[tuple[str | None, int | None], list[File]] = {}
+    for file in store.files("queue"):
+        groups.setdefault((file.topic, file.queue_id), []).append(file)
+    long = [group for group in groups.values() if len(group) > 2]
+    group = store.rng.choice(long)
+    number = store.rng.randrange(1, len(group) - 1)
+    group[number].path.unlink()
+    return Planted([("queue.gap", group[number].name, None)], {"queue.missing_unit"})
+
+
+def queue_removed(store: Store) -> Planted:
+    """The files of a queue are missing."""
+    file = store.rng.choice(store.files("queue"))
+    records = {
+        struct.unpack_from(">q", other.path.read_bytes())[0]
+        for other in store.files("queue")
+        if (other.topic, other.queue_id) == (file.topic, file.queue_id)
+    }
+    first = min(records)
+    shutil.rmtree(file.path.parent)
+    log = next(log for log in reversed(store.files("log")) if log.base_offset <= first)
+    return Planted([("queue.missing_unit", log.name, first - log.base_offset)])
+
+
+def queue_shifted(store: Store) -> Planted:
+    """A unit put in twice: all behind it have moved by one."""
+    file, at = store.unit()
+    data = bytearray(file.path.read_bytes())
+    size = len(data)
+    data[at + 20 :] = data[at : size - 20]
+    file.path.write_bytes(data)
+    return Planted([("queue.order", file.name, at + 20)], {"queue.order", "queue.missing_unit"})
+
+
+def queue_zeros_run(store: Store) -> Planted:
+    """Several units that never reached the disk, with others behind them."""
+    choices: list[tuple[File, int, int]] = []
+    for file in store.files("queue"):
+        data = file.path.read_bytes()
+        used = [
+            at for at in range(0, len(data), 20) if 0 < int.from_bytes(data[at + 8 : at + 12]) < 0x7FFFFFFF
+        ]
+        choices += [(file, at, used[-1]) for at in used[:-2]]
+    file, at, last = store.rng.choice(choices)
+    length = store.rng.randrange(2, min((last - at) // 20, 5) + 1)
+    with file.path.open("r+b") as opened:
+        opened.seek(at)
+        opened.write(bytes(20 * length))
+    return Planted([("queue.missing_unit", file.name, at)])
+
+
+def queue_past_the_log(store: Store) -> Planted:
+    """A unit behind the last one that leads past the log's end."""
+    file, at = store.unit()
+    store.write(file, at, "q", (1 << 40) + store.rng.randrange(1 << 20))
+    return Planted([("queue.dangling", file.name, at)])
+
+
+def queue_invalid_size(store: Store) -> Planted:
+    """The size of a unit is 0 or negative."""
+    file, at = store.unit()
+    store.write(file, at + 8, "i", store.rng.choice((0, -1, -(1 << 31))))
+    return Planted([("queue.dangling", file.name, at + 8)])
+
+
+def queue_bit(store: Store) -> Planted:
+    """One bit of a unit."""
+    file, at = store.unit()
+    at += store.rng.randrange(20)
+    store.write(file, at, "B", store.read(file, at, "B") ^ 1 << store.rng.randrange(8))
+    return Planted(
+        [],
+        {"queue.dangling", "queue.wrong_target", "queue.order", "queue.tags_code", "queue.missing_unit"},
+        file=file.name,
     )
-
-
-def queue_order(store: Store) -> Variant:
-    """Damage that an audit calls `queue.order`."""
-    units = store.lines["queue_unit"]
-    first, second = store.draw.choice(
-        [(one, two) for one, two in itertools.pairwise(units) if one["file"] == two["file"]]
-    )
-    at = store.unit_at(first)
-    data = store.files[first["file"]][at : at + 2 * UNIT]
-    return variant(
-        first["file"],
-        at,
-        f"units {first['logical_offset']} and {second['logical_offset']} are exchanged",
-        store.write(first["file"], at, data[UNIT:] + data[:UNIT]),
-    )
-
-
-def queue_gap(store: Store) -> Variant:
-    """Damage that an audit calls `queue.gap`."""
-    folders: dict[str, list[str]] = defaultdict(list)
-    for line in store.lines["queue_file"]:
-        folders[line["file"].rpartition("/")[0]].append(line["file"])
-    names = store.draw.choice([names for names in folders.values() if len(names) > 2])
-    file = store.draw.choice(names[1:-1])
-    return variant(
-        file, None, "a consume-queue file in the middle is missing", {"file": file, "action": "delete"}
-    )
-
-
-def last_units(store: Store) -> list[Line]:
-    """The last unit of each queue."""
-    return list({(line["topic"], line["queue_id"]): line for line in store.lines["queue_unit"]}.values())
-
-
-def queue_missing_unit(store: Store) -> Variant:
-    """Damage that an audit calls `queue.missing_unit`."""
-    unit = store.pick([line for line in last_units(store) if line["logical_offset"] > 0])
-    at = store.unit_at(unit)
-    return variant(
-        unit["file"],
-        at,
-        f"the last unit, {unit['logical_offset']}, is zeros",
-        store.write(unit["file"], at, bytes(UNIT)),
-    )
-
-
-def queue_dangling(store: Store) -> Variant:
-    """Damage that an audit calls `queue.dangling`."""
-    unit = store.pick(last_units(store))
-    at = store.unit_at(unit)
-    offset = store.log_end + store.draw.randrange(1, 10_000)
-    return variant(
-        unit["file"],
-        at,
-        f"unit {unit['logical_offset']} points to {offset}, beyond the log's end",
-        store.write(unit["file"], at, struct.pack(">q", offset)),
-    )
-
-
-def queue_wrong_target(store: Store) -> Variant:
-    """Damage that an audit calls `queue.wrong_target`."""
-    unit = store.pick(store.lines["queue_unit"])
-    record = store.pick([line for line in store.lines["log_record"] if line["topic"] != unit["topic"]])
-    at = store.unit_at(unit)
-    return variant(
-        unit["file"],
-        at,
-        f"unit {unit['logical_offset']} points to {record['phy_offset']}, a record of topic {record['topic']}",
-        store.write(unit["file"], at, struct.pack(">qi", record["phy_offset"], record["size"])),
-    )
-
-
-def queue_tags_code(store: Store) -> Variant:
-    """Damage that an audit calls `queue.tags_code`."""
-    unit = store.pick([line for line in store.lines["queue_unit"] if line["topic"] != "SCHEDULE_TOPIC_XXXX"])
-    at = store.unit_at(unit) + 12
-    code = unit["tags_code"] ^ (1 << store.draw.randrange(31))
-    return variant(
-        unit["file"],
-        at,
-        f"unit {unit['logical_offset']} has the tags code {code}, one bit off",
-        store.write(unit["file"], at, struct.pack(">q", code)),
-    )
-
-
-QUEUE: Final = (
-    ("queue-size", "queue.size", queue_size),
-    ("queue-order", "queue.order", queue_order),
-    ("queue-gap", "queue.gap", queue_gap),
-    ("queue-missing-unit", "queue.missing_unit", queue_missing_unit),
-    ("queue-dangling", "queue.dangling", queue_dangling),
-    ("queue-wrong-target", "queue.wrong_target", queue_wrong_target),
-    ("queue-tags-code", "queue.tags_code", queue_tags_code),
-)
-"""Name, the code of the finding, and what makes it."""

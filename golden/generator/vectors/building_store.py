@@ -123,9 +123,14 @@ def queue_files(
 ) -> dict[str, bytes]:
     """Files of a queue, one for each list of units, filled up with zeros; the first is named by `start`."""
     return {
-        f"{directory}/{start + number * file_size:020}": b"".join(units).ljust(file_size, b"\0")
+        f"{directory}/{_name(start + number * file_size)}": b"".join(units).ljust(file_size, b"\0")
         for number, units in enumerate(files)
     }
+
+
+def _name(start: int) -> str:
+    """As Java formats it: 20 digits, the sign before them."""
+    return f"{start:0{20 + (start < 0)}}"
 
 
 # --- index service ------------------------------------------------------------------------------------

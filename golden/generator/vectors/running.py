@@ -32,7 +32,7 @@ def adapter_command() -> list[str]:
 
     It is asked for in a process of its own: golden data must not depend on the suite that tests with it.
     """
-    ask = [sys.executable, "-m", "rocket_conformance.rocketmq_jar", VERSION]
+    ask = [sys.executable, "-m", "rocket_conformance.rocketmq", VERSION]
     command: list[str] = json.loads(subprocess.run(ask, check=True, capture_output=True).stdout)
     return command
 

@@ -1,6 +1,5 @@
-"""Auditing stores on Spark: by ranges of the log, and again by joins."""
+"""Auditing stores on Spark by ranges of the log."""
 
-from rocket_spark.audit.cross_check import CODES, CrossCheck
-from rocket_spark.audit.range_audit import audit_stores, cross_check_stores
+from rocket_spark.audit.range_audit import audit_stores
 
-__all__ = ["CODES", "CrossCheck", "audit_stores", "cross_check_stores"]
+__all__ = ["audit_stores"]

@@ -7,6 +7,7 @@ needs what points into it: the task is sent the places of these blocks.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,22 +15,21 @@ from rocket_columnar import audit as engine
 from rocket_columnar.formats import LONG_MIN
 from rocket_spec.errors import FormatError, UsageError
 
-from rocket_spark.audit.cross_check import CrossCheck, cross_check
 from rocket_spark.files import commit_logs, disk_bytes, is_remote, storage_for
 from rocket_spark.stores import StorePath, name_stores, reasons, store_files, stores_by_name
-from rocket_spark.tasks import Failures, JobError, Progress, cores, one_line_errors, run_tasks, silent
+from rocket_spark.tasks import Failures, JobError, Progress, cores, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
     from rocket_columnar.audit import Level, Plan, Range, RangeResult, Surveys
     from rocket_columnar.findings import Finding
-    from rocket_columnar.store import StoreFile
+    from rocket_columnar.store import Sign, StoreFile
     from rocket_spec.layout import Geometry
 
-__all__ = ["audit_stores", "cross_check_stores"]
+__all__ = ["audit_stores"]
 
 _TASK_BYTES: Final = 128 << 20
 """Bytes on disk of queue and index files that one task takes."""
@@ -86,6 +86,7 @@ def audit_stores(
     geometry: Geometry | None = None,
     storage: Mapping[str, str] | None = None,
     failed: Failures | None = None,
+    signs: dict[str, tuple[Sign, ...]] | None = None,
     progress: Progress = silent,
 ) -> Iterator[tuple[str, Finding]]:
     """What is wrong with stores: the findings of `rocket_columnar.audit.audit`, each after the name of its store.
@@ -98,6 +99,7 @@ def audit_stores(
         storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
         failed: receives the error of each store that cannot be audited, instead of raising it; an audit of a single store
             raises it in any case.
+        signs: receives the signs of 5.x of each store that has any, before its first finding.
         progress: see `rocket_spark.tasks.Progress`.
 
     Raises:
@@ -113,43 +115,15 @@ def audit_stores(
         results = run_tasks(
             spark, quick_task, tasks, what="stores", progress=progress, failed=collected, weights=weights
         )
-        for task, found in zip(tasks, results, strict=True):
-            yield from ((task.store, finding) for finding in found or ())
+        for task, result in zip(tasks, results, strict=True):
+            found, known = result or ([], ())
+            _keep(signs, task.store, known)
+            yield from ((task.store, finding) for finding in found)
     else:
         for plans in _groups(_plans(spark, tasks, collected, progress)):
-            yield from _audit(spark, plans, collected, progress)
+            yield from _audit(spark, plans, collected, signs, progress)
     if collected and len(collected) == len(named):
         raise JobError(f"no store can be audited: {reasons(collected, named)}")
-
-
-def cross_check_stores(
-    spark: SparkSession,
-    stores: StorePath | Sequence[StorePath],
-    findings: Iterable[tuple[str, Finding]],
-    *,
-    geometry: Geometry | None = None,
-    storage: Mapping[str, str] | None = None,
-    failed: Collection[str] = (),
-) -> CrossCheck:
-    """Compares findings of `audit_stores` with a second formulation, sort-merge joins in Spark SQL.
-
-    Args:
-        spark: the session that runs the tasks.
-        stores: those that were audited, unchanged since.
-        findings: the result of `audit_stores`, at the level "default" or "deep".
-        geometry: as there.
-        storage: as there.
-        failed: names of stores to leave out.
-
-    Raises:
-        UsageError: no store, or a geometry that does not fit.
-        OSError: a store cannot be read.
-        JobError: Spark gave up.
-    """
-    tasks = [task for task in _plan_tasks(stores, "default", geometry, storage) if task.store not in failed]
-    plans = _plans(spark, tasks, None, silent)
-    with one_line_errors():
-        return cross_check(spark, plans, findings)
 
 
 def _plan_tasks(
@@ -197,9 +171,15 @@ def plan_task(task: _PlanTask) -> Plan:
     return engine.plan_files(files, task.level, live=live, geometry=task.geometry)
 
 
-def quick_task(task: _PlanTask) -> list[Finding]:
-    """In a task: all of one store's quick audit."""
-    return list(engine.quick_findings(plan_task(task)))
+def quick_task(task: _PlanTask) -> tuple[list[Finding], tuple[Sign, ...]]:
+    """In a task: all of one store's quick audit, and its signs of 5.x."""
+    plan = plan_task(task)
+    return list(engine.quick_findings(plan)), plan.signs
+
+
+def _keep(every: dict[str, tuple[Sign, ...]] | None, store: str, signs: tuple[Sign, ...]) -> None:
+    if every is not None and signs:
+        every[store] = signs
 
 
 def _groups(plans: dict[str, Plan]) -> Iterator[dict[str, Plan]]:
@@ -225,7 +205,11 @@ def _size(file: StoreFile) -> int:
 
 
 def _audit(
-    spark: SparkSession, plans: dict[str, Plan], failed: Failures | None, progress: Progress
+    spark: SparkSession,
+    plans: dict[str, Plan],
+    failed: Failures | None,
+    signs: dict[str, tuple[Sign, ...]] | None,
+    progress: Progress,
 ) -> Iterator[tuple[str, Finding]]:
     def good(found: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in found.items() if name not in (failed or ())}
@@ -243,8 +227,8 @@ def _audit(
         found = _surveys(spark, plans, files, "queues and index files", failed, progress)
     plans = good(plans)
     known = {name: engine.Surveys.of(found[name]) for name in plans}
-    cut = _cut(plans, cores(spark))
-    tasks = [task for name in plans for task in _range_tasks(name, cut[name], known[name])]
+    shares = ranges_by_task(plans, cores(spark))
+    tasks = [task for name in plans for task in _range_tasks(name, shares[name], known[name])]
     logs = {name: sum(map(_size, plan.logs)) for name, plan in plans.items()}
     weights = [logs[task.store] * len(task.ranges) // len(plans[task.store].ranges) for task in tasks]
     results = run_tasks(
@@ -261,7 +245,8 @@ def _audit(
     for task, done in zip(tasks, results, strict=True):
         checked[task.store] += done or ()
     for name, plan in good(plans).items():
-        yield from ((name, finding) for finding in engine.findings(plan, known[name], iter(checked[name])))
+        keep = partial(_keep, signs, name)
+        yield from ((name, found) for found in engine.findings(plan, known[name], iter(checked[name]), keep))
 
 
 def _surveys(
@@ -309,7 +294,7 @@ def survey_task(task: _SurveyTask, plan: Plan) -> list[Any]:
     return [engine.survey_file(plan, file) for file in task.files]
 
 
-def _cut(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[Range, ...]]]:
+def ranges_by_task(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[Range, ...]]]:
     """The ranges of each store by tasks. One takes half a core's share of what is left, so that all cores end together."""
     left = sum(len(plan.ranges) for plan in plans.values())
     usual, most = _RANGES

@@ -52,7 +52,7 @@ def run_part(task: PartTask, directory: Folder, options: DecodeOptions = _USUAL)
                 )
                 for table in task.tables
             }
-            for table, batch in _batches(task, lambda gap: gaps.append(str(gap))):
+            for table, batch in batches(task, lambda gap: gaps.append(str(gap))):
                 writers[table].write(batch)
                 if table == "commit_log" and batch.num_rows:
                     offsets, last = batch.column("phy_offset"), batch.num_rows - 1
@@ -82,7 +82,7 @@ def _order(task: PartTask, table: str) -> str | None:
     return "logical_offset" if table == "consume_queue" and one_queue else None
 
 
-def _batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
+def batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
     guesses = None if task.guess is None else dict.fromkeys(task.files, task.guess)
     if not task.rows:
 

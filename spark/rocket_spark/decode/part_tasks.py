@@ -10,7 +10,7 @@ from rocket_columnar.index import resolve_each
 from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
-from rocket_spark.decode.file_spans import WHOLE_LOG, followers, log_spans, row_shares
+from rocket_spark.decode.file_ranges import WHOLE_LOG, followers, log_ranges, row_shares
 from rocket_spark.files import disk_bytes, state_of
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PartTask", "StorePlan", "task_cutter"]
 
-_TASK_BYTES: Final = 128 << 20
+TASK_BYTES: Final = 128 << 20
 """Small files are joined into one task up to this many bytes on disk, so that a part is worth a file of its own. A task
 takes the same amount of a large commit-log file."""
 
 _FILE_COST: Final = 64 << 10
 """What opening a file costs, in bytes: a task has at most 2,048 files."""
 
-_TASK_ENTRIES: Final = 2_500_000
+TASK_ENTRIES: Final = 2_500_000
 """Entries of a large index file that one task takes at most."""
 
 
@@ -154,7 +154,7 @@ class TaskCutter:
         guesses: Mapping[StoreFile, GeometryGuess],
         bounds: Bounds | None,
     ) -> Iterator[list[StoreFile]]:
-        """Neighbours of one kind up to `times` `_TASK_BYTES`, larger files alone.
+        """Neighbours of one kind up to `times` `TASK_BYTES`, larger files alone.
 
         The files of one queue stay together, since the engine compares their offsets; with bounds, each index file is
         on its own.
@@ -171,7 +171,7 @@ class TaskCutter:
                 yield held
                 held = []
             if not held:
-                room = _TASK_BYTES * self.times
+                room = TASK_BYTES * self.times
             held.append(file)
             room -= size
         if held:
@@ -200,11 +200,13 @@ class TaskCutter:
         )
         if first.kind == "log":
             low, high = WHOLE_LOG if bounds is None or bounds.log is None else bounds.log
-            for begin, end in log_spans(files, following, _TASK_BYTES * self.times):
-                span = max(begin, low), min(end, high)
-                if span[0] < span[1]:
-                    weight = min(task.weight, span[1] - span[0])
-                    yield replace(task, log_range=span, weight=weight, closed=bounds is not None)
+            for begin, end in log_ranges(files, following, TASK_BYTES * self.times):
+                first_byte, stop = max(begin, low), min(end, high)
+                if first_byte < stop:
+                    weight = min(task.weight, stop - first_byte)
+                    yield replace(
+                        task, log_range=(first_byte, stop), weight=weight, closed=bounds is not None
+                    )
         elif task.guess is not None and len(files) == 1:
             yield from self._index_parts(task, task.guess, bounds)
         elif bounds is not None and first.kind == "queue":
@@ -216,7 +218,7 @@ class TaskCutter:
         entries = "index_entries"
         (file,) = task.files
         first, end = (0, entry_count(file, guess)) if bounds is None else bounds.rows[file.name]
-        shares = row_shares(first, end, _TASK_ENTRIES * self.times)
+        shares = row_shares(first, end, TASK_ENTRIES * self.times)
         if entries not in task.tables or (bounds is None and len(shares) == 1):
             yield task
             return
@@ -249,4 +251,4 @@ def task_cutter(
 ) -> TaskCutter:
     """The cutter for a job that decodes these files, whose tasks grow with the job."""
     total = sum(disk_bytes(file) for files in stores.values() for file in files)
-    return TaskCutter(tables, geometries, min(max(total // (_TASK_BYTES * _MANY_TASKS), 1), _LARGEST))
+    return TaskCutter(tables, geometries, min(max(total // (TASK_BYTES * _MANY_TASKS), 1), _LARGEST))

@@ -25,8 +25,8 @@ __all__ = ["BATCH_ROWS", "PartWriter", "folder_value", "part_writer", "written_s
 BATCH_ROWS: Final = 1 << 16
 """Rows that are decoded at once: their columns stay in a processor's own cache."""
 
-_GROUP_ROWS: Final = 13 * BATCH_ROWS
-_GROUP_BYTES: Final = 128 << 20
+GROUP_ROWS: Final = 13 * BATCH_ROWS
+GROUP_BYTES: Final = 128 << 20
 """A row group ends at either. The bloom filter of this many rows takes 1 MiB; its size is a power of two, so one for 2 % more
 rows would take 2 MiB. The largest task on an index file, with 2,500,000 entries, makes three groups."""
 
@@ -59,7 +59,7 @@ def folder_value(text: str) -> str:
     return re.sub(r"[\0-\x7f]+", lambda found: quote(found[0], safe=""), text)
 
 
-class _File:
+class PartFile:
     """One Parquet file; batches are held until they fill a row group."""
 
     def __init__(self, path: Path, table: str, schema: pa.Schema, order: str | None) -> None:
@@ -77,7 +77,7 @@ class _File:
         self._held.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
-        if self._rows >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
             self._flush()
 
     def _flush(self) -> None:
@@ -135,16 +135,16 @@ class PartWriter:
         self._by = [
             by for by in options.partition_by if (by if by == "topic" else "store_timestamp") in names
         ]
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, PartFile] = {}
         self.rows: dict[str, int] = {}
         self.nulled = 0
         if not self._by:
             self._file("")
 
-    def _file(self, place: str) -> tuple[str, _File]:
+    def _file(self, place: str) -> tuple[str, PartFile]:
         path = f"{place}{self._name}"
         if path not in self._files:
-            self._files[path] = _File(
+            self._files[path] = PartFile(
                 self._folder / self._table / path, self._table, self._schema, self._order
             )
             self.rows[path] = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RangeRead", "disk_bytes", "local_copy", "range_source", "size_now", "state_of"]
 
-_CHUNK: Final = 8 << 20
+_BUFFER_BYTES: Final = 8 << 20
 _PAGE: Final = 1 << 16
 
 
@@ -100,7 +100,7 @@ def local_copy(
         for begin, end in [(0, origin.size)] if ranges is None else ranges:
             position, limit = max(0, begin), min(end, origin.size)
             while position < limit:
-                data = bytes(origin.read(position, min(_CHUNK, limit - position)))
+                data = bytes(origin.read(position, min(_BUFFER_BYTES, limit - position)))
                 if not data:
                     raise MalformedError(
                         file=origin.name,

@@ -1,4 +1,4 @@
-"""HDFS over the name node's HTTP (WebHDFS, through fsspec), or by libhdfs where the user has it."""
+"""HDFS over the name node's HTTP: WebHDFS, through fsspec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files.s3 import ArrowStorage
 from rocket_spark.files.storage import FarStorage, FileInfo, Settings, Storage, join
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "hdfs_storage"]
 
-NAMES: Final = ("hdfs.webhdfs", "hdfs.user", "hdfs.kerberos", "hdfs.libhdfs")
+NAMES: Final = ("hdfs.webhdfs", "hdfs.user", "hdfs.kerberos")
 _HTTP_PORT: Final = 9870
 _SECONDS: Final = 60
 """A name node or data node that says nothing for so long is an error, which Spark retries."""
@@ -34,8 +33,6 @@ def hdfs_storage(uri: str, settings: Settings) -> Storage:
             raise UsageError(f"option {name}: unknown; there are {', '.join(NAMES)}")
     parts = urlsplit(uri)
     user = given.get("hdfs.user") or os.environ.get("HADOOP_USER_NAME")
-    if given.get("hdfs.libhdfs", "").lower() == "true":
-        return LibHdfsStorage(parts.hostname or "default", parts.port or 0, user)
     address = given.get("hdfs.webhdfs") or os.environ.get("ROCKETSPEC_WEBHDFS")
     if parts.scheme.lower() == "webhdfs" and parts.hostname:
         address = address or parts.netloc
@@ -156,28 +153,3 @@ class WebHdfsStorage(FarStorage):
     def remove(self, uri: str) -> None:
         """As `FarStorage.remove`."""
         self._ask(uri, lambda files: files.rm(self._path(uri), recursive=True))
-
-
-@lru_cache
-def _lib(host: str, port: int, user: str | None) -> Any:
-    from pyarrow.fs import HadoopFileSystem
-
-    try:
-        return HadoopFileSystem(host, port, user=user)
-    except OSError as error:
-        raise UsageError(f"option hdfs.libhdfs: {' '.join(str(error).split())}") from error
-
-
-@dataclass(frozen=True)
-class LibHdfsStorage(ArrowStorage):
-    """HDFS by the Java client that libhdfs starts."""
-
-    host: str
-    port: int
-    user: str | None
-
-    def _arrow(self) -> Any:
-        return _lib(self.host, self.port, self.user)
-
-    def _path(self, uri: str) -> str:
-        return "/" + uri.partition("://")[2].partition("/")[2].rstrip("/")

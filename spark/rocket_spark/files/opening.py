@@ -5,7 +5,7 @@ Each option may stand in the environment instead:
 - `s3.endpoint` (`AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`), `s3.region` (`AWS_REGION`, `AWS_DEFAULT_REGION`),
   `s3.accessKey`, `s3.secretKey`, `s3.sessionToken` (`AWS_ACCESS_KEY_ID`, ...), `s3.anonymous`
 - `hdfs.webhdfs` (`ROCKETSPEC_WEBHDFS`): `HOST:PORT` of the name node's HTTP; `hdfs.user` (`HADOOP_USER_NAME`),
-  `hdfs.kerberos`, `hdfs.libhdfs`
+  `hdfs.kerberos`
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ def storage_for(uri: str, options: Mapping[str, str] | None = None) -> tuple[Sto
         return LocalStorage(), uri
     if scheme == "file":
         return LocalStorage(), unquote(urlsplit(uri).path)
+    named, at, _ = urlsplit(uri).netloc.rpartition("@")
+    if ":" in named or (at and scheme in ("s3", "s3a", "s3n")):  # a message would print them
+        raise UsageError(
+            f"{scheme}: a URI with credentials is refused; use the options s3.accessKey and s3.secretKey"
+        )
     if not urlsplit(uri).netloc and scheme in ("s3", "s3a", "s3n"):
         raise UsageError(f"{uri}: names no bucket")
     if scheme in ("s3", "s3a", "s3n"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-from abc import abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["NAMES", "ArrowStorage", "S3Storage"]
+__all__ = ["NAMES", "S3Storage"]
 
-_CHUNK = 8 << 20
+_BUFFER_BYTES = 8 << 20
 NAMES = {
     "s3.accessKey": "access_key",
     "s3.secretKey": "secret_key",
@@ -59,12 +58,14 @@ def _file_system(settings: Settings) -> Any:
     return S3FileSystem(**given)
 
 
-class ArrowStorage(FarStorage):
-    """Anything that pyarrow has a file system for."""
+@dataclass(frozen=True)
+class S3Storage(FarStorage):
+    """Buckets: `s3://BUCKET/KEY`."""
 
-    @abstractmethod
+    settings: Settings = ()
+
     def _arrow(self) -> Any:
-        """The file system."""
+        return _file_system(self.settings)
 
     def _path(self, uri: str) -> str:
         return uri.partition("://")[2].rstrip("/")
@@ -118,7 +119,7 @@ class ArrowStorage(FarStorage):
         """As `FarStorage.upload`: the file is there when all its bytes are."""
         with _named(uri), path.open("rb") as source:
             stream = self._arrow().open_output_stream(self._path(uri))
-            while data := source.read(_CHUNK):
+            while data := source.read(_BUFFER_BYTES):
                 stream.write(data)
             stream.close()
 
@@ -154,13 +155,3 @@ def _named(uri: str) -> Iterator[None]:
 
 def _told(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-@dataclass(frozen=True)
-class S3Storage(ArrowStorage):
-    """Buckets: `s3://BUCKET/KEY`."""
-
-    settings: Settings = ()
-
-    def _arrow(self) -> Any:
-        return _file_system(self.settings)

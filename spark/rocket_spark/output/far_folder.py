@@ -145,20 +145,20 @@ class FarOutput:
         self._overwrite = overwrite or append
         self._resume = resume
         self._append = append
-        self._storage, self.out = _far(out, options)
+        self.storage, self.out = _far(out, options)
         self._temporary = f"{self.out}/{TEMPORARY}"
-        self.folder = FarFolder(self._storage, f"{self._temporary}/{'attempts' if resume else uuid4().hex}")
+        self.folder = FarFolder(self.storage, f"{self._temporary}/{'attempts' if resume else uuid4().hex}")
         self._placed: list[str] = []
         self._token = uuid4().hex
         self._there: dict[str, FileInfo] = {}
 
     def __enter__(self) -> Self:
         """Removes unfinished output of an earlier job; JobError if something appeared since the folder was checked."""
-        there = _listed(self._storage, self.out)
+        there = _listed(self.storage, self.out)
         if self._append:
             names = {info.name for info in there}
             if COMING in names and MANIFEST not in names:
-                self._storage.move(f"{self.out}/{COMING}", f"{self.out}/{MANIFEST}")
+                self.storage.move(f"{self.out}/{COMING}", f"{self.out}/{MANIFEST}")
             there = [info for info in there if info.name == TEMPORARY]
         elif there and not self._replaces({info.name for info in there}):
             raise JobError(f"{there[0].uri}: appeared meanwhile; nothing is replaced")
@@ -166,18 +166,18 @@ class FarOutput:
             self._claim()  # first: an earlier job that still runs ends here
         for info in there:
             if not (self._resume and info.name == TEMPORARY):
-                self._storage.remove(info.uri)
+                self.storage.remove(info.uri)
         if not self._resume:
             self._claim()
         return self
 
     def _claim(self) -> None:
-        note_far(FarFolder(self._storage, self._temporary), OWNER, self._token)
+        note_far(FarFolder(self.storage, self._temporary), OWNER, self._token)
 
     def _taken(self) -> bool:
         """Whether a later job uses the folder."""
         try:
-            return _text(self._storage, self._storage.stat(f"{self._temporary}/{OWNER}")) != self._token
+            return _text(self.storage, self.storage.stat(f"{self._temporary}/{OWNER}")) != self._token
         except FileNotFoundError:
             return False
 
@@ -194,7 +194,7 @@ class FarOutput:
         kept = kind is not None and self._resume
         for uri in placed if kept else (*placed, self._temporary):
             with suppress(OSError):
-                self._storage.remove(uri)
+                self.storage.remove(uri)
 
     def _replaces(self, names: set[str]) -> bool:
         """Whether these are unfinished output that may go."""
@@ -205,10 +205,10 @@ class FarOutput:
         if not self._resume:
             return {}
         with suppress(FileNotFoundError):
-            self._there = {info.uri: info for info in self._storage.walk(self.folder.uri)}
+            self._there = {info.uri: info for info in self.storage.walk(self.folder.uri)}
         entries = [info for info in self._there.values() if info.name.startswith(ENTRY)]
         with ThreadPoolExecutor(_MOVES) as pool:
-            texts = list(pool.map(lambda info: _text(self._storage, info), entries))
+            texts = list(pool.map(lambda info: _text(self.storage, info), entries))
         return read_entries(dict(zip((info.name for info in entries), texts, strict=True)))
 
     def holds(self, name: str) -> bool:
@@ -219,7 +219,7 @@ class FarOutput:
         """Bytes of an attempt; JobError if it is missing."""
         uri = f"{self.folder.uri}/{name}"
         try:
-            return self._storage.stat(uri).size
+            return self.storage.stat(uri).size
         except FileNotFoundError as error:
             raise JobError(f"{uri}: written by a task and missing since") from error
 
@@ -231,7 +231,7 @@ class FarOutput:
             OSError: a file cannot be moved into place.
         """
         self._require_own()
-        before = [info.uri for info in _listed(self._storage, self.out) if info.name != TEMPORARY]
+        before = [info.uri for info in _listed(self.storage, self.out) if info.name != TEMPORARY]
         if before:
             raise JobError(f"{before[0]}: appeared while the job ran; nothing is replaced")
 
@@ -247,8 +247,8 @@ class FarOutput:
             size = self.size(name)
             self._placed.append(f"{self.out}/{place}")
             if self._append:
-                self._storage.remove(f"{self.out}/{place}")
-            self._storage.move(f"{self.folder.uri}/{name}", f"{self.out}/{place}")
+                self.storage.remove(f"{self.out}/{place}")
+            self.storage.move(f"{self.folder.uri}/{name}", f"{self.out}/{place}")
             return {"path": place, "bytes": size}
 
         with ThreadPoolExecutor(_MOVES) as pool:
@@ -259,25 +259,25 @@ class FarOutput:
     ) -> None:
         """As `rocket_spark.output.Output.add`."""
         self._require_own()
-        self._storage.remove(f"{self.out}/{SUCCESS}")
+        self.storage.remove(f"{self.out}/{SUCCESS}")
         added = self._put(parts)
         files = sorted([*kept, *added], key=lambda file: str(file["path"]))
         # One of the two manifests is whole at any time: without it, rows of files that expired would be lost.
         self._write(COMING, manifest_text(facts, files))
         self._placed.clear()
-        self._storage.remove(f"{self.out}/{MANIFEST}")
-        self._storage.move(f"{self.out}/{COMING}", f"{self.out}/{MANIFEST}")
+        self.storage.remove(f"{self.out}/{MANIFEST}")
+        self.storage.move(f"{self.out}/{COMING}", f"{self.out}/{MANIFEST}")
         self.clean(str(file["path"]) for file in files)
         self._write(SUCCESS, "")
 
     def clean(self, listed: Iterable[str]) -> None:
         """As `rocket_spark.output.Output.clean`."""
         wanted = {f"{self.out}/{place}" for place in listed}
-        for info in list(self._storage.walk(self.out)):
+        for info in list(self.storage.walk(self.out)):
             own = not info.uri[len(self.out) + 1 :].startswith("_")
             if own and not info.is_directory and info.name.startswith("part-") and info.uri not in wanted:
-                self._storage.remove(info.uri)
+                self.storage.remove(info.uri)
 
     def _write(self, name: str, text: str) -> None:
         self._placed.append(f"{self.out}/{name}")
-        note_far(FarFolder(self._storage, self.out), name, text)
+        note_far(FarFolder(self.storage, self.out), name, text)

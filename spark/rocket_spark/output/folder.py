@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -85,7 +86,7 @@ def check_out(
     else:
         place = Path(storage_for(str(out))[1]).absolute()
         near = [store for store in stores.values() if not is_remote(store)]
-        real = place.resolve()
+        real = Path(os.path.realpath(place))
         inside = any(real.is_relative_to(folder) for store in near for folder in _protected(Path(store)))
         names = (
             {path.name for path in place.iterdir()} if place.is_dir() else {""} if place.exists() else set()

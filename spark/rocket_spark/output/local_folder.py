@@ -65,7 +65,7 @@ class Output:
         self._made = [path for path in (self.out, *self.out.parents) if not path.exists()]
         if self._resume:
             self._claim()  # first: an earlier job that still runs ends here
-        self._undo_replace()
+        self.undo_replace()
         if not self._resume:
             _remove(self._temporary)
             self._claim()
@@ -191,7 +191,7 @@ class Output:
             if not place.startswith("_") and place not in wanted and path.is_file():
                 path.unlink()
 
-    def _undo_replace(self) -> None:
+    def undo_replace(self) -> None:
         """Takes back what a kill or an error left of `_replace`, or of this; what was committed stays.
 
         All earlier content leaves the folder before the manifest comes. `restored` is `old` once nothing new is left.
@@ -232,7 +232,7 @@ class Output:
                 raise
             if not (ready / MANIFEST).exists():  # else this is of the earlier content
                 (self.out / SUCCESS).unlink(missing_ok=True)
-            self._undo_replace()
+            self.undo_replace()
             raise
 
 

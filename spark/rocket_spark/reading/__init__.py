@@ -4,30 +4,30 @@ from rocket_spark.reading.log_tail import LogTail
 from rocket_spark.reading.options import STREAM_OPTIONS, Request, flag, positive, request
 from rocket_spark.reading.partitions import (
     LOG_BYTES,
-    Piece,
+    FilePart,
     RowsPartition,
     grouped,
-    log_pieces,
+    log_parts,
     plan_partitions,
     requested_files,
 )
 from rocket_spark.reading.queue_tail import QueueTail
-from rocket_spark.reading.rows import piece_rows
+from rocket_spark.reading.rows import part_rows
 from rocket_spark.reading.stores_tail import StoresTail, store_of
 
 __all__ = [
     "LOG_BYTES",
     "STREAM_OPTIONS",
+    "FilePart",
     "LogTail",
-    "Piece",
     "QueueTail",
     "Request",
     "RowsPartition",
     "StoresTail",
     "flag",
     "grouped",
-    "log_pieces",
-    "piece_rows",
+    "log_parts",
+    "part_rows",
     "plan_partitions",
     "positive",
     "request",

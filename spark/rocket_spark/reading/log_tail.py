@@ -11,7 +11,7 @@ from rocket_columnar.decode import decode
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_spark.reading.loss import lost
-from rocket_spark.reading.partitions import LOG_BYTES, Piece, log_pieces
+from rocket_spark.reading.partitions import LOG_BYTES, FilePart, log_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,12 +89,11 @@ class LogTail:
         """The offset of the first record from `begin` on, which exists."""
         for file in self.files:
             if file.base_offset + file.size() > begin:
-                span = max(begin, file.base_offset), 1 << 62
                 for _, batch in decode(
                     [file],
                     tables=["commit_log"],
                     columns=["phy_offset"],
-                    log_range=span,
+                    log_range=(max(begin, file.base_offset), 1 << 62),
                     limit=1,
                     on_gap=lambda _: None,
                 ):
@@ -199,10 +198,10 @@ class LogTail:
             return False
         return bool(properties <= 0 or data[-1])
 
-    def pieces(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[Piece]:
+    def parts(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[FilePart]:
         """The records between two offsets."""
         if begin[_KEY] >= end[_KEY]:
             return
         step = max(1, min(LOG_BYTES, asked.max_partition_rows * RECORD_FIXED_V4))
-        for piece in log_pieces(self.files, step, (begin[_KEY], end[_KEY])):
-            yield replace(piece, exact=piece.span[0] == begin[_KEY], closed=True)
+        for part in log_parts(self.files, step, (begin[_KEY], end[_KEY])):
+            yield replace(part, exact=part.range[0] == begin[_KEY], closed=True)

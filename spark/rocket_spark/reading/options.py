@@ -30,7 +30,7 @@ _MODES: Final[dict[str, Mode]] = {
 STREAM_OPTIONS: Final = ("startingOffsets", "maxRowsPerTrigger", "maxBytesPerTrigger", "failOnDataLoss")
 """Options of `readStream` alone."""
 
-_OPTIONS: Final = (
+OPTIONS: Final = (
     "path",
     "paths",
     "hashSlotNum",
@@ -42,7 +42,6 @@ _OPTIONS: Final = (
     "pathGlobFilter",
     "recursiveFileLookup",
     "filters",
-    "filterPushdown",
     "timestamps",
     COMMITLOG,
 )
@@ -161,18 +160,15 @@ def request(
     Raises:
         UsageError: an option that is unknown, missing, or has an invalid value.
     """
-    known = {name.lower() for name in (*_OPTIONS, *also)}
+    known = {name.lower() for name in (*OPTIONS, *also)}
     for name in options:
         if name.lower() not in known and "." not in name:
-            raise UsageError(f"option {name}: unknown; there are {', '.join(_OPTIONS[2:])}")
+            raise UsageError(f"option {name}: unknown; there are {', '.join(OPTIONS[2:])}")
     mode = options.get("mode", "FAILFAST").upper()
     if mode not in _MODES:
         raise UsageError(f"option mode: {options['mode']!r} is none of {', '.join(_MODES)}")
     corrupt = options.get("columnNameOfCorruptRecord", "_corrupt_record")
     columns = _columns(options, table)
-    flag(
-        options, "filterPushdown"
-    )  # without effect: callers of the time when Spark pushed filters down set it
     if corrupt in {column.name for column in TABLES[table]} or not corrupt:
         raise UsageError(f"option columnNameOfCorruptRecord: {corrupt!r} is a column of {table} or empty")
     return Request(

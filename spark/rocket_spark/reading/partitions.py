@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOG_BYTES",
-    "Piece",
+    "FilePart",
     "RowsPartition",
     "grouped",
-    "log_pieces",
+    "log_parts",
     "plan_partitions",
     "requested_files",
 ]
@@ -45,21 +45,21 @@ _FILES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilePart:
     """A part of one file, or its problem.
 
     Attributes:
         file: to decode.
-        span: rows from the first on, before the second; of a commit log, physical offsets.
+        range: rows from the first on, before the second; of a commit log, physical offsets.
         following: for a commit log, files after it that show whether it continues.
         guess: the geometry of an index file.
         problem: why nothing of it can be decoded; then it has no rows.
-        exact: for a commit log, that a record must begin where the span does.
-        closed: for a commit log, that the end of the span is not checked.
+        exact: for a commit log, that a record must begin where the range does.
+        closed: for a commit log, that the end of the range is not checked.
     """
 
     file: StoreFile
-    span: tuple[int, int] = _WHOLE
+    range: tuple[int, int] = _WHOLE
     following: tuple[StoreFile, ...] = ()
     guess: GeometryGuess | None = None
     problem: str | None = None
@@ -69,9 +69,9 @@ class Piece:
 
 @dataclass
 class RowsPartition(InputPartition):
-    """Pieces that one task decodes, in order."""
+    """Parts that one task decodes, in order."""
 
-    pieces: tuple[Piece, ...]
+    parts: tuple[FilePart, ...]
 
 
 def requested_files(request: Request, table: str) -> list[StoreFile]:
@@ -135,68 +135,68 @@ def plan_partitions(request: Request, table: str) -> list[RowsPartition]:
     """
     files, wanted = requested_files(request, table), request.wanted
     kind = TABLE_KINDS[table]
-    pieces: Iterable[Piece]
+    parts: Iterable[FilePart]
     if kind == "index":
-        pieces = _index_pieces(files, request, table, wanted)
+        parts = _index_parts(files, request, table, wanted)
     elif kind == "log":
-        pieces = _log_pieces(files, request, wanted)
+        parts = _log_parts(files, request, wanted)
     else:
-        pieces = _queue_pieces(files, request, table, wanted)
-    return grouped(list(pieces), request, table)
+        parts = _queue_parts(files, request, table, wanted)
+    return grouped(list(parts), request, table)
 
 
-def grouped(pieces: list[Piece], request: Request, table: str) -> list[RowsPartition]:
-    """Consecutive pieces, up to the size of a partition."""
+def grouped(parts: list[FilePart], request: Request, table: str) -> list[RowsPartition]:
+    """Consecutive parts, up to the size of a partition."""
     most = {"index_headers": _FILES, "checkpoint": _FILES, "consume_queue_ext": _FILES}.get(
         table, request.max_partition_rows
     )
     if table == "commit_log":
         most = LOG_BYTES if request.max_partition_rows * RECORD_FIXED_V4 > LOG_BYTES else 1
     partitions: list[RowsPartition] = []
-    held: list[Piece] = []
+    held: list[FilePart] = []
     room = 0
-    for piece in pieces:
-        weight = 1 if piece.problem or most == _FILES else _weight(piece)
+    for part in parts:
+        weight = 1 if part.problem or most == _FILES else _weight(part)
         if held and weight > room:
             partitions.append(RowsPartition(tuple(held)))
             held = []
         if not held:
             room = most
-        held.append(piece)
+        held.append(part)
         room -= weight
     if held:
         partitions.append(RowsPartition(tuple(held)))
     return partitions
 
 
-def _weight(piece: Piece) -> int:
-    """Rows of a piece, or bytes of a log's."""
-    begin, end = piece.span
-    if piece.file.kind == "log":
-        end = max(begin, min(end, piece.file.base_offset + piece.file.size()))
+def _weight(part: FilePart) -> int:
+    """Rows of a part, or bytes of a log's."""
+    begin, end = part.range
+    if part.file.kind == "log":
+        end = max(begin, min(end, part.file.base_offset + part.file.size()))
     return end - begin
 
 
-def _spans(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
+def _ranges(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
     for begin in range(first, end, step):
         yield begin, min(begin + step, end)
 
 
-def _index_pieces(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[Piece]:
+def _index_parts(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[FilePart]:
     guesses, problems = geometries(files, request)
     for file in files:
         if not wanted.file(file):
             continue
         if file in problems:
-            yield Piece(file, problem=problems[file])
+            yield FilePart(file, problem=problems[file])
         elif table == "index_headers":
-            yield Piece(file, (0, 1), guess=guesses[file])
+            yield FilePart(file, (0, 1), guess=guesses[file])
         else:
             guess = guesses[file]
             ((_, header),) = decode([file], tables=["index_headers"], geometry={file: guess})
             count = min(header.column("index_count")[0].as_py(), guess.geometry.index_num)
-            for span in _spans(0, count - 1, request.max_partition_rows):
-                yield Piece(file, span, guess=guess)
+            for rows in _ranges(0, count - 1, request.max_partition_rows):
+                yield FilePart(file, rows, guess=guess)
 
 
 def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:
@@ -226,23 +226,23 @@ def _checked(files: list[StoreFile], request: Request) -> dict[StoreFile, str]:
     return problems
 
 
-def _queue_pieces(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[Piece]:
+def _queue_parts(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[FilePart]:
     problems = _checked(files, request) if table != "checkpoint" else {}
     last = set({file.sequence: file for file in files}.values())
     for file in files:
         if not wanted.file(file):
             continue
         if file in problems:
-            yield Piece(file, problem=problems[file])
+            yield FilePart(file, problem=problems[file])
         size = file.size()
         if table == "consume_queue" and size and not size % QUEUE_UNIT.size:
             written = _written(file) if file in last else size
             step = request.max_partition_rows * QUEUE_UNIT.size
             end = -(-written // QUEUE_UNIT.size) * QUEUE_UNIT.size
             for begin, stop in pairwise([*_cuts(file, 0, end, step), end] if end else []):
-                yield Piece(file, (begin // QUEUE_UNIT.size, stop // QUEUE_UNIT.size))
+                yield FilePart(file, (begin // QUEUE_UNIT.size, stop // QUEUE_UNIT.size))
         else:
-            yield Piece(file)
+            yield FilePart(file)
 
 
 def _written(file: StoreFile) -> int:
@@ -277,9 +277,9 @@ def _begins(file: StoreFile) -> bool:
         return bool(reader.read(0, min(8, reader.size)).any())
 
 
-def log_pieces(
+def log_parts(
     files: list[StoreFile], step: int, bounds: tuple[int, int] = (LONG_MIN, 1 << 62)
-) -> Iterator[Piece]:
+) -> Iterator[FilePart]:
     """Ranges of a log, each with the files that its decoding needs.
 
     Together they cover all of `bounds`, holes between files included, each of which belongs to the file before it.
@@ -303,10 +303,10 @@ def log_pieces(
         begins = _cuts(file, first - base, max(min(written, stop), first + 1) - base, step)
         cuts = [*(base + begin for begin in begins), stop]
         for begin, finish in pairwise(cuts):
-            yield Piece(file, (begin, finish), following if finish == stop else following[-1:])
+            yield FilePart(file, (begin, finish), following if finish == stop else following[-1:])
 
 
-def _log_pieces(files: list[StoreFile], request: Request, wanted: Wanted) -> Iterator[Piece]:
+def _log_parts(files: list[StoreFile], request: Request, wanted: Wanted) -> Iterator[FilePart]:
     problems = _checked(files, request)
     low, high = wanted.bounds("phy_offset")
     step = LOG_BYTES
@@ -316,19 +316,19 @@ def _log_pieces(files: list[StoreFile], request: Request, wanted: Wanted) -> Ite
     for file in files:
         logs.setdefault(file.sequence, []).append(file)
     for log in logs.values():
-        for piece in log_pieces(log, step, (low, min(high + 1, 1 << 62))):
-            if not wanted.file(piece.file):
+        for part in log_parts(log, step, (low, min(high + 1, 1 << 62))):
+            if not wanted.file(part.file):
                 continue
-            if piece.file in problems and piece.span[0] == piece.file.base_offset:
-                yield Piece(piece.file, problem=problems[piece.file])
-            yield piece
+            if part.file in problems and part.range[0] == part.file.base_offset:
+                yield FilePart(part.file, problem=problems[part.file])
+            yield part
 
 
 def _record_size(file: StoreFile) -> int:
     """Bytes of a record, by the first few of the log."""
-    span = file.base_offset, file.base_offset + _SAMPLE_BYTES
+    sample = file.base_offset, file.base_offset + _SAMPLE_BYTES
     try:
-        batches = decode([file], columns=["size"], log_range=span, on_gap=lambda _: None)
+        batches = decode([file], columns=["size"], log_range=sample, on_gap=lambda _: None)
         sizes: list[int] = [size for _, batch in batches for size in batch.column("size").to_numpy()]
     except MalformedError:
         return RECORD_FIXED_V4

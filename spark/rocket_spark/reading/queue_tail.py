@@ -8,7 +8,7 @@ import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_spark.reading.loss import lost
-from rocket_spark.reading.partitions import Piece
+from rocket_spark.reading.partitions import FilePart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ __all__ = ["QueueTail"]
 
 _UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 _NO_UNIT: Final = np.zeros(QUEUE_UNIT.size, np.uint8)
-_CHUNK: Final = 1 << 16
+_BATCH_UNITS: Final = 1 << 16
 _MARK: Final = "/phy_offset"
 """Behind a queue's name: what the last unit read points to."""
 
@@ -130,7 +130,7 @@ class QueueTail:
                     least * QUEUE_UNIT.size, end * QUEUE_UNIT.size, f"{end - least:,} units", "CQ-FILE-1"
                 )
                 while end > least:
-                    start = max(least, end - _CHUNK)
+                    start = max(least, end - _BATCH_UNITS)
                     raw = reader.read(start * QUEUE_UNIT.size, (end - start) * QUEUE_UNIT.size)
                     units = raw.view(_UNIT)
                     valid = np.flatnonzero((units["phy_offset"] >= 0) & (units["size"] > 0))
@@ -141,7 +141,7 @@ class QueueTail:
                 break
         return begin
 
-    def pieces(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[Piece]:
+    def parts(self, begin: dict[str, int], end: dict[str, int], asked: Request) -> Iterator[FilePart]:
         """The units between two offsets; MalformedError if a queue is gone with some of them."""
         for name, stop in _numbers(end):
             if name not in self.queues and stop > begin.get(name, 0):
@@ -157,7 +157,7 @@ class QueueTail:
                 first = max(0, begin[name] - base)
                 stop = min(count, end.get(name, begin[name]) - base)
                 for start in range(first, stop, asked.max_partition_rows):
-                    yield Piece(file, (start, min(start + asked.max_partition_rows, stop)))
+                    yield FilePart(file, (start, min(start + asked.max_partition_rows, stop)))
 
 
 def _numbers(offsets: dict[str, int]) -> list[tuple[str, int]]:

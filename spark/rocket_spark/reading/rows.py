@@ -1,4 +1,4 @@
-"""Inside a task: turns pieces of files into the record batches that are passed to the JVM."""
+"""Inside a task: turns parts of files into the record batches that are passed to the JVM."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rocket_spark.reading.options import Request
-    from rocket_spark.reading.partitions import Piece
+    from rocket_spark.reading.partitions import FilePart
 
-__all__ = ["piece_rows"]
+__all__ = ["part_rows"]
 
 _BATCH_ROWS: Final = 1 << 17
 """Rows of a record batch on its way to the JVM: some 10 MB with the file's name in plain strings."""
@@ -38,38 +38,38 @@ def _note(problems: list[str], gap: Gap) -> None:
     problems.append(str(gap))
 
 
-def _within(piece: Piece, on_gap: Callable[[Gap], None], gap: Gap) -> None:
-    """Reports the gaps that are inside a closed piece."""
-    if gap.begin < piece.span[1]:
+def _within(part: FilePart, on_gap: Callable[[Gap], None], gap: Gap) -> None:
+    """Reports the gaps that are inside a closed part."""
+    if gap.begin < part.range[1]:
         on_gap(gap)
 
 
-def piece_rows(
-    pieces: Sequence[Piece], table: str, columns: Sequence[str], request: Request
+def part_rows(
+    parts: Sequence[FilePart], table: str, columns: Sequence[str], request: Request
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of `pieces`, of `columns` in their order.
+    """The rows of `parts`, of `columns` in their order.
 
     Raises:
         MalformedError: in mode FAILFAST, bytes that cannot be decoded.
         OSError: a file cannot be read.
     """
-    for piece in pieces:
-        problems: list[str] = [] if piece.problem is None else [piece.problem]
+    for part in parts:
+        problems: list[str] = [] if part.problem is None else [part.problem]
         on_gap = _refuse if request.mode == "FAILFAST" else partial(_note, problems)
         try:
-            if piece.problem is None:
-                for batch in _decoded(piece, table, columns, request, on_gap):
-                    yield from _corrupt(piece, table, columns, request, problems)
+            if part.problem is None:
+                for batch in _decoded(part, table, columns, request, on_gap):
+                    yield from _corrupt(part, table, columns, request, problems)
                     yield batch
         except MalformedError as error:
             if request.mode == "FAILFAST":
                 raise
             problems.append(str(error))
-        yield from _corrupt(piece, table, columns, request, problems)
+        yield from _corrupt(part, table, columns, request, problems)
 
 
 def _decoded(
-    piece: Piece,
+    part: FilePart,
     table: str,
     columns: Sequence[str],
     request: Request,
@@ -80,27 +80,27 @@ def _decoded(
     own = [name for name in columns if name != request.corrupt]
     read = list(dict.fromkeys([*own, *request.wanted.columns()])) or ["file"]  # no column, no count of rows
     schema = arrow_schema(table, read)
-    first, end = piece.span
+    first, end = part.range
     ranged = table in ("index_entries", "consume_queue")
     batches = decode(
-        [piece.file, *piece.following],
+        [part.file, *part.following],
         tables=[table],
-        geometry=None if piece.guess is None else {piece.file: piece.guess},
-        columns=list(dict.fromkeys([*read, *(["phy_offset"] if piece.exact else [])])),
+        geometry=None if part.guess is None else {part.file: part.guess},
+        columns=list(dict.fromkeys([*read, *(["phy_offset"] if part.exact else [])])),
         batch_rows=_BATCH_ROWS,
-        on_gap=partial(_within, piece, on_gap) if piece.closed else on_gap,
+        on_gap=partial(_within, part, on_gap) if part.closed else on_gap,
         where=request.wanted.where(table),
         skip=first if ranged else 0,
         limit=end - first if ranged else None,
-        log_range=piece.span,
+        log_range=part.range,
     )
-    exact = piece.exact
+    exact = part.exact
     for _, batch in batches:
         if exact and batch.num_rows:
             exact = False
             begins = batch.column("phy_offset")[0].as_py()
-            if begins > max(first, piece.file.base_offset):
-                on_gap(Gap(piece.file.name, first, begins, "no record", "one, as the log goes on"))
+            if begins > max(first, part.file.base_offset):
+                on_gap(Gap(part.file.name, first, begins, "no record", "one, as the log goes on"))
         found = request.wanted.rows(plain(batch, schema))
         if not found.num_rows:
             continue
@@ -117,7 +117,7 @@ def _decoded(
 
 
 def _corrupt(
-    piece: Piece, table: str, columns: Sequence[str], request: Request, problems: list[str]
+    part: FilePart, table: str, columns: Sequence[str], request: Request, problems: list[str]
 ) -> Iterator[pa.RecordBatch]:
     """A row for each problem if the mode reports them; none if it drops them."""
     import pyarrow as pa
@@ -127,7 +127,7 @@ def _corrupt(
         arrays = [
             pa.array(problems, pa.string())
             if name == request.corrupt
-            else pa.array([piece.file.name] * len(problems), pa.string())
+            else pa.array([part.file.name] * len(problems), pa.string())
             if name == "file"
             else pa.nulls(len(problems), UTC if request.utc and is_time(name) else schema.field(name).type)
             for name in columns

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
 
     from rocket_spark.reading.options import Request
-    from rocket_spark.reading.partitions import Piece
+    from rocket_spark.reading.partitions import FilePart
 
 __all__ = ["StoresTail", "store_of"]
 
@@ -99,12 +99,12 @@ class StoresTail:
             )
         )
 
-    def pieces(self, begin: Offsets, end: Offsets, asked: Request) -> Iterator[Piece]:
+    def parts(self, begin: Offsets, end: Offsets, asked: Request) -> Iterator[FilePart]:
         """The rows between two offsets, store by store."""
         begins, ends = _by_store(begin), _by_store(end)
         for store, tail in self.tails.items():
             if store in ends:
-                yield from tail.pieces(begins.get(store) or tail.first(), ends[store], asked)
+                yield from tail.parts(begins.get(store) or tail.first(), ends[store], asked)
 
 
 def _by_store(offsets: Offsets) -> dict[str, Offsets]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rocket_spec.printable import printable
+
 __all__ = ["reason"]
 
 _SPARKS: Final = re.compile(
@@ -16,8 +18,8 @@ _RAISED: Final = re.compile(r"^\s*(?:[\w.]+\.)?(?:\w*(?:Error|Exception|Interrup
 
 
 def reason(error: BaseException) -> str:
-    """The one line that says which option, file or schema was wrong, without Spark's and Java's stacks."""
+    """The one line that says which option, file or schema was wrong, without Spark's and Java's stacks; control characters are escaped."""
     text = str(error)
     told = [match[1].strip() for line in text.splitlines() if (match := _RAISED.match(line))]
     ours = [line for line in told if not _SPARKS.match(line)]
-    return ([text.strip().partition("\n")[0], *told[-1:], *ours[-1:]])[-1]
+    return printable(([text.strip().partition("\n")[0], *told[-1:], *ours[-1:]])[-1])

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
 from rocket_spec.errors import UsageError
 
-from rocket_spark.reading import Request, RowsPartition, piece_rows, plan_partitions, request
+from rocket_spark.reading import Request, RowsPartition, part_rows, plan_partitions, request
 from rocket_spark.schema import spark_schema
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Reader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RowsPartition):  # without partitions Spark plans one that holds nothing
-            yield from piece_rows(partition.pieces, self.table, self.columns, self.asked)
+            yield from part_rows(partition.parts, self.table, self.columns, self.asked)
 
 
 class _StoreSource(DataSource):
@@ -102,6 +102,15 @@ class _StoreSource(DataSource):
 
         asked = self._asked()
         return StoreStreamReader(self.table, asked, self._columns(schema, asked), self.options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: ARG002, FBT001 - Spark's form
+        raise UsageError(
+            f"{self.format_name}: stores are never written to; use df.write.parquet(...) for tables, "
+            "and `rocketspec rebuild` or rebuild_stores for index files and queues"
+        )
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802, FBT001 - Spark's form
+        self.writer(schema, overwrite)
 
 
 class IndexEntriesSource(_StoreSource):

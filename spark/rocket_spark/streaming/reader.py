@@ -28,7 +28,7 @@ from rocket_spark.reading import (
     StoresTail,
     flag,
     grouped,
-    piece_rows,
+    part_rows,
     positive,
     requested_files,
     store_of,
@@ -123,9 +123,9 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The rows between two offsets, divided into partitions."""
         tail = self._tail()
         begin = tail.checked(start, fail_on_loss=self.fail_on_loss)
-        return grouped(list(tail.pieces(begin, end, self.asked)), self.asked, self.table)
+        return grouped(list(tail.parts(begin, end, self.asked)), self.asked, self.table)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
         if isinstance(partition, RowsPartition):
-            yield from piece_rows(partition.pieces, self.table, self.columns, self.asked)
+            yield from part_rows(partition.parts, self.table, self.columns, self.asked)

@@ -79,7 +79,21 @@ _log_file: Any = c.Struct(
     c.Check(_blank_fills),
 )
 
+
+def _zeros_before(context: Any) -> int:
+    """Bytes before the first unit in use; a rebuilt index has zeros there."""
+    if not context["_parsing"]:
+        return len(context["before"])
+    stream = context["_io"]
+    position = stream.tell()
+    data = stream.read()
+    stream.seek(position)
+    used = len(data.lstrip(b"\0"))
+    return (len(data) - used) // 32 * 32 if used else 0
+
+
 _index_file: Any = c.Struct(
+    "before" / c.Default(c.Bytes(_zeros_before), b""),
     "units" / repeat_while("units", _index_unit, _entry_follows),
     "tail" / c.GreedyBytes,
     c.Check(len_(this.tail) % 32 == 0),

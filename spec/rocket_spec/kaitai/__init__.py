@@ -3,7 +3,7 @@
 `X.from_bytes(data)`, `X.from_file(name)` or `X(stream(data))`; slots and entries of an index file with its geometry:
 `Indexfile.Table(hash_slot_num, index_num, stream(data))`.
 A member whose `if` is false is absent: look at the `is_...` flag beside it first. What breaks a `valid` of the .ksy
-raises `ValidationFailedError`, what ends too early `EOFError`. Regenerate them with `python -m rocket_spec.make_readers`.
+raises `ValidationFailedError`, what ends too early `EOFError`. Regenerate them with `python -m tools.make_readers`.
 """
 
 from rocket_spec.kaitai._generated.checkpoint import Checkpoint

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from audit_figures import FIGURES, SEEDS, STORES, Figures, inputs
-from planted import KINDS, Planted, Store, applies, copy_of, judge
+from generator.damage.catalogue import KINDS
+from generator.damage.store import Planted, Store, applies, copy_of
 from rocket_columnar.audit import audit
 from rocket_golden import open_store
+
+from tools.audit_figures import FIGURES, SEEDS, STORES, Figures, inputs, judge
 
 Kind = Callable[[Store], Planted]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rocket_columnar.audit import Level, audit, parts, plan, range_check
+from rocket_columnar.audit import Level, audit, file_survey, plan, range_check
 from rocket_columnar.describe import digest
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
@@ -121,8 +121,8 @@ def test_a_store_that_grows(
         (plan, "find_files"),
         (plan, "read_headers"),
         (plan, "resolve"),
-        (parts, "survey_queue"),
-        (parts, "survey_index"),
+        (file_survey, "survey_queue"),
+        (file_survey, "survey_index"),
         (range_check, "read_frames"),
         (range_check, "_check_units"),
         (range_check, "entries_of"),

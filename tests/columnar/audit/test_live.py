@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
 from rocket_columnar.audit.checkpoint_check import check_checkpoint
-from rocket_columnar.log import LogStretch, TopicNames, Walk
+from rocket_columnar.log import RequestScan, TopicNames, Walk
 from rocket_columnar.store import Source, StoreFile, open_reader
 from store_bytes import BEGIN as T
 from store_bytes import blank, ext_unit, put, record, unit
@@ -47,8 +47,8 @@ def scanned(*states: bytes) -> tuple[list[int], list[Gap]]:
 
     gaps: list[Gap] = []
     with open_reader(Path("log"), Source("log", SIZE, read)) as reader:
-        stretch = LogStretch(reader, 0, TopicNames(), check_crc=False, compiled=False)
-        batches = list(stretch.run(0, SIZE, exact=True, on_gap=gaps.append))
+        scan = RequestScan(reader, 0, TopicNames(), check_crc=False, compiled=False)
+        batches = list(scan.run(0, SIZE, exact=True, on_gap=gaps.append))
     return [offset for batch in batches for offset in batch.phy_offset.tolist()], gaps
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from audit_page import PAGE, page
+from tools.audit_page import PAGE, page
 
 
 def test_the_page_is_fresh() -> None:
-    """`python tests/support/audit_page.py` makes it again."""
+    """`python -m tools.audit_page` makes it again."""
     assert PAGE.read_text("utf-8") == page()

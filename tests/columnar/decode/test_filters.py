@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rocket_columnar.decode import Where, decode, index_rows, log_rows
+from rocket_columnar import fast
+from rocket_columnar.decode import Where, decode
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 TABLES = {
@@ -26,11 +28,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return open_store("ext", tmp_path_factory.mktemp("golden"))
 
 
-@pytest.fixture(params=["numpy", "compiled"])
-def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "compiled":
-        monkeypatch.setattr(log_rows, "COMPILED_FROM", 0)
-        monkeypatch.setattr(index_rows, "COMPILED_FROM", 0)
+@pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
+def _way(request: pytest.FixtureRequest) -> Iterator[None]:
+    with fast.forced(compiled=request.param):
+        yield
 
 
 def rows(store: Path, table: str, **options: Any) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Every row decoded from the golden stores, held against what Java said of them and against the reference."""
+"""Every row decoded from the golden stores, compared with what Java read of them and with the reference."""
 
 from __future__ import annotations
 

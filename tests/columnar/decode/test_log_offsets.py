@@ -6,23 +6,24 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rocket_columnar import log
-from rocket_columnar.decode import Where, decode, log_rows
+from rocket_columnar import fast, log
+from rocket_columnar.decode import Where, decode
 from rocket_columnar.log import Gap
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
 from store_bytes import blank, put, record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 FIRST = "commitlog/00000000000000000000"
 COLUMNS = ["phy_offset", "size", "keys"]
 
 
-@pytest.fixture(params=["python", "compiled"], autouse=True)
-def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_rows, "COMPILED_FROM", 0 if request.param == "compiled" else 1 << 60)
+@pytest.fixture(params=[False, True], ids=["python", "compiled"], autouse=True)
+def _way(request: pytest.FixtureRequest) -> Iterator[None]:
+    with fast.forced(compiled=request.param):
+        yield
 
 
 def decoded(files: Sequence[StoreFile], **options: Any) -> tuple[list[dict[str, Any]], list[Gap]]:

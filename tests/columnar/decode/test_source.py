@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rocket_columnar.decode import decode, log_rows
+from rocket_columnar import fast
+from rocket_columnar.decode import decode
 from rocket_columnar.index import resolve_each
 from rocket_columnar.log import Gap
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
@@ -13,7 +14,7 @@ from rocket_golden import open_store
 from store_bytes import BEGIN, Entry, blank, index_file, record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 LOG = "commitlog/00000000000000000000"
@@ -37,7 +38,7 @@ def in_memory(name: str, data: bytes) -> StoreFile:
 
 
 def piecewise(name: str, data: bytes, at_once: int) -> Source:
-    """A source that gives no more than so many bytes at a time."""
+    """A source that gives at most the given number of bytes at a time."""
     return Source(name, len(data), lambda at, size: data[at : at + min(size, at_once)])
 
 
@@ -105,12 +106,15 @@ def damaged_log() -> bytes:
     return bytes(made + blank(40))
 
 
-@pytest.mark.parametrize("threshold", [1 << 60, 0], ids=["python", "compiled"])
+@pytest.fixture(params=[False, True], ids=["python", "compiled"])
+def _form(request: pytest.FixtureRequest) -> Iterator[None]:
+    with fast.forced(compiled=request.param):
+        yield
+
+
+@pytest.mark.usefixtures("_form")
 @pytest.mark.parametrize("step", [97, 1000, 3000, 1 << 20])
-def test_ranges_of_a_log_are_together_the_whole(
-    step: int, threshold: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_rows, "COMPILED_FROM", threshold)
+def test_ranges_of_a_log_are_together_the_whole(step: int) -> None:
     data = damaged_log()
     every, every_gap = rows([in_memory(LOG, data)])
     assert len(every) == 60
@@ -124,9 +128,8 @@ def test_ranges_of_a_log_are_together_the_whole(
     assert (found, gaps) == (every, every_gap)
 
 
-@pytest.mark.parametrize("threshold", [1 << 60, 0], ids=["python", "compiled"])
-def test_ranges_over_files(threshold: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_rows, "COMPILED_FROM", threshold)
+@pytest.mark.usefixtures("_form")
+def test_ranges_over_files() -> None:
     parts, files = [b"", b""], []
     for number, base in enumerate((0, 1000)):
         while len(parts[number]) < 900:
@@ -159,11 +162,8 @@ def test_nothing_before_a_range_is_fetched() -> None:
     assert min(asked) == begin
 
 
-@pytest.mark.parametrize("threshold", [1 << 60, 0], ids=["python", "compiled"])
-def test_large_bodies_are_read_only_where_they_are_asked_for(
-    threshold: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_rows, "COMPILED_FROM", threshold)
+@pytest.mark.usefixtures("_form")
+def test_large_bodies_are_read_only_where_they_are_asked_for() -> None:
     made = bytearray()
     for number in range(40):
         if number == 20:

@@ -32,6 +32,13 @@ def test_queue(tmp_path: Path) -> None:
     assert facts["last"] == {"logical_offset": 23, "phy_offset": 150, "size": 60, "tags_code": 8}
 
 
+def test_a_queue_with_pre_blank_units_between_others(tmp_path: Path) -> None:
+    data = unit(100, 50) + unit(0, 0x7FFFFFFF) * 2 + unit(300, 60)
+    facts = summarise(file(tmp_path, "queue", data, base=400))
+    assert (facts["begin_logical_offset"], facts["end_logical_offset"]) == (20, 24)
+    assert facts["pre_blank_units"] == 2
+
+
 def test_an_unwritten_queue(tmp_path: Path) -> None:
     facts = summarise(file(tmp_path, "queue", bytes(40)))
     assert (facts["written_units"], facts["first"], facts["last"]) == (0, None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import rocket_golden
 from rocket_columnar.describe import look_at
 from rocket_spec.errors import UsageError
+from store_bytes import put, record
 
 _UNIT = struct.Struct(">qiq")
 
@@ -63,6 +65,20 @@ def test_units_before_the_first_of_a_queue_are_filler(store: Path) -> None:
     (folder / f"{0:020}").write_bytes((filler * 3 + _UNIT.pack(5, 100, 0)).ljust(400, b"\0"))
     (queue,) = (queue for queue in look_at(store).queues if queue.topic == "Young")
     assert (queue.min_offset, queue.max_offset, queue.messages) == (3, 4, 1)
+
+
+@pytest.mark.parametrize(("begin", "expected"), [(0, 1), (50, 1), (51, 7), (90, 7)])
+def test_filler_between_units_does_not_hide_those_before_it(store: Path, begin: int, expected: int) -> None:
+    """One filler, three units of a record at 50, three fillers for lost records, and a unit of one at 91."""
+    shutil.rmtree(store / "commitlog")
+    put(store, f"commitlog/{begin:020}", record(begin))
+    folder = store / "consumequeue" / "Young" / "0"
+    folder.mkdir(parents=True)
+    filler = _UNIT.pack(0, 0x7FFFFFFF, 0)
+    units = [filler, *[_UNIT.pack(50, 1, 0)] * 3, *[filler] * 3, _UNIT.pack(91, 9, 0)]
+    (folder / f"{0:020}").write_bytes(b"".join(units).ljust(400, b"\0"))
+    (queue,) = (queue for queue in look_at(store).queues if queue.topic == "Young")
+    assert (queue.min_offset, queue.max_offset) == (expected, 8)
 
 
 def test_parts_that_are_missing(store: Path) -> None:

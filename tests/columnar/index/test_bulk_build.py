@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from rocket_columnar import formats
+from rocket_columnar import fast, formats
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import hash_keys, index_key
 from rocket_columnar.index import IndexBuilder, IndexFile, build, resolve
@@ -23,9 +24,9 @@ GEOMETRY = Geometry(7, 50)
 
 
 @pytest.fixture(params=["numpy", "compiled"])
-def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "compiled":
-        monkeypatch.setattr(formats, "COMPILED_FROM", 1)
+def _way(request: pytest.FixtureRequest) -> Iterator[None]:
+    with fast.forced(compiled=request.param == "compiled"):
+        yield
 
 
 def names(directory: Path) -> list[Path]:
@@ -71,12 +72,11 @@ def same_files(one: list[Path], other: list[Path]) -> None:
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("count", [1, 48, 49, 50, 98, 99, 500])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_files_are_those_of_single_puts(tmp_path: Path, seed: int, count: int, threads: int) -> None:
+def test_files_are_those_of_single_puts(tmp_path: Path, seed: int, count: int) -> None:
     rows = puts(seed, count)
     expected = singly(names(tmp_path / "one"), "T订", rows)
     keys = pa.array(rows[0])
-    made = build(names(tmp_path / "many"), keys, *rows[1:], topic="T订", geometry=GEOMETRY, threads=threads)
+    made = build(names(tmp_path / "many"), keys, *rows[1:], topic="T订", geometry=GEOMETRY)
     same_files(made, expected)
     assert len(made) == -(-count // 49)
 
@@ -105,7 +105,7 @@ def test_batches_go_on_where_the_one_before_ended(tmp_path: Path, monkeypatch: p
         for start in (0, 60, 61, 100):
             stop = {0: 60, 60: 61, 61: 100, 100: 170}[start]
             part = [column[start:stop] for column in rows]
-            builder.put_many(pa.array(part[0]), part[1], part[2], topic="T", threads=start % 2 + 1)  # type: ignore[arg-type]
+            builder.put_many(pa.array(part[0]), part[1], part[2], topic="T")  # type: ignore[arg-type]
     same_files(builder.made, expected)
 
 

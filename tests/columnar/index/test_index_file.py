@@ -1,4 +1,4 @@
-"""The engine's index file, held against bytes and results worked out by hand from the clauses."""
+"""The engine's index file, compared with bytes and results worked out by hand from the clauses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from rocket_columnar import formats
+from rocket_columnar import fast, formats
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile, IndexHeader, RejectedError
 from rocket_spec.errors import InvalidError
@@ -372,14 +372,13 @@ def test_batches_give_the_same_bytes_and_results_as_single_operations(
     assert one.read_bytes() == many.read_bytes()
 
 
-def test_large_batches_are_compiled_and_give_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_batches_are_compiled_and_give_the_same(path: Path) -> None:
     keys, offsets, times = random_puts(7, 500)
     with IndexFile(path, 11, 600, end_timestamp=T) as file:
         file.put_many(keys, offsets, times)
         small: list[NDArray[Any]] = [formats.hash_keys(keys), *file.select_many(keys, 7, T, 1 << 61)]
-        monkeypatch.setattr(formats, "COMPILED_FROM", 1)
-        monkeypatch.setattr("rocket_columnar.index.index_file.COMPILED_FROM", 1)
-        large: list[NDArray[Any]] = [formats.hash_keys(keys), *file.select_many(keys, 7, T, 1 << 61)]
+        with fast.forced(compiled=True):
+            large: list[NDArray[Any]] = [formats.hash_keys(keys), *file.select_many(keys, 7, T, 1 << 61)]
     for one, other in zip(small, large, strict=True):
         assert np.array_equal(one, other)
         assert one.dtype == other.dtype

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import pytest
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import Bad, Record
-from rocket_columnar.log import Gap, LogStretch, TopicNames, Walk
+from rocket_columnar.log import Gap, RequestScan, TopicNames, Walk
 from rocket_columnar.store import Source, find_files, open_reader
 from store_bytes import blank, put, record
 
@@ -39,7 +39,7 @@ class Work:
 class Searched(bytes):
     """A window that counts how much of it is searched."""
 
-    work: Work
+    work: ClassVar[Work]
 
     def find(self, sub: Any, start: SupportsIndex | None = None, end: SupportsIndex | None = None) -> int:
         first = 0 if start is None else int(start)
@@ -102,23 +102,15 @@ INPUTS = [magics, erased_storage, claims_of_one_byte_more, claims_to_the_end, ev
 def test_a_walk_reads_and_searches_each_byte_a_few_times(
     make: Callable[[int], bytes], *, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load = Walk.load
+    monkeypatch.setattr(Walk, "searchable", Searched)
     costs = []
     for size in (30_000, 300_000):
         work = Work(make(size))
-
-        def counted(walk: Walk, position: int, length: int, work: Work = work) -> int:
-            at = load(walk, position, length)
-            if not isinstance(walk.window, Searched):
-                walk.window = Searched(walk.window)
-                walk.window.work = work
-            return at
-
-        monkeypatch.setattr(Walk, "load", counted)
+        Searched.work = work
         gaps: list[Gap] = []
         with open_reader("", work.source) as reader:
-            stretch = LogStretch(reader, 0, TopicNames(), compiled=compiled)
-            for _ in stretch.run(0, reader.size, exact=True, on_gap=gaps.append):
+            scan = RequestScan(reader, 0, TopicNames(), compiled=compiled)
+            for _ in scan.run(0, reader.size, exact=True, on_gap=gaps.append):
                 pass
         costs.append((work.read / size, work.searched / size, work.reads))
     small, large = costs
@@ -182,8 +174,6 @@ def test_ranges_within_a_gap_read_their_own_bytes_and_not_the_rest_of_the_gap(fi
     work = Work(record(0) + filling * ((length - len(record(0))) // len(filling)))
     for begin in range(part, length, part):
         with open_reader("", work.source) as reader:
-            stretch = LogStretch(reader, 0, TopicNames())
-            assert not [
-                *stretch.run(begin, begin + part, exact=False, on_gap=lambda gap: pytest.fail(str(gap)))
-            ]
+            scan = RequestScan(reader, 0, TopicNames())
+            assert not [*scan.run(begin, begin + part, exact=False, on_gap=lambda gap: pytest.fail(str(gap)))]
     assert work.read < 2 * length

@@ -1,19 +1,19 @@
-"""Compiled rebuilds on one thread and on two, compared with the rebuild in Python, byte for byte."""
+"""Rebuilds with compiled loops, compared with those without, byte for byte."""
 
 from __future__ import annotations
 
 import errno
 import gc
+import random
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.rebuild import MANIFEST, Rebuilt, rebuild
-from rocket_columnar.rebuild.lanes import Lane, Ranks
 from rocket_golden import open_store, stores
+from rocket_reference import ConsumeQueue
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, put, record
 
@@ -34,12 +34,9 @@ def check(
 ) -> Rebuilt:
     plain = rebuild(store, scratch / "plain", geometry=geometry, queue_file_size=None)
     monkeypatch.setattr("rocket_columnar.rebuild.one_pass.is_large", lambda _: True)
-    monkeypatch.setattr("rocket_columnar.log.dispatch_ahead._PART", 1 << 12)
-    for threads in (1, 2):
-        monkeypatch.setattr("rocket_columnar.rebuild.one_pass._RECORDS", 1 << (4 * threads))
-        out = scratch / f"compiled-{threads}"
-        assert rebuild(store, out, geometry=geometry, threads=threads) == plain
-        assert tree(out) == tree(scratch / "plain")
+    monkeypatch.setattr("rocket_columnar.rebuild.one_pass._RECORDS", 16)
+    assert rebuild(store, scratch / "compiled", geometry=geometry) == plain
+    assert tree(scratch / "compiled") == tree(scratch / "plain")
     return plain
 
 
@@ -76,6 +73,37 @@ def log_of(root: Path, offsets: Sequence[int], topics: Sequence[bytes] = (b"T",)
 def test_logical_offsets(offsets: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "store", f"consumequeue/T/0/{0:020}", bytes(100))  # five units a file
     check(log_of(tmp_path / "store", offsets), tmp_path, monkeypatch, Geometry(4, 8))
+    if max(offsets) < 2**60:  # places do not wrap
+        expected = put_by_reference(tmp_path, offsets)
+        made = tree(tmp_path / "plain")
+        assert {name: data for name, data in made.items() if name.startswith("consumequeue/")} == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_logical_offsets(seed: int, tmp_path: Path) -> None:
+    """Mostly steps of one; repeats, steps back and zeros between; at most one jump, since two contradict each other."""
+    dice = random.Random(seed)  # noqa: S311
+    offsets = [dice.choice([0, 1, 7, 12])]
+    for _ in range(30):
+        offsets.append(max(offsets[-1] + dice.choice([1] * 9 + [0, -1, -4]), 0))
+    at = dice.randrange(25, 32)
+    offsets[at:] = [offset + 6 for offset in range(max(offsets), max(offsets) + 31 - at)]
+    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", bytes(100))
+    done = rebuild(log_of(tmp_path / "store", offsets), tmp_path / "plain", geometry=Geometry(4, 8))
+    made = tree(tmp_path / "plain")
+    assert done.findings == ()
+    assert {name: data for name, data in made.items() if name.startswith("consumequeue/")} == (
+        put_by_reference(tmp_path, offsets)
+    )
+
+
+def put_by_reference(root: Path, offsets: Sequence[int]) -> dict[str, bytes]:
+    """The files of the queue that the reference makes of `log_of`, which are those of 4.9.3's puts."""
+    size = len(record(0))
+    with closing(ConsumeQueue(root / "reference" / "consumequeue", "T", 0, 100)) as queue:
+        for number, logical in enumerate(offsets):
+            assert queue.put(number * size, size, 0, logical)
+    return tree(root / "reference")
 
 
 def test_more_queues_than_the_table_begins_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,10 +122,7 @@ def test_topics_that_no_directory_can_have(tmp_path: Path, monkeypatch: pytest.M
     assert [finding.code for finding in done.findings] == ["store.unsafe_name"] * 2
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_full_disk_leaves_no_file_open(
-    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -107,58 +132,6 @@ def test_a_full_disk_leaves_no_file_open(
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         with pytest.raises(OSError, match="No space left"):
-            rebuild(store, tmp_path / "out", geometry=Geometry(4, 8), threads=threads)
+            rebuild(store, tmp_path / "out", geometry=Geometry(4, 8))
         gc.collect()
     assert not (tmp_path / "out").exists()
-
-
-def test_a_piece_that_fails_ends_its_lane() -> None:
-    """The pieces that wait behind it are not done; whoever puts or finishes gets its error."""
-    done: list[int] = []
-
-    def work(piece: int) -> None:
-        if piece == 2:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        done.append(piece)
-
-    def fill(lane: Lane[int]) -> None:
-        for piece in range(100):
-            lane.put(piece)
-        lane.finish()
-
-    with ThreadPoolExecutor(2) as pool:
-        lane = Lane(pool, work)
-        with pytest.raises(OSError, match="No space left"):
-            fill(lane)
-        with pytest.raises(OSError, match="No space left"):
-            lane.finish()
-    assert done == [0, 1]
-
-
-def test_a_lane_does_its_pieces_in_order() -> None:
-    done: list[int] = []
-    with ThreadPoolExecutor(4) as pool:
-        lane = Lane(pool, done.append)
-        for piece in range(1000):
-            lane.put(piece)
-        lane.finish()
-    assert done == [*range(1000)]
-
-
-def test_what_waits_is_done_by_rank_then_by_age() -> None:
-    done: list[str] = []
-    free = Event()
-    with ThreadPoolExecutor(1) as pool:
-        ranks = Ranks(pool)
-        ranks.rank(3).submit(free.wait)
-        for name, rank in (("read 1", 2), ("read 2", 2), ("unit", 1), ("key", 0), ("key again", 0)):
-            ranks.rank(rank).submit(done.append, name)
-        free.set()
-    assert done == ["key", "key again", "unit", "read 1", "read 2"]
-
-
-def test_an_error_of_ranked_work_is_raised_where_its_result_is_taken() -> None:
-    with ThreadPoolExecutor(1) as pool:
-        future = Ranks(pool).rank(0).submit(int, "x")
-        with pytest.raises(ValueError, match="invalid literal"):
-            future.result()

@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from rocket_columnar.rebuild import rebuild
+from rocket_columnar.rebuild import Holes, rebuild
 from rocket_columnar.rebuild.batch_columns import UNIT, Units
 from rocket_columnar.rebuild.queue_writer import QueueFiles
 from rocket_spec.layout import Geometry
 from store_bytes import put, record
-
-
-def test_as_many_queues_as_units_are_converted_once(tmp_path: Path) -> None:
-    """A conversion of the units that are left for each new queue would take time with their square."""
-    converted = 0
-
-    class Counted(np.ndarray[Any, Any]):
-        def tolist(self) -> Any:
-            nonlocal converted
-            converted += self.size
-            return super().tolist()
-
-    queues = QueueFiles(tmp_path, (), 20, compiled=False)
-    rows = np.zeros(50, UNIT)
-    rows["size"], rows["topic"] = 100, [queues.topics.number(f"T{number}") for number in range(50)]
-    rows["phy_offset"] = np.arange(50) * 100
-    units = Units.of(rows)
-    queues.put(units._replace(topic=units.topic.view(Counted)))
-    queues.close()
-    assert len([*tmp_path.glob("consumequeue/*/0/*")]) == 50
-    assert 50 <= converted <= 3 * 50
 
 
 def open_files() -> int:
@@ -42,14 +20,15 @@ def open_files() -> int:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 def test_few_files_are_open_at_once_however_many_queues_there_are(tmp_path: Path) -> None:
-    queues = QueueFiles(tmp_path, (), 60, compiled=False)
+    queues = QueueFiles(tmp_path, (), 60, Holes(0))
     before = open_files()
     rows = np.zeros(300, UNIT)
     rows["size"], rows["topic"] = 100, [queues.topics.number(f"T{number}") for number in range(300)]
+    at_once = 1 << 15  # units that are put together, at least
     for turn in range(2):
         rows["phy_offset"], rows["logical_offset"] = np.arange(300) * 100 + turn * 30_000, turn
-        queues.put(Units.of(rows))
-        queues._put_held()
+        again = np.resize(rows, at_once)  # the same units once more: they are skipped
+        queues.put(Units.of(again))
         assert 1 <= open_files() - before <= 64
     queues.abandon()
     assert open_files() == before
@@ -83,7 +62,7 @@ def test_records_that_are_each_copied_to_a_hundred_queues_are_put_in_parts(
         copies = f"INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}\2"
         data += record(len(data), queue_offset=number, properties=copies.encode())
     put(tmp_path / "store", f"commitlog/{0:020}", data)
-    rebuild(tmp_path / "store", tmp_path / "out", geometry=Geometry(4, 8), queue_file_size=12000, threads=1)
+    rebuild(tmp_path / "store", tmp_path / "out", geometry=Geometry(4, 8), queue_file_size=12000)
     assert sum(sizes) == 600 * 101
     assert max(sizes) <= 150 * 101
     (last,) = tmp_path.glob("out/consumequeue/%LMQ%99/0/*")

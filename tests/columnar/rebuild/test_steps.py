@@ -11,9 +11,11 @@ import pytest
 from rocket_columnar.rebuild import (
     MANIFEST,
     Dispatched,
+    LeftOut,
     RebuildPlan,
     dispatch_log,
     keys_of,
+    log_holes,
     name_indexes,
     plan_indexes,
     plan_rebuild,
@@ -28,7 +30,7 @@ from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, put, record
 
 
-def in_steps(plan: RebuildPlan, scratch: Path) -> tuple[Path, list[Dispatched]]:
+def in_steps(plan: RebuildPlan, scratch: Path) -> tuple[Path, list[Dispatched], list[LeftOut]]:
     """All steps one after the other, each index file and bucket as if on a machine of its own."""
     out = scratch / "out"
     (out / "index").mkdir(parents=True)
@@ -44,16 +46,18 @@ def in_steps(plan: RebuildPlan, scratch: Path) -> tuple[Path, list[Dispatched]]:
     ]
     for number, name in enumerate(name_indexes(plan.files, done, indexes, causes)):
         (scratch / str(number)).rename(out / "index" / name)
+    holes = log_holes(plan.logs, (hole for part in done for hole in part.holes))
+    left_out: list[LeftOut] = []
     for bucket in range(plan.buckets):
         made = scratch / f"bucket-{bucket}"
         made.mkdir()
-        units = [(folder, part.unit_spans(bucket)) for folder, part in zip(folders, done, strict=True)]
-        write_queues(made, units, plan.files, plan.queue_file_size)
+        units = [(folder, part.unit_ranges(bucket)) for folder, part in zip(folders, done, strict=True)]
+        left_out += write_queues(made, units, plan.files, plan.queue_file_size, holes)
         for queue in made.glob("*/*/*"):
             place = out / queue.relative_to(made)
             place.parent.mkdir(parents=True, exist_ok=True)
             queue.rename(place)
-    return out, done
+    return out, done, left_out
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -70,10 +74,10 @@ def check(store: Path, scratch: Path, geometry: Geometry | None = None, buckets:
     plan = plan_rebuild(store, geometry)
     plan = replace(plan, buckets=buckets)
     assert (plan.geometry, plan.queue_file_size) == (whole.geometry, whole.queue_file_size)
-    out, done = in_steps(plan, scratch)
+    out, done, left_out = in_steps(plan, scratch)
     assert tree(out) == tree(scratch / "whole")
     assert sum(part.records for part in done) == whole.records
-    assert set(rebuilt(plan, done, whole.files).findings) == set(whole.findings)
+    assert set(rebuilt(plan, done, whole.files, left_out).findings) == set(whole.findings)
     return len(list((out / "index").iterdir()))
 
 

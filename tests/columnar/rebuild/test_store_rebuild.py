@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.index import IndexFile
-from rocket_columnar.rebuild import MANIFEST, PARTS, rebuild
+from rocket_columnar.rebuild import FOLDERS, MANIFEST, rebuild
 from rocket_golden import manifest, open_store, stores
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -54,7 +54,7 @@ def test_consume_queues(golden: Path, rebuilt: Path, part: str) -> None:
 
 
 def test_nothing_else_is_left_in_the_directory(rebuilt: Path) -> None:
-    assert {path.name for path in rebuilt.iterdir()} <= {*PARTS, MANIFEST}
+    assert {path.name for path in rebuilt.iterdir()} <= {*FOLDERS, MANIFEST}
 
 
 @pytest.mark.parametrize(

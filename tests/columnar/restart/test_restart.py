@@ -239,7 +239,7 @@ def test_ext_files_before_the_first_units_own_are_deleted(tmp_path: Path) -> Non
 
 
 def test_a_walk_over_ext_units_that_leads_past_a_files_end_is_a_refusal(tmp_path: Path) -> None:
-    """`ConsumeQueueExt.recover` 282-304 throws where what is left of an older unit lies behind the last one."""
+    """`ConsumeQueueExt.recover` 282-304 throws where what is left of an older unit is after the last one."""
     names = with_ext(tmp_path, EXT + b"\xff\xff", EXT + b"\x01\x00")
     assert restart(tmp_path).refused == f"{names[1]}: the walk over its units leads past its end"
 

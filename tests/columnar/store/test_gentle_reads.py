@@ -84,12 +84,3 @@ def test_reads_wait_for_the_rate(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     with open_reader(file) as reader:
         assert reader.read(0, len(DATA)).tobytes() == DATA
     assert now[0] == 14  # a second for each of the four whole pieces before the last read
-
-
-def test_compiled_loops_get_no_descriptor_to_read_by_themselves(file: Path) -> None:
-    read_gently(GentleReads())
-    with open_reader(file) as reader:
-        assert reader.descriptor == -1
-    read_gently(None)
-    with open_reader(file) as reader:
-        assert reader.descriptor >= 0

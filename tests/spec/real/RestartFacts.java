@@ -42,6 +42,12 @@ public final class RestartFacts {
     private final JSONObject script;
     private DefaultMessageStore store;
     private boolean shutDown;
+    private MappedFile heldQueueFile;
+
+    private RestartFacts(Path root, JSONObject config) {
+        this.root = root;
+        this.script = new JSONObject().fluentPut("config", config);
+    }
 
     private RestartFacts(JSONObject script) throws Exception {
         this.script = script;
@@ -58,6 +64,9 @@ public final class RestartFacts {
     public static void main(String[] args) {
         int status = 1;
         try {
+            if (args[0].equals("second")) {
+                second(args[1], args[2]);
+            }
             Map<String, Object> all = new LinkedHashMap<>();
             String text = new String(Files.readAllBytes(Paths.get(args[0])), StandardCharsets.UTF_8);
             for (Map.Entry<String, Object> entry
@@ -170,11 +179,12 @@ public final class RestartFacts {
             case "destroy_log":
                 return store.getCommitLog().mappedFileQueue.getFirstMappedFile().destroy(step.getLongValue("interval"));
             case "hold_queue":
-                return queueFile().hold();
+                heldQueueFile = queueFile();
+                return heldQueueFile.hold();
             case "destroy_queue":
                 return queueFile().destroy(step.getLongValue("interval"));
             case "release_queue":
-                queueFile().release();
+                heldQueueFile.release();
                 return null;
             case "expire_queue":
                 return store.findConsumeQueue("T", 0).deleteExpiredFile(step.getLongValue("offset"));
@@ -192,6 +202,17 @@ public final class RestartFacts {
             case "sleep":
                 Thread.sleep(step.getLongValue("millis"));
                 return null;
+            case "expire_log":
+                return store.getCommitLog().deleteExpiredFile(0, 0, step.getLongValue("interval"), true);
+            case "disk_full":
+                store.getAccessRights().getAndMakeDiskFull();
+                return null;
+            case "second_start":
+                return secondStart();
+            case "names":
+                return names(step.getString("folder"));
+            case "pull":
+                return pull(step.getString("tag"));
             case "index_error":
                 store.getAccessRights().makeIndexFileError();
                 return null;
@@ -220,11 +241,14 @@ public final class RestartFacts {
     private Object send(JSONObject step) throws Exception {
         MessageExtBrokerInner message = new MessageExtBrokerInner();
         message.setTopic(step.getString("topic"));
-        message.setBody(new byte[] {1});
+        message.setBody(new byte[Math.max(1, step.getIntValue("body"))]);
         message.setBornHost(new InetSocketAddress("127.0.0.1", 1));
         message.setStoreHost(new InetSocketAddress("127.0.0.1", 2));
         if (step.containsKey("queues")) {
             MessageAccessor.putProperty(message, "INNER_MULTI_DISPATCH", step.getString("queues"));
+        }
+        if (step.containsKey("keys")) {
+            message.setKeys(step.getString("keys"));
         }
         message.setPropertiesString(MessageDecoder.messageProperties2String(message.getProperties()));
         PutMessageResult result = store.putMessage(message);
@@ -233,6 +257,51 @@ public final class RestartFacts {
         }
         return Arrays.asList(result.getPutMessageStatus().name(), message.getQueueOffset(),
             message.getProperty("INNER_MULTI_QUEUE_OFFSET"));
+    }
+
+    /** Loads and starts this store in a second process while it runs here; what that did before it ended. */
+    private Object secondStart() throws Exception {
+        List<String> command = new ArrayList<>();
+        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(Arrays.asList("-cp", System.getProperty("java.class.path"), RestartFacts.class.getName(), "second", root.toString(),
+            script.getJSONObject("config").toJSONString()));
+        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        byte[] answer = new byte[1000];
+        int length = process.getInputStream().read(answer);
+        process.waitFor();
+        return new String(answer, 0, Math.max(0, length), StandardCharsets.UTF_8);
+    }
+
+    private static void second(String root, String config) throws Exception {
+        RestartFacts second = new RestartFacts(Paths.get(root), JSON.parseObject(config));
+        boolean loaded = second.load();
+        String started = "started";
+        try {
+            second.store.start();
+        } catch (RuntimeException error) {
+            started = error.getMessage();
+        }
+        System.out.print(loaded + ", " + started);
+        System.out.flush();
+        Runtime.getRuntime().halt(0); // as after a kill: nothing is cleaned up
+    }
+
+    /** The names in a folder; of index files, which the clock names, their count. */
+    private Object names(String folder) {
+        String[] names = root.resolve(folder).toFile().list();
+        Arrays.sort(names);
+        return folder.equals("index") ? (Object) names.length : Arrays.asList(names);
+    }
+
+    /** Logical offsets of the messages of queue T/0 that a consumer of this tag gets. */
+    private Object pull(String tag) throws Exception {
+        GetMessageResult found = store.getMessage("group", "T", 0, 0, 32,
+            new DefaultMessageFilter(org.apache.rocketmq.common.filter.FilterAPI.buildSubscriptionData("T", tag)));
+        List<Object> offsets = new ArrayList<>();
+        found.getMessageBufferList().forEach(buffer -> offsets.add(buffer.getLong(20)));
+        found.release();
+        return offsets;
     }
 
     private MappedFile queueFile() throws Exception {
@@ -329,9 +398,12 @@ public final class RestartFacts {
             step.getIntValue("max_num"), step.getLongValue("begin"), step.getLongValue("end"));
         List<Object> messages = new ArrayList<>();
         found.getMessageBufferList().forEach(buffer -> messages.add(buffer.getLong(28)));
+        found.release();
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("phy_offsets", messages);
-        result.put("last_update_timestamp", found.getIndexLastUpdateTimestamp());
+        if (!script.containsKey("clock")) {
+            result.put("last_update_timestamp", found.getIndexLastUpdateTimestamp());
+        }
         result.put("last_update_phy_offset", found.getIndexLastUpdatePhyoffset());
         return result;
     }

@@ -57,6 +57,13 @@ public final class StoreFacts {
     public static void main(String[] args) {
         int status = 1;
         try {
+            if (args[0].equals("append after the last release")) {
+                appendAfterTheLastRelease(args[1]);
+            }
+            if (args[0].equals("names")) {
+                System.out.print(indexName(args[1]));
+                System.exit(0);
+            }
             write(args[0]);
             status = 0;
         } catch (Throwable error) {
@@ -82,6 +89,8 @@ public final class StoreFacts {
         all.put("index_names", indexNames());
         all.put("batch_properties", batchProperties());
         all.put("held", facts.held());
+        all.put("append_after_the_last_release", facts.crash());
+        all.put("older_names", olderNames());
         all.put("wrapped_lengths", facts.wrappedLengths());
         String text = JSON.toJSONString(all, SerializerFeature.PrettyFormat, SerializerFeature.WriteMapNullValue,
             SerializerFeature.BrowserCompatible);
@@ -119,6 +128,61 @@ public final class StoreFacts {
         Locale.setDefault(locale);
         TimeZone.setDefault(zone);
         return result;
+    }
+
+    /** The name of an index file by a locale. */
+    private static String indexName(String locale) {
+        Locale.setDefault(Locale.forLanguageTag(locale));
+        TimeZone.setDefault(TimeZone.getTimeZone("UTC"));
+        return UtilAll.offset2FileName(20) + " " + UtilAll.timeMillisToHumanString(STORE_TIME);
+    }
+
+    /** Names of files by locales whose data are those of Java 8, and those of today's Java. */
+    private static Object olderNames() throws Exception {
+        List<Object> result = new ArrayList<>();
+        for (String locale : new String[] {"ar-EG", "hi-IN"}) {
+            for (String data : new String[] {"COMPAT", "CLDR"}) {
+                List<String> said = child("-Djava.locale.providers=" + data, "names", locale);
+                result.add(map("locale", locale, "data", data, "names", said.get(said.size() - 1)));
+            }
+        }
+        return result;
+    }
+
+    /** What a put into a file that was deleted while it was in use, and released since, does to the process. */
+    private String crash() throws Exception {
+        List<String> said = child("-XX:ErrorFile=" + root.resolve("crash"), "append after the last release", root + "/crashing");
+        return said.stream().filter(line -> line.contains("SIGSEGV")).findFirst().map(line -> "SIGSEGV").orElse(said.toString());
+    }
+
+    private static void appendAfterTheLastRelease(String folder) throws Exception {
+        MappedFile file = new MappedFile(folder + "/00000000000000000000", 1 << 20);
+        file.hold();
+        file.destroy(60_000);
+        System.out.println(file.appendMessage(new byte[] {1}));
+        file.release();
+        System.out.println(file.appendMessage(new byte[] {1}));
+        System.exit(0);
+    }
+
+    /** Runs this class in another process; the lines that it prints. */
+    private static List<String> child(String option, String... args) throws Exception {
+        List<String> command = new ArrayList<>();
+        command.add(Paths.get(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(Arrays.asList("-XX:-CreateCoredumpOnCrash", "-Dfile.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8", option, "-cp",
+            System.getProperty("java.class.path"), StoreFacts.class.getName()));
+        command.addAll(Arrays.asList(args));
+        Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+        List<String> lines = new ArrayList<>();
+        try (java.io.BufferedReader reader = new java.io.BufferedReader(
+            new java.io.InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+                lines.add(line);
+            }
+        }
+        process.waitFor();
+        return lines;
     }
 
     private static List<Object> propertyStrings() {

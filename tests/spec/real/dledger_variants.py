@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["FIELDS", "SIZE", "VARIANTS", "entries", "hit"]
+__all__ = ["FIELDS", "PUTS", "SIZE", "VARIANTS", "entries", "hit"]
 
 SIZE = 8192
 """Bytes of a log file of the store."""
@@ -44,6 +45,25 @@ def _change(store: Path, at: int, form: str, change: int) -> None:
     (value,) = struct.unpack_from(form, data, place)
     struct.pack_into(form, data, place, value + change)
     path.write_bytes(data)
+
+
+def _set(**values: int) -> Callable[[Path], None]:
+    """Fields of the hit entry set to these values."""
+
+    def damage(store: Path) -> None:
+        path = store / hit()["file"]
+        data = bytearray(path.read_bytes())
+        for name, value in values.items():
+            at, form = FIELDS[name]
+            struct.pack_into(form, data, hit()["pos"] - int(path.name) + at, value)
+        path.write_bytes(data)
+
+    return damage
+
+
+def _total_size(more: int) -> Callable[[Path], None]:
+    """Another total size of the record in the hit entry."""
+    return lambda store: _change(store, 48, ">i", more)
 
 
 def _field(name: str, change: int) -> Callable[[Path], None]:
@@ -106,6 +126,23 @@ def _stray(store: Path, folder: str, size: int) -> None:
     (store / "dledger-n0" / folder / "notes").write_bytes(bytes(size))
 
 
+def _without_queues(store: Path) -> None:
+    shutil.rmtree(store / "consumequeue")
+
+
+def _without_first_files(store: Path) -> None:
+    for path in _files(store)[:3]:
+        path.unlink()
+    _without_entry_index(store)
+
+
+def _first_start(store: Path) -> None:
+    """A plain log whose only record claims 2147483647 bytes, and no log of DLedger's yet."""
+    _without_log(store)
+    (store / "commitlog").mkdir(exist_ok=True)
+    (store / f"commitlog/{0:020}").write_bytes(struct.pack(">iI", 0x7FFFFFFF, 0xDAA320A7).ljust(SIZE, b"\0"))
+
+
 def _number(store: Path, change: int) -> None:
     """Another number in the first entry of the first file."""
     path = _files(store)[0]
@@ -165,8 +202,25 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     ),
     "committed index 90": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=90\n"),
     "committed index beyond the end": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=999\n"),
+    "size 0 and body size -48": _set(size=0, body_size=-48),
+    "size 44 and body size -4": _set(size=44, body_size=-4),
+    "size 45 and body size -3": _set(size=45, body_size=-3),
+    "no queues": _without_queues,
+    "no queues, total size of a record +48": _both(_without_queues, _total_size(48)),
+    "no queues, total size of a record +5000": _both(_without_queues, _total_size(5000)),
+    "no index of entries, no first files": _without_first_files,
+    "first start over a record of a huge size": _first_start,
+    "puts by a leader": lambda _: None,
+    "puts by a leader, one of a file's length": lambda _: None,
     "committed index -1": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=-1\n"),
 }
+
+
+PUTS: dict[str, tuple[int, ...]] = {
+    "puts by a leader": (1, SIZE, 1, 1),
+    "puts by a leader, one of a file's length": (1, 8018, 1, 1),
+}
+"""Lengths of the bodies that are put after the start, by variant."""
 
 
 def _first(store: Path, number: int) -> None:

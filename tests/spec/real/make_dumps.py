@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 import rocket_golden
 from rocket_golden import zstd
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
-from rocket_spec.make_tables import rewrite
+
+from tools.make_tables import rewrite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

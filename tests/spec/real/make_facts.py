@@ -11,14 +11,21 @@ import runpy
 import subprocess
 import sys
 import tempfile
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rocket_golden
 
-HERE = Path(__file__).parent
-sys.path.append(str(HERE.parents[1] / "support"))  # pytest has it already
+if TYPE_CHECKING:
+    from restart_scripts import Script
 
+HERE = Path(__file__).parent
+sys.path += [str(HERE), str(HERE.parents[1] / "support")]
+
+from edge_scripts import edge_scripts  # noqa: E402
 from one_at_a_time import one_at_a_time  # noqa: E402
+from restart_scripts import scripts  # noqa: E402
 from short_lived import COMPILER, SHORT_LIVED  # noqa: E402
 
 FACTS = HERE / "facts.json"
@@ -63,12 +70,11 @@ def make_facts(target: Path) -> None:
     _run(*JAVA, "-cp", path, "org.apache.rocketmq.store.StoreFacts", str(target))
 
 
-def make_restarts(target: Path) -> None:
-    """Writes what real stores did with the scripts' directories, as JSON, into `target`."""
+def make_restarts(target: Path, chosen: dict[str, Script] | None = None) -> None:
+    """Writes what real stores did with the scripts' directories, as JSON, into `target`; `chosen` are other scripts."""
     path = _compiled("RestartFacts.java")
-    script = BUILD / "restart-scripts.json"
-    scripts = runpy.run_path(str(HERE / "restart_scripts.py"))["scripts"]
-    script.write_text(json.dumps(scripts()), "utf-8")
+    script = BUILD / f"{target.stem}-scripts.json"
+    script.write_text(json.dumps(scripts() | edge_scripts() if chosen is None else chosen), "utf-8")
     _run(*JAVA, "-cp", path, "org.apache.rocketmq.store.RestartFacts", str(script), str(target))
 
 
@@ -83,7 +89,11 @@ def make_dledger(target: Path) -> None:
             damage(store)
             command = [*JAVA, "-cp", path, "org.apache.rocketmq.store.DledgerFacts", str(store)]
             done = subprocess.run(
-                [*command, str(variants["SIZE"])], capture_output=True, text=True, check=False, timeout=60
+                [*command, *map(str, (variants["SIZE"], *variants["PUTS"].get(name, ())))],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
             )
             lines = [line[2:] for line in done.stdout.splitlines() if line.startswith("= ")]
             files = sorted(one.relative_to(store).as_posix() for one in store.glob("dledger-*/data/*"))
@@ -91,8 +101,25 @@ def make_dledger(target: Path) -> None:
             facts = json.loads(lines[0]) if lines else {}
             if done.returncode == 3:
                 raise RuntimeError(f"{name}: {done.stderr[-2000:]}")
-            found[name] = {"exit": done.returncode, **facts, "log_files": files, "queue_files": queues}
+            units = {
+                one.relative_to(store).as_posix(): _first_unit(one)
+                for one in sorted(store.glob("dledger-*/index/*"))
+            }
+            written = b"".join(path.read_bytes() for path in store.glob("dledger-*/data/*") if path.is_file())
+            facts["light_queue_properties"] = [
+                written.count(f"INNER_MULTI_{name}".encode()) for name in ("DISPATCH", "QUEUE_OFFSET")
+            ]
+            found[name] = {
+                "exit": done.returncode, **facts, "log_files": files, "queue_files": queues, "first_units": units,
+            }  # fmt: skip
     target.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+def _first_unit(path: Path) -> int | None:
+    """Number of the first unit in a file of DLedger's index whose magic is not 0, of the first thousand."""
+    with path.open("rb") as file:
+        units = iter(lambda: file.read(32), b"")
+        return next((n for n, unit in enumerate(islice(units, 1000)) if unit[:4].strip(b"\0")), None)
 
 
 if __name__ == "__main__":

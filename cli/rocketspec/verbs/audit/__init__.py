@@ -1,7 +1,7 @@
 """The verb `audit`: a store's files cross-checked."""
 
-from rocketspec.verbs.audit.findings_view import Places, print_causes, summary
+from rocketspec.verbs.audit.findings_view import print_causes, summary
 from rocketspec.verbs.audit.restart_view import show as show_restart
 from rocketspec.verbs.audit.verb import register
 
-__all__ = ["Places", "print_causes", "register", "show_restart", "summary"]
+__all__ = ["print_causes", "register", "show_restart", "summary"]

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
 from rocket_columnar.describe import look_at, occupancy
 from rocket_columnar.formats import iso
-from rocket_columnar.store import find_files
+from rocket_columnar.store import find_files, later_line
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
-    from rocket_columnar.audit import Cause
     from rocket_columnar.describe import Overview
+    from rocket_columnar.report import Report
     from rocket_columnar.store import StoreFile
 
     from rocketspec._settings import Settings
-    from rocketspec.verbs.audit.findings_view import Places
 
 __all__ = ["check_directory", "write_page"]
 
@@ -34,15 +34,13 @@ _LOG_Y, _INDEX_Y = 2, 36
 
 def check_directory(directory: Path, store: Path, *, force: bool) -> None:
     """Raises UsageError for a directory in the store, or with a page that may not be replaced."""
-    if directory.resolve().is_relative_to(store.resolve()):
+    if Path(os.path.realpath(directory)).is_relative_to(os.path.realpath(store)):
         raise UsageError(f"{directory}: is inside the store, which is never written to")
     if (directory / "audit.html").exists() and not force:
         raise UsageError(f"{directory / 'audit.html'}: already exists; --force replaces it")
 
 
-def write_page(
-    directory: Path, settings: Settings, causes: Sequence[Cause], *, summary: str, places: Places
-) -> Path:
+def write_page(directory: Path, settings: Settings, report: Report, *, summary: str) -> Path:
     """Writes `directory/audit.html` and returns its path."""
     store, commitlog = settings.store, settings.commitlog
     seen = look_at(store, geometry=settings.geometry, commitlog=commitlog)
@@ -50,7 +48,6 @@ def write_page(
     bars = list(_bars(seen, listed))
     environment = jinja2.Environment(autoescape=True, trim_blocks=True)
     environment.filters["safe_text"] = lambda text: printable(str(text), limit=None)
-    environment.filters["of_store"] = places.fill
     template = environment.from_string(
         files("rocketspec.verbs.audit").joinpath("page.html").read_text("utf-8")
     )
@@ -62,7 +59,9 @@ def write_page(
         summary=summary,
         version=version("rocketspec"),
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        causes=causes,
+        causes=report.causes,
+        unchecked=report.unchecked,
+        release=later_line(report.signs) if report.signs else "",
         bars=bars,
         first="" if log is None else f"{log.begin:,}",
         last="" if log is None else f"{log.end:,}",

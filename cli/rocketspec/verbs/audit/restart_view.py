@@ -9,27 +9,37 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from rocketspec._options import write_json
-from rocketspec._terminal import fitted, one_line
+from rocketspec._terminal import say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rocket_columnar.report import Shell
     from rocket_columnar.restart import Restart
 
-    from rocketspec.verbs.audit.findings_view import Places
-
-__all__ = ["show"]
+__all__ = ["show", "show_running"]
 
 _SHOWN: Final = 20
 
 
-def show(usual: Restart, safe: Restart, places: Places, *, as_json: bool, index_safe: bool = False) -> None:
+def show(
+    usual: Restart,
+    safe: Restart,
+    shell: Shell,
+    *,
+    as_json: bool,
+    index_safe: bool = False,
+    cures: bool = True,
+) -> None:
     """Prints the plan of a start, and how the other value of messageIndexSafe would change it.
 
     Args:
         usual: the plan without messageIndexSafe.
         safe: the plan with it.
-        places: what the names in the cure's commands stand for.
+        shell: builds the cure's commands.
         as_json: prints JSON.
         index_safe: whether the broker has messageIndexSafe.
+        cures: whether to print what to do about lost keys.
     """
     if as_json:
         _show_json(safe if index_safe else usual, safe)
@@ -42,14 +52,31 @@ def show(usual: Restart, safe: Restart, places: Places, *, as_json: bool, index_
             f"{which} messageIndexSafe: dispatch restarts at {other.dispatch_from:,}, {len(other.lost):,} keys lost "
             f"({without}: {len(plan.lost):,})"
         )
+        if not cures:
+            return
         if len(plan.lost) and not index_safe and not len(other.lost):
             _print("cure: set messageIndexSafe before the start, which then takes longer")
-            typer.echo(f"  {places.fill('echo messageIndexSafe=true >> BROKER.CONF')}")
+            typer.echo(f"  {shell.setting('messageIndexSafe', 'true')}")
         elif len(plan.lost):
             _print(
                 "cure: start the broker, stop it cleanly, and rebuild the index as an audit then prints it"
             )
-            typer.echo(f"  {places.fill('rocketspec audit STORE')}")
+            typer.echo(f"  {shell.verb('audit')}")
+
+
+def show_running(store: Path, reason: str, *, as_json: bool) -> None:
+    """States that a broker runs, and that no start is predicted beside it."""
+    if as_json:
+        write_json({"running": reason})
+    else:
+        _print(
+            f"{store}: a broker is running ({reason}): what a start would do changes with every message, and is not "
+            "predicted; stop the broker, or copy the store"
+        )
+        _print(
+            "never start a second broker on this store: before it fails at the lock it deletes the index file in use and the "
+            "log file made ahead, and what the running one then writes into them is gone at its next start"
+        )
 
 
 def _show_json(usual: Restart, safe: Restart) -> None:
@@ -98,4 +125,4 @@ def _show_text(plan: Restart) -> None:
 
 def _print(text: str) -> None:
     """Prints a line; topics, keys and names of files are whatever a client sent."""
-    typer.echo(fitted(one_line(text)))
+    say(text)

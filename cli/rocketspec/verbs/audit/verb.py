@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -75,14 +74,12 @@ def audit(
     if restart and (quick or deep):
         raise UsageError("--restart cannot be combined with --quick or --deep")
 
-    from rocket_columnar.audit import audit as engine
-    from rocket_columnar.audit import find_causes
-    from rocket_columnar.store import while_listed
+    from rocket_columnar.report import audit as engine
+    from rocket_columnar.store import later_line
 
-    from rocketspec._settings import infers_geometry, mismatches, read_settings
-    from rocketspec._store import has_files, last_log
-    from rocketspec._terminal import progress
-    from rocketspec.verbs.audit.findings_view import Places, print_causes, summary
+    from rocketspec._settings import read_settings
+    from rocketspec._terminal import note, progress
+    from rocketspec.verbs.audit.findings_view import print_causes, summary
 
     threads = be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
@@ -96,66 +93,60 @@ def audit(
         check_directory(report, path, force=force)
     level: Level = "quick" if quick else "deep" if deep else "default"
     with progress("auditing", unit="bytes") as step:
-        findings = while_listed(
-            lambda: list(
-                engine(
-                    path,
-                    level,
-                    geometry=settings.geometry,
-                    threads=threads,
-                    commitlog=settings.commitlog,
-                    on_progress=step,
-                )
-            )
+        found = engine(
+            path,
+            level,
+            geometry=settings.geometry,
+            threads=threads,
+            commitlog=settings.commitlog,
+            broker_conf=settings.conf,
+            options=settings.options,
+            on_progress=step,
         )
-    if settings.conf is not None and not settings.conf.index_enabled:
-        findings = [finding for finding in findings if finding.code != "index.missing_key"]
-    causes = find_causes(
-        [*mismatches(settings), *findings],
-        has_index=has_files(path, "index"),
-        has_queues=has_files(path, "queue"),
-        last_log=last_log(path, settings.commitlog),
-        knows_geometry=settings.geometry is not None or infers_geometry(path),
-    )
-    places = Places.of(settings)
+    counts = found.counts
     if report is not None:
-        page = write_page(
-            report,
-            settings,
-            causes,
-            summary=summary(Counter(finding.severity for cause in causes for finding in cause.findings)),
-            places=places,
-        )
-    counts = print_causes(causes, places, as_json=as_json, most=max_findings)
+        page = write_page(report, settings, found, summary=summary(counts))
+    if found.signs:
+        note(f"{path}: {later_line(found.signs)}")
+    print_causes(found, as_json=as_json, most=max_findings)
     if not as_json:
-        typer.echo(f"{path}: {summary(counts)}")
-        if report is not None:
-            typer.echo(f"page: {page}")
+        unchecked = "".join(f"not checked: {part}\n" for part in found.unchecked)
+        typer.echo(f"{unchecked}{path}: {summary(counts)}")
+    if not as_json and report is not None:
+        typer.echo(f"page: {page}")
     if counts["error"] or counts["warning"]:
         raise typer.Exit(FINDINGS)
 
 
 def _restart(settings: Settings, *, as_json: bool) -> None:
-    from rocket_columnar.restart import restarts
-    from rocket_columnar.store import while_listed
+    from rocket_columnar.report import Shell
+    from rocket_columnar.restart import lock_holder, moment, restarts
+    from rocket_columnar.store import signs_at, while_listed
 
     from rocketspec._settings import warn
     from rocketspec._terminal import progress
-    from rocketspec.verbs.audit.findings_view import Places
-    from rocketspec.verbs.audit.restart_view import show
+    from rocketspec.verbs.audit.restart_view import show, show_running
 
     warn(settings)
-    with progress("reading", unit="bytes") as step:
-        usual, safe = while_listed(
-            lambda: restarts(
-                settings.store,
-                geometry=settings.geometry,
-                commitlog=settings.commitlog,
-                on_progress=step,
+    store, commitlog = settings.store, settings.commitlog
+    in_use = (store / "abort").exists()
+    running = lock_holder(store) if in_use else None
+    if running is None:
+        before = while_listed(lambda: moment(store, commitlog)) if in_use else ()
+        with progress("reading", unit="bytes") as step:
+            usual, safe = while_listed(
+                lambda: restarts(store, geometry=settings.geometry, commitlog=commitlog, on_progress=step)
             )
-        )
+        if in_use and while_listed(lambda: moment(store, commitlog)) != before:
+            running = "its files changed while they were read"
+    if running is not None:
+        show_running(store, running, as_json=as_json)
+        raise typer.Exit(FINDINGS)
     index_safe = settings.conf is not None and settings.conf.index_safe
-    show(usual, safe, Places.of(settings), as_json=as_json, index_safe=index_safe)
+    signs = signs_at(settings.store, settings.commitlog)
+    conf = None if settings.conf is None else settings.conf.path
+    shell = Shell.of(settings.store, settings.options, conf)
+    show(usual, safe, shell, as_json=as_json, index_safe=index_safe, cures=not signs)
     plan = safe if index_safe else usual
     if plan.deletions or plan.lost_units or len(plan.lost) or plan.refused:
         raise typer.Exit(FINDINGS)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from rocket_conformance.baseline import Baseline
-    from rocket_conformance.report import Report
+    from rocket_conformance.report import Baseline, Report
     from rocket_spec.layout import Geometry
 
 __all__ = ["conform_store"]
@@ -30,6 +30,10 @@ def conform_store(
     from rocket_conformance.store_verdict import judge_store, store_report, verdict_lines
     from rocket_conformance.workload import read_manifest
 
+    from rocketspec._settings import note_release
+
+    with suppress(ModuleNotFoundError):  # the base install has no engine to read with
+        note_release(store, [Path(folder) for folder in commitlog])
     manifest = None if workload is None else read_manifest(workload)
     judged = judge_store(store, geometry=geometry, manifest=manifest, commitlog=commitlog)
     report = store_report(judged, level=level, require=require, baseline=baseline, folder=folder)

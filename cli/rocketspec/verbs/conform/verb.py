@@ -14,15 +14,13 @@ from rocketspec._terminal import note, progress
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocket_conformance.baseline import Baseline
-    from rocket_conformance.report import CaseLine, Report
-    from rocket_conformance.runner import Options
+    from rocket_conformance.report import Baseline, CaseLine, Report
+    from rocket_conformance.running import Options
     from rocket_conformance.transport import Transport
 
 __all__ = ["register"]
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
-_THOROUGH = 2_000
 
 HELP = """Test an implementation against the clauses of RocketMQ 4.9.3.
 
@@ -112,9 +110,6 @@ def conform(
         int, typer.Option(metavar="N", min=1, help="Number of operation lists per property.")
     ] = 100,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the operation lists.")] = 0,
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help=f"Use {_THOROUGH:,} operation lists per property.")
-    ] = False,
     jobs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Number of adapter processes to run in parallel.")
     ] = 1,
@@ -144,9 +139,9 @@ def conform(
     ] = None,
 ) -> None:
     """Runs the suite and ends with its exit code."""
-    from rocket_conformance.baseline import Baseline, read_baseline
-    from rocket_conformance.runner import Options
-    from rocket_conformance.signals import stop_on_signals
+    from rocket_conformance.report import Baseline, read_baseline
+    from rocket_conformance.running import Options
+    from rocket_conformance.transport import stop_on_signals
     from rocket_spec.errors import UsageError
 
     from rocketspec._implementation import open_implementation
@@ -178,7 +173,7 @@ def conform(
     options = Options(
         select=tuple(select or ()),
         level="must" if level == "must" else "observed",
-        examples=_THOROUGH if thorough else examples,
+        examples=examples,
         seed=seed,
         require=families,
         baseline=known,
@@ -200,6 +195,8 @@ def conform(
             )
         witness = stack.enter_context(_open_oracle(jars)) if oracle else None
         result = _run(opened, options, witness, report)
+    if result.footer is not None and "--restarts" in (result.footer["cut_short"] or ""):
+        note("add --case-timeout 1 --restarts 1000 to run the skipped cases too")
     _finish(result, known, write_baseline, report, as_json=as_json)
 
 
@@ -246,15 +243,15 @@ def _adapter_errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _open_oracle(jars: Path | None) -> Iterator[Transport]:
-    from rocket_conformance.rocketmq_jar import ORACLE_VERSION
-    from rocket_conformance.session import open_jar
+    from rocket_conformance.rocketmq import ORACLE_VERSION
+    from rocket_conformance.transport import open_jar
 
     with open_jar(ORACLE_VERSION, jars=jars) as opened:
         yield opened
 
 
 def _run(opened: Transport, options: Options, witness: Transport | None, folder: Path | None) -> Report:
-    from rocket_conformance.runner import run
+    from rocket_conformance.running import run
 
     done = 0
     with progress(opened.hello.name, unit="cases") as step:
@@ -271,7 +268,7 @@ def _write_baseline(path: Path, result: Report, known: Baseline) -> None:
     """Writes the baseline whole, or leaves what was there."""
     import os
 
-    from rocket_conformance.baseline import baseline_text
+    from rocket_conformance.report import baseline_text
 
     text = baseline_text(result.cases, known)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -283,8 +280,8 @@ def _write_baseline(path: Path, result: Report, known: Baseline) -> None:
 
 def _show(result: Report, folder: Path | None, *, as_json: bool, summary: Sequence[str] | None) -> None:
     """Renders the report into its folder, and prints it as JSON lines or as a summary."""
-    from rocket_conformance.badges import write_badges
-    from rocket_conformance.renderings import write_renderings
+    from rocket_conformance.pages import write_renderings
+    from rocket_conformance.report import write_badges
 
     if folder is not None:
         write_renderings(result, folder)

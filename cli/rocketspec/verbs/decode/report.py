@@ -36,7 +36,6 @@ class Report:
         self.incomplete = False
         self.rows = 0
         self._nulled = 0
-        self._formulas = 0
         self._step = step
         self._table = "", 0
         self._read = 0, 0
@@ -95,26 +94,10 @@ class Report:
             self._nulled += nulled
             yield table, converted
 
-    def for_csv(
-        self, batches: Iterator[tuple[str, pa.RecordBatch]], *, spreadsheet: bool
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The same batches with their formulas counted and, for a spreadsheet, made harmless by an apostrophe."""
-        from rocket_columnar.decode import without_formulas
-
-        for table, batch in batches:
-            harmless, found = without_formulas(batch)
-            self._formulas += 0 if spreadsheet else found
-            yield table, harmless if spreadsheet else batch
-
     def changed_values(self) -> None:
-        """Reports times that became null, and texts that may be formulas."""
+        """Reports times that became null."""
         if self._nulled:
             note(f"{counted(self._nulled, 'time')} out of range written as null")
-        if self._formulas:
-            note(
-                f"{counted(self._formulas, 'text')} that a spreadsheet would run as a formula; "
-                "--spreadsheet puts ' before each"
-            )
 
     def progress(self, done: int, total: int) -> None:
         """Records the bytes read of a table's files, and their total size."""

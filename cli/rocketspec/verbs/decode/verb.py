@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from textwrap import wrap
@@ -27,8 +28,8 @@ from rocketspec._options import (
     in_utc,
     read_time,
 )
-from rocketspec._store import topics_of
-from rocketspec._terminal import binary_stdout, note, progress, skipped
+from rocketspec._store import listed, topics_of
+from rocketspec._terminal import binary_stdout, note, progress, say, skipped
 from rocketspec.verbs.decode.report import Report
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_TOPICS: Final = 20  # that a message names
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
 _FORMATS: Final = ("jsonl", "csv", "table", "parquet", "arrow")
 
@@ -82,10 +82,8 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _check_names(fmt: str, tables: Sequence[str], *, spreadsheet: bool) -> None:
-    """Raises UsageError for an unknown format or table, or a spreadsheet that is not CSV."""
-    if spreadsheet and fmt != "csv":
-        raise UsageError("--spreadsheet goes with --format csv")
+def _check_names(fmt: str, tables: Sequence[str]) -> None:
+    """Raises UsageError for an unknown format or table."""
     if fmt not in _FORMATS:
         raise UsageError(f"unknown format {fmt!r}; expected {_listed(_FORMATS)}")
     for name in tables:
@@ -95,7 +93,9 @@ def _check_names(fmt: str, tables: Sequence[str], *, spreadsheet: bool) -> None:
 
 def _check_outside(output: Path | None, commitlog: Sequence[Path]) -> None:
     """Raises UsageError for an output in a directory that is read."""
-    if output is not None and any(output.resolve().is_relative_to(folder.resolve()) for folder in commitlog):
+    if output is not None and any(
+        Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)) for folder in commitlog
+    ):
         raise UsageError(f"{output}: inside a commit-log directory that is read; choose another directory")
 
 
@@ -207,14 +207,8 @@ def decode(
         int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
     ] = None,
     timestamps: Timestamps = "millis",
-    spreadsheet: Annotated[
-        bool,
-        typer.Option(
-            "--spreadsheet", help="In CSV, put ' before texts that a spreadsheet would run as formulas."
-        ),
-    ] = False,
     threads: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of threads for large index files and logs.")
+        int, typer.Option(min=1, metavar="N", help="Number of threads that decode an index file.")
     ] = 1,
     force: Force = False,
     all_entries: Annotated[
@@ -225,7 +219,7 @@ def decode(
     ] = False,
 ) -> None:
     """Decodes what the options choose, and reports what could not be decoded."""
-    from rocket_columnar.decode import TABLE_KINDS, decoding_threads, write
+    from rocket_columnar.decode import TABLE_KINDS, write
     from rocket_columnar.decode import decode as engine
     from rocket_columnar.store import find_files
 
@@ -238,7 +232,7 @@ def decode(
     warn(settings)
     utc = in_utc(timestamps)
     chosen = fmt or ("jsonl" if output is None else "parquet")
-    _check_names(chosen, table or (), spreadsheet=spreadsheet)
+    _check_names(chosen, table or ())
     wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
     whole = path.is_dir()
     # Rows that scroll over the terminal show progress enough.
@@ -268,7 +262,7 @@ def decode(
             limit=limit,
             skip=skip,
             where=where,
-            threads=decoding_threads(chosen, threads),
+            threads=threads,
             all_entries=all_entries,
             on_gap=report.gap,
             on_geometry=report.geometry,
@@ -278,12 +272,11 @@ def decode(
         rows = report.counted(batches)
         if utc and chosen != "table":  # which shows ISO 8601 anyway
             rows = report.in_utc(rows)
-        rows = report.for_csv(rows, spreadsheet=spreadsheet) if chosen == "csv" else rows
-        written = {} if output is None else write(rows, output, chosen, source=path, threads=threads)
+        written = {} if output is None else write(rows, output, chosen, source=path)
         if output is None:
             _print(rows, chosen, name_tables=len(tables) > 1)
     for name, file in written.items():
-        typer.echo(f"{name}: {file}")
+        say(f"{name}: {file}")
     report.changed_values()
     if not report.rows and topic:
         note(f"no rows of topic {' or '.join(topic)}{_topics(path)}")
@@ -306,7 +299,4 @@ def _print(rows: Iterable[tuple[str, pa.RecordBatch]], fmt: str, *, name_tables:
 def _topics(path: Path) -> str:
     """The topics that a store has queues of, for a message."""
     names = topics_of(path)
-    shown = ", ".join(names[:_TOPICS]) + (
-        f" and {len(names) - _TOPICS:,} more" if len(names) > _TOPICS else ""
-    )
-    return f"; the store has {shown}" if names else ""
+    return f"; the store has {listed(names)}" if names else ""

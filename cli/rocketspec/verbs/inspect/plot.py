@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import chdir
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import matplotlib as mpl
+from rocket_spec.printable import printable
+
+with chdir(Path(__file__).parent):  # from the working directory, which may be a store, it reads settings
+    import matplotlib as mpl
+
 import matplotlib.dates as mdates
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
     from rocket_columnar.describe import Occupancy
     from rocket_columnar.store import StoreFile
@@ -56,17 +61,23 @@ def draw(file: StoreFile, geometry: Geometry, filled: Occupancy, target: Path) -
         figure = Figure(figsize=(10, 6.2), layout="constrained")
         panels = figure.subplot_mosaic([["chains", "slots"], ["times", "times"]])
         figure.suptitle(
-            f"{file.name}   {filled.entries:,} of {filled.capacity:,} entries   "
+            f"{printable(file.name)}   {filled.entries:,} of {filled.capacity:,} entries   "
             f"{filled.used_slots:,} of {geometry.hash_slot_num:,} slots",
             x=0.01,
             ha="left",
             fontsize=11,
+            parse_math=False,  # of a name with $
         )
         _draw_chains(panels["chains"], filled)
         _draw_slots(panels["slots"], geometry, filled)
         _draw_times(panels["times"], filled)
         metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
-        figure.savefig(target, dpi=150, metadata=metadata)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            figure.savefig(part, format=target.suffix[1:].lower(), dpi=150, metadata=metadata)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _empty(axes: Axes, text: str) -> None:

@@ -9,19 +9,17 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
-from rich.console import Console
-from rich.markup import escape
 from rocket_columnar.formats import iso
 from rocket_spec.printable import printable, shell_word
 
 from rocketspec._options import counted
-from rocketspec._terminal import fitted
+from rocketspec._terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocket_columnar.audit import Finding
     from rocket_columnar.describe import IndexView, Overview, QueueView
+    from rocket_columnar.findings import Finding
 
 __all__ = ["overview_as_json", "show_overview"]
 
@@ -48,16 +46,15 @@ def overview_as_json(seen: Overview, findings: Sequence[Finding] | None) -> dict
     shown["queues"] = [asdict(queue) | {"messages": queue.messages} for queue in seen.queues]
     shown["problems"] = [{"file": name, "reason": reason} for name, reason in seen.problems]
     if findings is not None:
-        shown["findings"] = [asdict(finding) for finding in findings]
+        shown["findings"] = [finding.row() for finding in findings]
     return shown
 
 
 def show_overview(seen: Overview, findings: Sequence[Finding] | None, *, options: Sequence[str] = ()) -> None:
     """Prints the overview; `options` are those that an audit of the store needs too."""
-    console = Console(highlight=False)
     audit = " ".join(["rocketspec", "audit", *map(shell_word, (str(seen.path), *options))])
     for line in _lines(seen, findings, audit, name_width=_name_width()):
-        console.print(escape(fitted(printable(line, limit=None))), soft_wrap=True)
+        say(line)
 
 
 def _name_width() -> int:

@@ -75,11 +75,12 @@ def inspect(
     """Prints an overview, a summary, or the meaning of a byte."""
     from rocket_columnar.store import find_files
 
-    from rocketspec._settings import read_settings
+    from rocketspec._settings import note_release, read_settings
 
     offset = None if at is None else _parse_offset(at)
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, given = settings.store, settings.geometry
+    note_release(path, settings.commitlog)
     if path.is_dir():
         for option, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
             if value is not None:
@@ -99,11 +100,10 @@ def inspect(
 
 
 def _overview(settings: Settings, *, as_json: bool) -> None:
-    from rocket_columnar.audit import audit
     from rocket_columnar.describe import look_at
+    from rocket_columnar.report import audit
     from rocket_columnar.store import while_listed
 
-    from rocketspec._settings import mismatches
     from rocketspec._terminal import progress
     from rocketspec.verbs.inspect.store_view import overview_as_json, show_overview
 
@@ -113,8 +113,7 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
         findings = (
             None
             if seen.clean is None
-            else mismatches(settings)
-            + while_listed(lambda: list(audit(path, "quick", geometry=geometry, commitlog=commitlog)))
+            else list(audit(path, "quick", geometry=geometry, commitlog=commitlog, broker_conf=settings.conf))
         )
     if as_json:
         write_json(overview_as_json(seen, findings))
@@ -155,7 +154,7 @@ def _check_plot(file: StoreFile, plot: Path) -> None:
         raise UsageError(f"{file.path}: not an index file; --plot only draws index files")
     if plot.suffix.lower() not in _PLOTS:
         raise UsageError(f"--plot {plot}: the name must end in {', '.join(_PLOTS)}")
-    target, source = plot.resolve(), file.path.resolve()
+    target, source = (Path(os.path.realpath(path)) for path in (plot, file.path))
     in_store = source.parent.name == "index" and target.is_relative_to(source.parent.parent)
     if target == source or in_store:
         raise UsageError(f"--plot {plot}: is inside the store, which is never written to")
@@ -176,7 +175,7 @@ def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, 
 
 
 def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, plot: Path | None) -> None:
-    from rocketspec._terminal import progress
+    from rocketspec._terminal import progress, say
     from rocketspec.verbs.inspect import view
 
     if guess is None:
@@ -202,4 +201,4 @@ def _summarise(file: StoreFile, guess: GeometryGuess | None, *, as_json: bool, p
     else:
         view.show_index(file, guess, filled)
         if plot is not None:
-            typer.echo(f"plot: {plot}")
+            say(f"plot: {plot}")

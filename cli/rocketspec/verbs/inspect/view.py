@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console
-from rich.markup import escape
 from rocket_columnar.formats import iso
 from rocket_spec.clauses import clauses
 from rocket_spec.layout import INDEX_HEADER
 
-from rocketspec._terminal import fitted
+from rocketspec._terminal import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,10 +57,8 @@ def byte_as_json(file: StoreFile, meaning: ByteMeaning, guess: GeometryGuess | N
 
 
 def _print(lines: Iterable[str]) -> None:
-    console = Console(highlight=False)
     for line in lines:
-        clean = "".join(character if character.isprintable() else "\u00b7" for character in line)
-        console.print(escape(fitted(clean)), soft_wrap=True)
+        say(line)
 
 
 def _rows(rows: Iterable[tuple[str, str, str]]) -> Iterator[str]:

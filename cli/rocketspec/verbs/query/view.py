@@ -15,7 +15,9 @@ from rocket_columnar.formats import iso, make_offset_id, parse_offset_id, parse_
 from rocket_columnar.query import keys_of
 from rocket_spec.errors import UsageError
 
-from rocketspec._terminal import fitted
+from rocketspec._options import counted
+from rocketspec._store import listed
+from rocketspec._terminal import one_line, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["as_json", "nothing_found", "show"]
 
-_TOPICS: Final = 20  # that a message names
 _STEPS: Final = 12  # entries of a chain that are shown
 _COMPRESSED: Final = 1
 _WITH_IDS: Final = 3  # messages at most whose ids are shown too
@@ -78,10 +79,11 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
         console.print(_messages(answer, console.width, asked))
         if len(answer.messages) <= _WITH_IDS:
             for line in _id_lines(answer.messages):
-                console.print(escape(fitted(line)), soft_wrap=True)
-        console.print(escape(fitted(_summary(answer, asked))), soft_wrap=True)
+                say(line)
+        say(_summary(answer, asked))
     if explanation is not None:
-        _show_walk(console, explanation)
+        for line in _walk_lines(explanation):
+            say(line)
 
 
 def nothing_found(answer: Answer, asked: Asked, *, topics: Sequence[str], has_index: bool) -> str:
@@ -94,8 +96,7 @@ def nothing_found(answer: Answer, asked: Asked, *, topics: Sequence[str], has_in
         has_index: whether it has any index file.
     """
     if asked.topic is not None and topics and asked.topic not in topics:
-        shown = ", ".join(topics[:_TOPICS]) + (", ..." if len(topics) > _TOPICS else "")
-        return f"nothing found: the store has no queue of topic {asked.topic}; it has {shown}"
+        return f"nothing found: the store has no queue of topic {asked.topic}; it has {listed(topics)}"
     if not has_index and asked.offset_id is None and not asked.scan:
         return "nothing found: the store has no index files; --scan searches the commit log instead"
     if asked.offset_id is not None:
@@ -122,10 +123,10 @@ def _id_lines(rows: Sequence[Row]) -> Iterator[str]:
         if row["topic"] is None:
             continue
         offset_id = make_offset_id(row["store_host"], row["phy_offset"])
-        yield f"{row['phy_offset']}: offset ID {offset_id}, topic {_text(row['topic'])}"
+        yield f"{row['phy_offset']}: offset ID {offset_id}, topic {one_line(row['topic'])}"
         if row["uniq_key"] is not None:
             told = _made(_client(row["uniq_key"], row["born_timestamp"]))
-            yield f"  unique key {_text(row['uniq_key'])}{f', {told}' if told else ''}"
+            yield f"  unique key {one_line(row['uniq_key'])}{f', {told}' if told else ''}"
 
 
 def _is_asked(row: Row, asked: Asked) -> bool:
@@ -160,8 +161,8 @@ def _cells(row: Row, *, mark: str) -> tuple[str, ...]:
         str(row["queue_id"]),
         str(row["queue_offset"]),
         iso(row["store_timestamp"]),
-        _text(row["tags"] or ""),
-        _text(row["keys"] or ""),
+        one_line(row["tags"] or ""),
+        one_line(row["keys"] or ""),
         _body(row),
     )
 
@@ -170,16 +171,11 @@ def _body(row: Row) -> str:
     body: bytes = row["body"] or b""
     if row["sys_flag"] & _COMPRESSED:
         return f"({len(body):,} bytes, compressed)"
-    return _text(body[:200].decode("utf-8", "replace"))
-
-
-def _text(text: str) -> str:
-    """Text on one line, with what a terminal could take for a command shown as dots."""
-    return "".join(character if character.isprintable() else "\u00b7" for character in text)
+    return one_line(body[:200].decode("utf-8", "replace"))
 
 
 def _summary(answer: Answer, asked: Asked) -> str:
-    parts = [_count(len(answer.messages), "message")]
+    parts = [counted(len(answer.messages), "message")]
     others = sum(not _is_asked(row, asked) for row in answer.messages)
     if others:
         parts.append(f"* marks {others:,} of other keys with the same hash (--exact drops them)")
@@ -194,11 +190,6 @@ def _summary(answer: Answer, asked: Asked) -> str:
     return "; ".join(parts)
 
 
-def _show_walk(console: Console, explanation: Explanation) -> None:
-    for line in _walk_lines(explanation):
-        console.print(escape(fitted(_text(line))), soft_wrap=True)
-
-
 def _walk_lines(explanation: Explanation) -> Iterator[str]:
     yield f"{explanation.index_key} has key hash {explanation.key_hash}"
     yield f"window {iso(explanation.begin)} to {iso(explanation.end)}, at most {explanation.limit} hits"
@@ -211,7 +202,7 @@ def _walk_lines(explanation: Explanation) -> Iterator[str]:
         yield from _file_lines(walked)
     yield ""
     if explanation.found:
-        yield f"found {_count(explanation.found, 'message')}"
+        yield f"found {counted(explanation.found, 'message')}"
     else:
         yield "nothing found:"
         yield from (f"- {reason}" for reason in explanation.reasons)
@@ -255,8 +246,4 @@ def _file_lines(walked: FileWalk) -> Iterator[str]:
         yield "  (entries that a query does not reach are in brackets)"
     left_out = len(walked.steps) - len(kept) + walked.omitted
     if left_out:
-        yield f"  and {_count(left_out, 'more entry', 'more entries')}"
-
-
-def _count(number: int, singular: str, plural: str | None = None) -> str:
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+        yield f"  and {counted(left_out, 'more entry', 'more entries')}"

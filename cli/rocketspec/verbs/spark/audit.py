@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rocket_spec.errors import UsageError
@@ -20,7 +20,7 @@ from rocketspec._options import (
     read_geometry,
     write_json,
 )
-from rocketspec._terminal import note
+from rocketspec._terminal import note, say
 from rocketspec.verbs.spark.job_options import (
     BrokerConfs,
     CommitLogs,
@@ -39,6 +39,7 @@ from rocketspec.verbs.spark.job_options import (
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
     from rocket_columnar.findings import Finding
+    from rocket_columnar.store import Sign
     from rocket_spark.tasks import Failures
 
 __all__ = ["audit"]
@@ -49,13 +50,6 @@ def audit(
     *,
     quick: QuickLevel = False,
     deep: DeepLevel = False,
-    cross_check: Annotated[
-        bool,
-        typer.Option(
-            "--cross-check",
-            help="Also audit by sort-merge joins in Spark SQL, and report where the results differ.",
-        ),
-    ] = False,
     master: Master = None,
     remote: Remote = None,
     conf: Conf = None,
@@ -72,19 +66,20 @@ def audit(
 
     Example: `rocketspec spark audit ~/broker-a/store ~/broker-b/store --master 'local[4]'`
     """
-    if quick and (deep or cross_check):
-        raise UsageError("--quick cannot be combined with --deep or --cross-check")
+    if quick and deep:
+        raise UsageError("--quick and --deep are mutually exclusive")
     given = read_geometry(geometry)
     storage_settings = storage_options(storage)
     named = [store for store, _ in named_stores(stores, commitlog, broker_conf, storage_settings)]
     if len(named) == 1 and "://" not in str(named[0].path):
         Path(named[0].path).stat()  # the system's own reason, before Spark starts
-    from rocket_spark import audit_stores, cross_check_stores
+    from rocket_columnar.store import later_line
+    from rocket_spark import audit_stores
 
     level: Level = "quick" if quick else "deep" if deep else "default"
-    checked = None
     failed: Failures = {}
-    with spark_session(master, remote, conf, only_jobs=not cross_check) as (spark, report):
+    signs: dict[str, tuple[Sign, ...]] = {}
+    with spark_session(master, remote, conf) as (spark, report):
         audited = audit_stores(
             spark,
             named,
@@ -92,14 +87,13 @@ def audit(
             geometry=given,
             storage=storage_settings,
             failed=None if fail_fast else failed,
+            signs=signs,
             progress=report,
         )
         found = list(audited)
-        if cross_check:
-            checked = cross_check_stores(
-                spark, named, found, geometry=given, storage=storage_settings, failed=failed.keys()
-            )
-    counts = _print_audited(found, as_json=as_json)
+    for store, known in signs.items():
+        note(f"{store or 'the store'}: {later_line(known)}")
+    counts = _print_audited(found, signs, as_json=as_json)
     wrong = {name: str(error) for name, error in failed.items()}
     note_failed(wrong)
     if as_json:
@@ -108,27 +102,24 @@ def audit(
     else:
         told = ", ".join(counted(counts[name], name) for name in ("error", "warning", "note") if counts[name])
         typer.echo(f"{counted(len(named) - len(wrong), 'store')} audited: {told or 'no findings'}")
-    if checked is not None:
-        joined = f"{checked.records:,} records, {checked.units:,} units and {checked.entries:,} entries"
-        note(f"cross-check by joins of {joined}: " + ("differs" if checked.disagreements else "agrees"))
-        for text in checked.disagreements:
-            note(text)
-    if wrong or counts["error"] or counts["warning"] or (checked is not None and checked.disagreements):
+    if wrong or counts["error"] or counts["warning"]:
         raise typer.Exit(FINDINGS)
 
 
-def _print_audited(found: list[tuple[str, Finding]], *, as_json: bool) -> Counter[str]:
+def _print_audited(
+    found: list[tuple[str, Finding]], signs: dict[str, tuple[Sign, ...]], *, as_json: bool
+) -> Counter[str]:
     """Prints findings as `audit` does; of several stores each with its name."""
-    from rocket_columnar.audit import find_causes
+    from rocket_columnar.report import Facts, Shell, report_on
 
-    from rocketspec.verbs.audit import Places, print_causes
+    from rocketspec.verbs.audit import print_causes
 
     counts: Counter[str] = Counter()
     for store, group in groupby(found, key=lambda pair: pair[0]):
         mine = [finding for _, finding in group]
         if store and not as_json:
-            typer.echo(f"{store}:")
-        causes = find_causes(mine, has_index=True, has_queues=True)
+            say(f"{store}:")
+        found_in = report_on(mine, Shell(store or "STORE"), Facts, signs.get(store, ()))
         extra = {"store": store} if store else {}
-        counts += print_causes(causes, Places(store or "STORE"), as_json=as_json, most=None, **extra)
+        counts += print_causes(found_in, as_json=as_json, most=None, **extra)
     return counts

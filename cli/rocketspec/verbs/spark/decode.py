@@ -18,7 +18,7 @@ from rocketspec._options import (
     read_geometry,
     write_json,
 )
-from rocketspec._terminal import note, skipped
+from rocketspec._terminal import note, say, skipped
 from rocketspec.verbs.spark.job_options import (
     BrokerConfs,
     CommitLogs,
@@ -142,4 +142,4 @@ def _print_decoded(summary: DecodeSummary, out: str) -> None:
         parts = counted(table.parts, "part")
         typer.echo(f"{table.table:<{width}}  {table.rows:>14,} rows  {parts:>9}  {table.size:>15,} bytes")
     stores = "" if summary.stores == 1 else f"{counted(summary.stores, 'store')}, "
-    typer.echo(f"{stores}{summary.files:,} files, {summary.size:,} bytes decoded to {out}")
+    say(f"{stores}{summary.files:,} files, {summary.size:,} bytes decoded to {out}")

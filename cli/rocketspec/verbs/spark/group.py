@@ -18,7 +18,7 @@ __all__ = ["register"]
 
 _VERBS: Final[dict[str, tuple[Callable[..., None], str]]] = {
     "decode": (decode, "part of the input could not be decoded"),
-    "audit": (audit, "there are errors or warnings, or the results of --cross-check differ"),
+    "audit": (audit, "there are errors or warnings"),
     "rebuild": (rebuild, "something had to be left out"),
 }
 """The verbs, and when each exits with 1."""

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
+    from rocket_columnar.store import BrokerConf
     from rocket_spark import Store
     from rocket_spark.tasks import Progress
-
-    from rocketspec._broker_conf import BrokerConf
 
 __all__ = [
     "BrokerConfs",
@@ -106,7 +105,7 @@ def _fail(message: str) -> NoReturn:
 
 @contextmanager
 def spark_session(
-    master: str | None, remote: str | None, conf: list[str] | None, *, only_jobs: bool = True
+    master: str | None, remote: str | None, conf: list[str] | None
 ) -> Iterator[tuple[SparkSession, Progress]]:
     """A session for one job, and where its progress goes; stopped at the end."""
     from rocket_spark import JobError, SparkUnavailableError, open_session
@@ -118,7 +117,7 @@ def spark_session(
     ):
         try:
             spark = open_session(
-                master, remote=remote, conf=settings, log=Path(scratch) / "stderr", only_jobs=only_jobs
+                master, remote=remote, conf=settings, log=Path(scratch) / "stderr", only_jobs=True
             )
         except SparkUnavailableError as error:
             _fail(str(error))
@@ -191,7 +190,7 @@ def named_stores(
         UsageError: no store is named, or an option does not belong to one store.
         OSError: a configuration cannot be read.
     """
-    from rocketspec._broker_conf import read_broker_conf
+    from rocket_columnar.store import read_broker_conf
 
     if not stores:
         conf = read_broker_conf(Path(broker_confs[0])) if broker_confs else None

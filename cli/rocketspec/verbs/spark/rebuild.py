@@ -16,7 +16,7 @@ from rocketspec._options import (
     read_geometry,
     write_json,
 )
-from rocketspec._terminal import note
+from rocketspec._terminal import note, say
 from rocketspec.verbs.rebuild import rebuild_warnings
 from rocketspec.verbs.spark.job_options import (
     BrokerConfs,
@@ -136,7 +136,7 @@ def _print_rebuilt(done: dict[str, Rebuilt], out: str) -> None:
             note(f"{found.code} {where}: {found.message}")
         slots, entries = rebuilt.geometry
         place = f"{out.rstrip('/')}/{name}" if name else out
-        typer.echo(
+        say(
             f"{place}: {len(rebuilt.files):,} files from {rebuilt.records:,} records; index files of {slots:,} slots "
             f"and {entries:,} entries, consume-queue files of {rebuilt.queue_file_size:,} bytes"
         )

@@ -1,1 +1,1 @@
-"""Readers and stubs that `python -m rocket_spec.make_readers` made; do not edit."""
+"""Readers and stubs that `python -m tools.make_readers` made; do not edit."""

@@ -10,7 +10,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class DledgerIndex(KaitaiStruct):
     """One file of DLedger's own index, `store/dledger-SELF_ID/index/BYTE_OFFSET`: 32-byte units, one for each entry of the
-    log, at 32 times its number. Behind the last unit in use the file holds zeros.
+    log, at 32 times its number. Behind the last unit in use the file holds zeros, and so it does before the first one if
+    the entries before it were deleted and a start has rebuilt the file.
     
     Not to be mixed up with the index files of `store/index/`, which find messages by key.
     
@@ -29,7 +30,7 @@ class DledgerIndex(KaitaiStruct):
         while True:
             _ = DledgerIndex.Unit(self._io, self, self._root)
             self.units.append(_)
-            if  (((not (_.is_in_use))) or (self._io.is_eof())) :
+            if  ((self._io.is_eof()) or ( (((not (_.is_in_use))) and (i > 0) and (self.units[i - 1].is_in_use)) )) :
                 break
             i += 1
 

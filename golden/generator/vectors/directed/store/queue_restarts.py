@@ -165,6 +165,17 @@ def _recovered_files() -> Iterator[Vector]:
         bounds(),
         files=queue_files(_run(0), []),
     )
+    for slug, start, bug in (
+        ("name-no-multiple-of-the-length", 100, "a write position counted from the file's name"),
+        ("negative-name", -60, "a write position that is never negative"),
+    ):
+        yield clause(
+            slug,
+            f"{bug}: it is the remainder of the end by the length",
+            open_queue(60, load=True),
+            recover(),
+            files=queue_files(_run(0, 2), file_size=60, start=start),
+        )
     yield clause(
         "empty-last-file-stays",
         "an empty last file deleted by a start that nothing is put after",

@@ -265,6 +265,13 @@ def _get() -> Iterator[Vector]:
         get(2),
         files=queue_files([PRE_BLANK, PRE_BLANK, unit(1000)]),
     )
+    yield clause(
+        "name-no-multiple-of-the-length",
+        "a place counted from the file's name: it is the remainder by the length",
+        open_queue(60, load=True),
+        *(get(number) for number in (4, 5, 6, 7, 8)),
+        files=queue_files([unit(500), unit(600), unit(700)], file_size=60, start=100),
+    )
     yield clause("no-file", "an error where there is no file", open_queue(), get(0), get(7))
 
 

@@ -1,0 +1,110 @@
+"""The verbs as one command; an error is one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Final
+
+import typer
+from rocket_spec.errors import FormatError, UsageError
+
+from rocketspec._extras import missing_extra
+from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
+from rocketspec._terminal import note, replace_unencodable
+from rocketspec._usage import CommandLineError, usage_line
+from rocketspec.verbs import is_verb, register_all, register_one
+
+__all__ = ["run_command"]
+
+_HELP: Final = """Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.
+
+\b
+Examples:
+  rocketspec audit ~/store
+  rocketspec query ~/store --topic Orders --key order-1001
+  rocketspec conform -- python adapter.py"""
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from rocketspec._version import version_lines
+
+        typer.echo("\n".join(version_lines()))
+        raise typer.Exit
+
+
+def _root(
+    version_asked: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the version, and those of Python and the libraries.",
+        ),
+    ] = False,
+) -> None:
+    """Declares the options before the verb."""
+
+
+def _app(arguments: list[str]) -> typer.Typer:
+    """The command, with the one verb that the arguments begin with, or all."""
+    app = typer.Typer(
+        name="rocketspec",
+        help=_HELP,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    if arguments and is_verb(arguments[0]):
+        register_one(app, arguments[0])
+    else:
+        register_all(app)
+    return app
+
+
+def _os_error(error: OSError) -> str:
+    reason = error.strerror.lower() if error.strerror else str(error)
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
+
+
+def run_command(arguments: list[str]) -> int:
+    """Runs a verb, and returns its exit code. Bad input prints one line on stderr; a closed pipe ends it silently."""
+    replace_unencodable()
+    try:
+        status = _app(arguments)(arguments, standalone_mode=False) or 0
+        sys.stdout.flush()
+    except CommandLineError as error:
+        line = usage_line(error)
+        return USAGE if line is None else _failed(line, USAGE)
+    except UsageError as error:
+        return _failed(str(error), USAGE)
+    except FormatError as error:
+        return _failed(str(error), UNREADABLE)
+    except ModuleNotFoundError as error:
+        message = missing_extra(error, arguments[0])
+        if message is None:
+            raise
+        return _failed(message, USAGE)
+    except OSError as error:
+        _settle_stdout()
+        return 0 if isinstance(error, BrokenPipeError) else _failed(_os_error(error), UNREADABLE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return int(status)
+
+
+def _settle_stdout() -> None:
+    """Has what cannot be written to stdout go nowhere: Python would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _failed(message: str, code: int) -> int:
+    note(message)
+    return code

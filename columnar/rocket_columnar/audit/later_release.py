@@ -1,0 +1,125 @@
+"""What 5.x writes that 4.9.3 does not, and an audit therefore does not judge: tag entries, and records of another magic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from rocket_columnar.audit.matching import DOUBLE, LOST, WRONG
+from rocket_columnar.formats import (
+    SCHEDULE_TOPIC,
+    Record,
+    hash_key,
+    parse_properties,
+    parse_record,
+    string_hash,
+)
+from rocket_columnar.store import Sign, is_later_record, read_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocket_columnar.audit.plan import Plan
+    from rocket_columnar.audit.range_records import Frames
+    from rocket_columnar.audit.range_result import RangeResult
+
+__all__ = ["UNJUDGED", "later_record", "later_sign", "without_later_records", "without_tag_entries"]
+
+UNJUDGED: Final = {
+    "checkpoint.ahead": (),
+    "checkpoint.behind": (),
+    "index.ahead_of_log": (),
+    "queue.missing_unit": ("batch", "rocksdb"),
+    "index.missing_key": ("batch", "magic", "rocksdb"),
+}
+"""Findings that follow from the rules of 4.9.3 alone, and the kinds of signs with which they are dropped; () for any."""
+
+_SCHEDULE: Final = SCHEDULE_TOPIC.decode()
+_TRIED: Final = 16  # rows, of which one is such a record if many are
+_LONGEST: Final = 255  # UTF-16 units of a tag whose length is tried out
+
+
+def later_record(plan: Plan, phy_offset: int) -> bool:
+    """Whether a record with the magic of 5.1.0 and later begins at a physical offset."""
+    name, at = plan.at(phy_offset)
+    for file in plan.logs:
+        if file.name == name:
+            try:
+                return is_later_record(file, at)
+            except FileNotFoundError:  # expired meanwhile
+                return False
+    return False
+
+
+def without_later_records(
+    plan: Plan, flags: NDArray[np.uint8], offsets: NDArray[np.int64], result: RangeResult
+) -> NDArray[np.uint8]:
+    """The flags of units or entries, without LOST for those of records with the magic of 5.1.0 and later."""
+    rows = np.flatnonzero(flags & LOST)
+    if result.range.log is None or not any(later_record(plan, int(offsets[row])) for row in rows[:_TRIED]):
+        return flags
+    for row in rows:
+        if later_record(plan, int(offsets[row])):
+            result.signs[:] = result.signs or [later_sign(plan, int(offsets[row]))]
+            flags[row] = 0
+    return flags
+
+
+def later_sign(plan: Plan, phy_offset: int) -> Sign:
+    """The sign that such a record is."""
+    name, at = plan.at(phy_offset)
+    return Sign("magic", f"magic daa320ab in {name} at byte {at + 4:,}")
+
+
+def without_tag_entries(
+    plan: Plan,
+    frames: Frames,
+    flags: NDArray[np.uint8],
+    hashes: NDArray[np.int32],
+    places: NDArray[np.int64],
+    result: RangeResult,
+) -> NDArray[np.uint8]:
+    """The flags of entries, without WRONG for those of `topic#T#tag`, which 5.4.0 and later add for each message with tags.
+
+    The hash of the text follows from that of the tag, which the record's tags code is, and from the tag's length; the record
+    of a delayed message is read.
+    """
+    rows = np.flatnonzero((flags & (WRONG | DOUBLE)) == WRONG)
+    if not rows.size:
+        return flags
+    every, names = frames.all, frames.names.names
+    of = places[rows]
+    heads = np.array([string_hash(f"{name}#T#") & 0xFFFFFFFF for name in names] or [0], np.uint64)
+    own, tags = heads[every.topic[of]], every.tags_code[of].astype(np.uint64)
+    low = np.uint64(0xFFFFFFFF)
+    power = np.uint64(1)
+    found = np.zeros(rows.size, np.bool_)
+    for _ in range(_LONGEST):
+        power = power * np.uint64(31) & low
+        signed = ((own * power + tags) & low).astype(np.uint32).view(np.int32).astype(np.int64)
+        wanted = np.where(signed == -(1 << 31), 0, np.abs(signed))
+        found |= (wanted == hashes[rows]) & (every.tags_code[of] != 0)
+    timed = ~found & (every.topic[of] == frames.names.numbers.get(_SCHEDULE, -1))
+    found[timed] = [
+        _is_tag_entry(plan, frames, place, key)
+        for place, key in zip(of[timed], hashes[rows[timed]], strict=True)
+    ]
+    if found.any():
+        text = f"entries of topic#T#tag, such as that of the record at physical offset {int(every.phy_offset[of[found]][0]):,}"
+        result.signs.append(Sign("tags", text))
+        flags[rows[found]] &= ~np.uint8(WRONG)
+    return flags
+
+
+def _is_tag_entry(plan: Plan, frames: Frames, place: int, key_hash: int) -> bool:
+    """Whether an entry is that of a delayed message's tag, whose unit has the delivery time as tags code."""
+    every = frames.all
+    name, at = plan.at(int(every.phy_offset[place]))
+    file = next((file for file in plan.logs if file.name == name), None)
+    raw = b"" if file is None else read_at(file, at, int(every.size[place]))
+    record = parse_record(raw, 0)
+    if not isinstance(record, Record):
+        return False
+    pairs = parse_properties(raw[record.properties :][: record.properties_length])
+    return hash_key(f"{_SCHEDULE}#T#{pairs.get(b'TAGS', b'').decode('utf-8', 'replace')}") == key_hash

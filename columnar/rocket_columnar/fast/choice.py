@@ -1,0 +1,52 @@
+"""The one place that decides whether compiled loops are used."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rocket_columnar.fast.notice import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SETTINGS", "forced", "pays", "settings_in_the_way"]
+
+SETTINGS: Final = ".numba_config.yaml"
+"""A file of the working folder from which Numba would take its settings, such as the folder of code that it loads."""
+
+_FROM: Final = 16 << 20
+"""Bytes of input from which compiled loops are used; for less, loading them costs more than they save."""
+
+_forced: bool | None = None
+
+
+def pays(size: int) -> bool:
+    """Whether compiled loops are used for an input of `size` bytes."""
+    wanted = size >= _FROM if _forced is None else _forced
+    return wanted and not settings_in_the_way()
+
+
+@contextmanager
+def forced(*, compiled: bool) -> Iterator[None]:
+    """Within the block, compiled loops are used for all inputs, or for none; so that tests compare the two."""
+    global _forced  # noqa: PLW0603 - for the threads of the block too
+    before, _forced = _forced, compiled
+    try:
+        yield
+    finally:
+        _forced = before
+
+
+def settings_in_the_way() -> bool:
+    """Whether the working folder has settings for Numba, which then is not loaded: the folder may be someone else's."""
+    try:
+        found = Path(SETTINGS).exists()
+    except OSError:  # nor could Numba read them
+        return False
+    if found:
+        tell(
+            f"{SETTINGS} in the working folder: loops are not compiled, which takes longer; use another folder"
+        )
+    return found

@@ -1,0 +1,84 @@
+"""How loops are compiled: by Numba, when one is first called, unless its cache has the code."""
+
+from __future__ import annotations
+
+import sys
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import numpy as np
+from rocket_spec.errors import UsageError
+
+from rocket_columnar.fast.cache import cache_folder
+from rocket_columnar.fast.choice import SETTINGS, settings_in_the_way
+from rocket_columnar.fast.notice import tell
+
+if settings_in_the_way():  # Numba would read them when it is imported
+    raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")
+
+import numba
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["SWAP", "inlined", "jit", "long", "signed", "slot_of"]
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+SWAP: Final = sys.byteorder == "little"
+"""Whether the words of a file, read as numbers of this machine, have their bytes the other way round."""
+
+_setting: Final = Lock()
+
+long: Any = np.int64
+"""A wide local of a compiled loop; its place in Python's types does not matter."""
+
+
+def jit(function: _Function) -> _Function:
+    """A compiled loop, cached on disk, free of the interpreter lock, with the type as it was."""
+    folder = cache_folder()
+    if folder is None:
+        tell(
+            "compiling loops for large files, at each start: there is no cache folder that is the user's alone"
+        )
+        return cast("_Function", numba.njit(nogil=True)(function))
+    module = folder / function.__module__.rpartition(".")[2]
+    if not any(path.is_file() for path in module.rglob("*")):
+        tell("compiling loops for large files; the compiled code is cached for later starts")
+    config: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]  # documented, but not in its `__all__`
+    with _setting:  # which is the user's for the user's own functions
+        before, config.CACHE_DIR = config.CACHE_DIR, str(module)
+        try:
+            return cast("_Function", numba.njit(nogil=True, cache=True)(function))
+        finally:
+            config.CACHE_DIR = before
+
+
+def inlined(function: _Function) -> _Function:
+    """The same for a part of such loops, put into each place that calls it: a call hands over whole arrays."""
+    return cast("_Function", numba.njit(nogil=True, forceinline=True)(function))
+
+
+@inlined
+def signed(word: Any) -> Any:
+    """A big-endian word of a file as the number that it is."""
+    value = np.uint32(word)
+    if SWAP:
+        value = np.uint32(
+            value << np.uint32(24)
+            | (value & np.uint32(0xFF00)) << np.uint32(8)
+            | (value >> np.uint32(8)) & np.uint32(0xFF00)
+            | value >> np.uint32(24)
+        )
+    return np.int32(value)
+
+
+@inlined
+def slot_of(key_hash: int, slots: int, inverse: float) -> Any:
+    """The slot of a hash that is not negative: its remainder; `inverse` is 1 / `slots`."""
+    slot = key_hash - long(key_hash * inverse) * slots  # one too far at most, on either side
+    if slot < 0:
+        slot += slots
+    elif slot >= slots:
+        slot -= slots
+    return np.uint64(slot)

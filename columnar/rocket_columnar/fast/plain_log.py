@@ -1,0 +1,174 @@
+"""The records of a log by Python and NumPy: the form for small logs, and what compiled loops are compared with."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from rocket_spec.layout import RECORD_FIXED_V4
+
+from rocket_columnar.fast.log_row import ROW
+from rocket_columnar.formats import (
+    Record,
+    check_frame_head,
+    hash_keys,
+    parse_properties,
+    parse_record,
+    string_hash,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.fast.log_row import LogRange
+
+__all__ = ["PlainLog", "row_of"]
+
+_VALUES: Final[tuple[bytes, ...]] = (b"KEYS", b"UNIQ_KEY", b"TAGS", b"DELAY")
+_COMPLETED: Final = list((ROW.names or ())[-2 * len(_VALUES) - 2 :])
+"""The columns that `find_values` fills: places and lengths of these values, and two flags."""
+
+_PAIR: Final = re.compile(rb"\x02(KEYS|UNIQ_KEY|TAGS|DELAY|INNER_MULTI_DISPATCH)\x01([^\x02]+)")
+
+
+class _Numbers:
+    """Distinct byte strings, numbered by a dict."""
+
+    def __init__(self) -> None:
+        self.items: list[bytes] = []
+        self._known: dict[bytes, int] = {}
+
+    def numbers(
+        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        found = [self._known.setdefault(item, len(self._known)) for item in _items(window, at, lengths)]
+        self.items = list(self._known)
+        return np.array(found, np.int32)
+
+
+class PlainLog:
+    """See `LogForm`."""
+
+    def find_records(
+        self, window: NDArray[np.uint8], range_: LogRange, rows: NDArray[np.void]
+    ) -> tuple[int, int]:
+        """See `LogForm`."""
+        view, at = window.data, range_.at
+        found: list[tuple[Any, ...]] = []
+        while at < range_.stop and at + RECORD_FIXED_V4 <= range_.end and len(found) < len(rows):
+            passed = at - range_.at
+            if check_frame_head(view, at, range_.room - passed, range_.position + passed) is not None:
+                break
+            size = int.from_bytes(view[at : at + 4], signed=True)
+            if at + size > range_.end or not isinstance(record := parse_record(view, at), Record):
+                break
+            found.append(row_of(record, at))
+            at += size
+        rows[: len(found)] = np.array(found, ROW)
+        return len(found), at
+
+    def find_values(self, window: NDArray[np.uint8], rows: NDArray[np.void]) -> None:
+        """See `LogForm`."""
+        texts = _items(window, rows["properties_at"], rows["properties_length"])
+        found = []
+        for text, at in zip(texts, rows["properties_at"].tolist(), strict=True):
+            values: dict[bytes, tuple[int, int]] = dict.fromkeys(_VALUES, (0, 0))
+            copied = False
+            for pair in _PAIR.finditer(b"\2" + text):
+                if pair[1] in values:
+                    values[pair[1]] = at - 1 + pair.start(2), len(pair[2])
+                else:
+                    copied = True
+            found.append((*chain.from_iterable(values.values()), copied, _is_utf8(text)))
+        rows[_COMPLETED] = np.array(found, rows[_COMPLETED].dtype)
+
+    def gather(
+        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """See `LogForm`."""
+        return _joined(_items(window, at, lengths))
+
+    def hash_codes(
+        self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """See `LogForm`."""
+        known: dict[bytes, int] = {}
+        for text in _items(window, at, lengths):
+            if text not in known:
+                known[text] = string_hash(text.decode())
+        return np.array([known[text] for text in _items(window, at, lengths)], np.int64).astype(np.int32)
+
+    def hash_keys(
+        self, window: NDArray[np.uint8], rows: NDArray[np.void], codes: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """See `LogForm`."""
+        counts, keys, before = [], [], []
+        unique = _items(window, rows["uniq_key_at"], rows["uniq_key_length"])
+        words = _items(window, rows["keys_at"], rows["keys_length"])
+        for first, others, code in zip(unique, words, codes.tolist(), strict=True):
+            found = [part.decode() for part in (first, *others.split(b" ")) if part]
+            keys += found
+            before += [code] * len(found)
+            counts.append(len(found))
+        return np.array(counts, np.int32), hash_keys(keys, after=np.array(before, np.uint32))
+
+    def split_properties(
+        self, window: NDArray[np.uint8], rows: NDArray[np.void]
+    ) -> tuple[NDArray[np.int32], Any, Any]:
+        """See `LogForm`."""
+        texts = _items(window, rows["properties_at"], rows["properties_length"])
+        pairs = [parse_properties(text) for text in texts]
+        counts = np.fromiter(map(len, pairs), np.int32, len(pairs))
+        names = [name for found in pairs for name in found]
+        values = [value for found in pairs for value in found.values()]
+        return counts, _joined(names), _joined(values)
+
+    def new_numbers(self) -> _Numbers:
+        """See `LogForm`."""
+        return _Numbers()
+
+
+def row_of(record: Record, at: int) -> tuple[Any, ...]:
+    """A row of dtype ROW for the record at a place, without what its properties contain."""
+    fixed = record.fixed
+    born, store = len(fixed.born_host), len(fixed.store_host)
+    parts = (
+        *(at + 48, born),
+        *(at + 56 + born, store),
+        *(record.body, record.topic - 1 - record.body),
+        *(record.topic, record.topic_length),
+        *(record.properties, record.properties_length),
+    )
+    return (
+        *(fixed.total_size, fixed.body_crc, fixed.queue_id, fixed.flag, fixed.queue_offset),
+        *(fixed.phy_offset, fixed.sys_flag, fixed.born_timestamp, fixed.store_timestamp),
+        *(fixed.reconsume_times, fixed.prepared_transaction_offset),
+        *parts,
+        *(0,) * 8,
+        *(False, True),
+    )
+
+
+def _items(window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[bytes]:
+    view = window.data
+    ends = at + lengths
+    return [bytes(view[begin:end]) for begin, end in zip(at.tolist(), ends.tolist(), strict=True)]
+
+
+def _joined(items: Iterable[bytes]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    items = list(items)
+    offsets = np.zeros(len(items) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, items), np.int32, len(items)), out=offsets[1:])
+    return offsets, np.frombuffer(b"".join(items), np.uint8)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,88 @@
+"""What decode and dispatch both derive from a scan's records: topics, tags codes, and whether bodies match their checksums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rocket_columnar.fast import LogForm
+    from rocket_columnar.log.scan import Records
+
+__all__ = ["RowTopics", "bodies_match", "tags_codes"]
+
+
+class RowTopics:
+    """The topics met so far, and a value for each.
+
+    Args:
+        form: how records are read.
+        value: of a topic's bytes, called once for each topic.
+    """
+
+    def __init__(self, form: LogForm, value: Callable[[bytes], int]) -> None:
+        self._distinct = form.new_numbers()
+        self._value = value
+        self._values = np.empty(0, np.int64)
+        self.scheduled = np.empty(0, np.bool_)
+        """Of each topic, whether it is that of delayed messages."""
+
+    def numbers(self, records: Records) -> NDArray[np.int32]:
+        """The number of each record's topic among those met."""
+        numbers = self._distinct.numbers(*records.places("topic"))
+        new = self._distinct.items[len(self._values) :]
+        if new:
+            self._values = np.append(self._values, np.array([self._value(raw) for raw in new], np.int64))
+            self.scheduled = np.append(self.scheduled, [raw == SCHEDULE_TOPIC for raw in new])
+        return numbers
+
+    def values(self, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The value of each topic by its number."""
+        return self._values[numbers]
+
+
+def tags_codes(
+    records: Records, scheduled: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """What a healthy dispatch puts into the consume queue (LOG-DSP-1), and which rows have a code; None if all do.
+
+    Args:
+        records: with values.
+        scheduled: which of them are delayed messages.
+    """
+    form, rows = records.form, records.rows
+    codes = form.hash_codes(*records.places("tags")).astype(np.int64)
+    window, at, lengths = records.places("delay")
+    delayed = np.flatnonzero(scheduled & (lengths > 0))
+    if not delayed.size:
+        return codes, None
+    known = np.ones(len(rows), np.bool_)
+    distinct = form.new_numbers()
+    numbers = distinct.numbers(window, at[delayed], lengths[delayed])
+    for number, text in enumerate(distinct.items):
+        places = delayed[numbers == number]
+        delay = tags_code(SCHEDULE_TOPIC, {b"DELAY": text}, 0)
+        if delay is None:
+            known[places], codes[places] = False, 0
+        elif delay > 0:
+            codes[places] = rows["store_timestamp"][places] + np.int64(delay)
+    return codes, known
+
+
+def bodies_match(records: Records) -> NDArray[np.bool_]:
+    """Whether each body has the CRC in its record; true for no body (LOG-REC-4)."""
+    view, rows = records.window.data, records.rows
+    begins, lengths = rows["body_at"].tolist(), rows["body_length"].tolist()
+    good = [
+        not length or crc32(view[begin : begin + length]) & 0x7FFFFFFF == expected
+        for begin, length, expected in zip(begins, lengths, rows["body_crc"].tolist(), strict=True)
+    ]
+    return np.array(good, np.bool_)

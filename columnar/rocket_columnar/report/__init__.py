@@ -1,0 +1,22 @@
+"""Reports on stores: the findings of an audit by cause, what to do about each, and what a start would do then."""
+
+from rocket_columnar.report.causes import Cause, find_causes
+from rocket_columnar.report.configured import infers_geometry, mismatches, sized_files
+from rocket_columnar.report.cures import Facts
+from rocket_columnar.report.log_choices import LogChoices
+from rocket_columnar.report.shell import Shell
+from rocket_columnar.report.store_report import Report, audit, report_on
+
+__all__ = [
+    "Cause",
+    "Facts",
+    "LogChoices",
+    "Report",
+    "Shell",
+    "audit",
+    "find_causes",
+    "infers_geometry",
+    "mismatches",
+    "report_on",
+    "sized_files",
+]

@@ -1,0 +1,110 @@
+"""How a store's files differ from the configuration of its broker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rocket_spec.errors import MalformedError, UsageError
+
+from rocket_columnar.findings import finding
+from rocket_columnar.index import resolve
+from rocket_columnar.store import find_files, size_of, usual_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rocket_spec.layout import Geometry
+
+    from rocket_columnar.findings import Finding
+    from rocket_columnar.store import BrokerConf, StoreFile
+
+__all__ = ["infers_geometry", "mismatches", "sized_files"]
+
+
+def sized_files(store: Path, kind: str, commitlog: Sequence[Path] = ()) -> list[tuple[StoreFile, int]]:
+    """The files of one kind with their lengths in bytes, perhaps none."""
+    try:
+        files = find_files(store, kinds=(kind,), commitlog=commitlog) if store.is_dir() else []
+    except UsageError:
+        return []
+    sizes = ((file, size_of(file)) for file in files)
+    return [(file, size) for file, size in sizes if size is not None]
+
+
+def infers_geometry(store: Path) -> bool:
+    """Whether a rebuild infers the geometry of the index files from the store's own."""
+    sizes = [(file, size) for file, size in sized_files(store, "index") if size]
+    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    whole = [file for file, size in sizes if size == usual]
+    for files in (whole, *([file] for file in whole)):
+        try:
+            resolve(files)
+        except (UsageError, MalformedError, OSError):
+            continue
+        return True
+    return False
+
+
+def mismatches(
+    store: Path, conf: BrokerConf, *, commitlog: Sequence[Path] = (), geometry: Geometry | None = None
+) -> list[Finding]:
+    """A finding for each of the broker's settings with which it would not start on the files, or misread them.
+
+    Args:
+        store: the directory of the store.
+        conf: the broker's configuration.
+        commitlog: further directories of the commit log, as for `find_files`.
+        geometry: of the index files; by default inferred.
+    """
+    found = (
+        _size_mismatch(conf, sized_files(store, "queue"), "mappedFileSizeConsumeQueue", conf.queue_file_size),
+        _size_mismatch(conf, sized_files(store, "log", commitlog), "mappedFileSizeCommitLog", conf.log_file_size),
+        _geometry_mismatch(conf, sized_files(store, "index"), geometry),
+    )  # fmt: skip
+    return [mismatch for mismatch in found if mismatch is not None]
+
+
+def _size_mismatch(
+    conf: BrokerConf, files: Sequence[tuple[StoreFile, int]], name: str, wanted: int
+) -> Finding | None:
+    """Files of one kind that all have another size than the configured one (`MappedFileQueue.load` 163-166)."""
+    sizes = [(file, size) for file, size in files if not file.framed]
+    if not sizes or any(size == wanted for _, size in sizes):
+        return None
+    usual = usual_size([size for _, size in sizes])
+    if not usual:
+        return None
+    text = (
+        f"FILE SIZE DIFFERS: found files of {usual:,} bytes, but {conf.path} sets {name} to {wanted:,}: "
+        "the broker refuses to start"
+    )
+    code, clause = ("log.length", "LOG-FILE-1") if sizes[0][0].kind == "log" else ("queue.size", "CQ-FILE-1")
+    return _mismatch(code, clause, sizes[0][0].name, text, ((name, usual),))
+
+
+def _geometry_mismatch(
+    conf: BrokerConf, sizes: Sequence[tuple[StoreFile, int]], geometry: Geometry | None
+) -> Finding | None:
+    if not sizes:
+        return None
+    usual = usual_size([size for _, size in sizes])
+    try:
+        seen = resolve([file for file, size in sizes if size == usual], geometry).geometry
+    except (UsageError, MalformedError, OSError):
+        return None
+    if seen == conf.geometry:
+        return None
+    slots, entries = seen
+    text = (
+        f"GEOMETRY DIFFERS: the index files have {slots:,} slots and {entries:,} entries, but {conf.path} sets "
+        f"{conf.geometry.hash_slot_num:,} and {conf.geometry.index_num:,}: the broker finds no key in them, and its "
+        "next puts damage the newest file"
+    )
+    settings = ("maxHashSlotNum", slots), ("maxIndexNum", entries)
+    return _mismatch("index.geometry", "IDX-FILE-1", sizes[0][0].name, text, settings)
+
+
+def _mismatch(code: str, clause: str, file: str, text: str, settings: tuple[tuple[str, int], ...]) -> Finding:
+    cure = f"set {' '.join(f'{name}={value}' for name, value in settings)}"
+    return finding(code, file, None, text, clause=clause, cure=cure, remedy="settings", settings=settings)

@@ -1,0 +1,174 @@
+"""What a start does with damaged log files: as they are, with zeros up to their usual length, or moved away.
+
+Each choice is predicted on a plan of the files as they would be then; nothing is written. The best one leaves the most messages
+in the log; of equal ones the one that changes less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rocket_columnar.audit import plan_files
+from rocket_columnar.log import RequestScan, TopicNames
+from rocket_columnar.restart import predict
+from rocket_columnar.store import Source, read_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rocket_columnar.audit import Plan
+    from rocket_columnar.findings import Finding
+    from rocket_columnar.store import StoreFile
+
+__all__ = ["Choice", "LogChoices"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What may be done with the damaged files, and what a start then keeps.
+
+    Attributes:
+        resized: files that get their usual length, with it; bytes that are added are zeros.
+        moved: files that are moved away.
+        kept: messages that the log still holds after the start; 0 if it is refused.
+        refused: why no broker would start, or None.
+        walk_from: physical offset from which the start reads the log.
+        log_end: physical offset at which the log ends after it.
+    """
+
+    resized: tuple[tuple[str, int], ...]
+    moved: tuple[str, ...]
+    kept: int
+    refused: str | None
+    walk_from: int
+    log_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogChoices:
+    """All choices for the damaged files of one store.
+
+    Attributes:
+        as_it_is: nothing is done.
+        best: the choice after which a start keeps the most messages.
+        damaged: whether any of the files is damaged, and not only missing.
+        read: whether a start reads any of the damaged files as they are.
+        only_last: whether nothing but the last file is damaged or missing.
+    """
+
+    as_it_is: Choice
+    best: Choice
+    damaged: bool
+    read: bool
+    only_last: bool
+
+    @classmethod
+    def of(cls, plan: Plan, found: Sequence[Finding]) -> LogChoices:
+        """Predicts a start for each choice.
+
+        Args:
+            plan: of the store.
+            found: the findings on its log.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        names = {file.name for file in plan.logs}
+        damaged = sorted({finding.file for finding in found} & names)
+        lengths = {
+            finding.file: finding.length
+            for finding in found
+            if finding.length is not None and finding.file in names
+        }
+        others = [name for name in damaged if name not in lengths]
+        count = cache(partial(_messages, plan))
+        choices = [
+            _predicted(plan, resized, moved, count)
+            for resized, moved in (
+                ({}, ()),
+                (lengths, ()),
+                ({}, tuple(lengths)),
+                (lengths, tuple(others)),
+                ({}, tuple(damaged)),
+            )
+        ]
+        best = max(choices, key=lambda choice: choice.kept)  # the first of the greatest
+        ends = [file.base_offset + size for file, size in zip(plan.logs, plan.log_sizes, strict=True)
+                if file.name in damaged]  # fmt: skip
+        as_it_is = choices[0]
+        read = as_it_is.refused is None and any(end > as_it_is.walk_from for end in ends)
+        return cls(
+            as_it_is,
+            best,
+            bool(damaged),
+            read,
+            bool(plan.logs) and {finding.file for finding in found} == {plan.logs[-1].name},
+        )
+
+    @property
+    def advice(self) -> str:
+        """What to do, in words, with the messages that the log holds after a start."""
+        now, best = self.as_it_is, self.best
+        skipped = "consumers and queries skip what is missing, which is lost for good"
+        if best is not now:
+            steps = ["decode what is left of the files"]
+            steps += ["move them away"] if best.moved else []
+            steps += ["give those of another length their usual one"] if best.resized else []
+            as_now = f"no start succeeds ({now.refused})" if now.refused else f"it keeps {now.kept:,}"
+            return f"{', '.join(steps)}: a start then keeps {best.kept:,} messages; as they are {as_now}"
+        if now.refused is not None:
+            return f"nothing that is done to these files lets a broker start ({now.refused})"
+        if not self.damaged:
+            return f"leave the store as it is: a start keeps {now.kept:,} messages; {skipped}"
+        if not self.read:
+            return f"leave the files as they are: a start does not read them, and keeps {now.kept:,} messages; {skipped}"
+        return (
+            f"leave the files as they are, and decode what is left of them: a start ends the log at physical offset "
+            f"{now.log_end:,} and keeps {now.kept:,} messages, and no more if they are moved away"
+        )
+
+
+def _predicted(
+    plan: Plan, resized: Mapping[str, int], moved: Sequence[str], count: Callable[[str, int], int]
+) -> Choice:
+    logs = [
+        _sized(file, resized[file.name]) if file.name in resized else file
+        for file in plan.logs
+        if file.name not in moved
+    ]
+    indexes = [file for file, _ in plan.indexes]
+    files = [*indexes, *plan.queues, *plan.exts, *logs, *plan.checkpoints]
+    changed = plan_files(files, live=plan.live, geometry=plan.geometry)
+    start = predict(replace(changed, findings=plan.findings))
+    kept = 0
+    if start.refused is None:
+        kept = sum(count(file.name, start.log_end) for file in changed.logs)
+    return Choice(
+        tuple(resized.items()), tuple(moved), kept, start.refused, start.walk_from, start.log_end
+    )  # fmt: skip
+
+
+def _sized(file: StoreFile, size: int) -> StoreFile:
+    """A file with another length: cut off, or with zeros at its end."""
+
+    def read(offset: int, length: int) -> bytes:
+        return read_at(file, offset, length).ljust(min(length, size - offset), b"\0")
+
+    return replace(file, source=Source(str(file.path), size, read))
+
+
+def _messages(plan: Plan, name: str, end: int) -> int:
+    """How many records of a file of the log before `end` a consumer can get."""
+    file = next(file for file in plan.logs if file.name == name)
+    if file.base_offset >= end:
+        return 0
+    total = 0
+    with file.open() as reader:
+        scan = RequestScan(reader, file.base_offset, TopicNames(), check_crc=False, compiled=plan.large)
+        for batch in scan.run(0, reader.size, exact=True, on_gap=lambda _: None):
+            total += int(np.count_nonzero(batch.queued & (batch.phy_offset < end)))
+    return total

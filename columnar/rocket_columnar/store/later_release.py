@@ -1,0 +1,179 @@
+"""Signs that a release of 5.x wrote to a store, which 4.9.3 never leaves; read from few bytes of each file."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from rocket_spec.errors import FormatError, UsageError
+
+from rocket_columnar.store.listing import find_files
+from rocket_columnar.store.places import is_store
+from rocket_columnar.store.reader import open_reader
+from rocket_columnar.store.sizes import size_of
+from rocket_columnar.store.store_file import read_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from rocket_columnar.store.store_file import StoreFile
+
+__all__ = [
+    "Sign",
+    "folder_signs",
+    "is_batch_queue",
+    "is_later_record",
+    "later_line",
+    "later_signs",
+    "signs_at",
+]
+
+LATER_MAGIC: Final = 0xDAA320AB - (1 << 32)
+"""Magic of a record whose topic has a length of two bytes, written since 5.1.0 (`MessageVersion.MESSAGE_VERSION_V2`)."""
+
+_BATCH_UNIT: Final = struct.Struct(">qiqqqhi4x")
+"""Unit of a batch queue: physical offset, size, tags code, store time, first logical offset, number of messages, compacted
+offset (`BatchConsumeQueue.CQ_STORE_UNIT_SIZE`, since 5.0.0)."""
+
+_LATER_TIMES: Final = struct.Struct(">3q")
+"""Bytes 24 to 47 of a checkpoint; 4.9.3 writes zeros there (CKP-1)."""
+
+_HEAD: Final = 40  # bytes, of a record up to its sysFlag
+_BODY: Final = 88  # bytes before the body with two IPv4 hosts
+_BORN_V6, _STORE_V6 = 16, 32
+_MORE: Final = 12  # bytes of an IPv6 address beyond those of an IPv4 one (LOG-REC-2)
+_LIMIT: Final = 1 << 56  # an offset or a time; a checkpoint of other bytes is damaged
+_LONGEST: Final = 1 << 24  # bytes of a configuration
+_LOGS: Final = 4  # files at each end of the log
+_FILES: Final = 64  # of a folder
+_ROCKSDB: Final = "consumequeue_rocksdb"
+
+
+class Sign(NamedTuple):
+    """One sign.
+
+    Attributes:
+        kind: what it is.
+        text: the same, with its place.
+    """
+
+    kind: Literal["magic", "checkpoint", "batch", "rocksdb", "config", "tags"]
+    text: str
+
+
+def later_line(signs: Iterable[Sign]) -> str:
+    """One line that states the signs, and what they mean for whatever is said about the store."""
+    known = ", ".join(sign.text for sign in signs)
+    return f"written by 5.x: {known}; judged by the rules of 4.9.3 where they still hold, and without cures"
+
+
+def later_signs(files: Sequence[StoreFile]) -> tuple[Sign, ...]:
+    """The signs in some files; empty for those of 4.9.3.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    found = [*_of_log([file for file in files if file.kind == "log"])]
+    for file in files:
+        if file.kind == "checkpoint":
+            found += _of_checkpoint(file)
+    batch = next((file for file in files if file.kind == "queue" and is_batch_queue(file)), None)
+    if batch is not None:
+        found.append(Sign("batch", f"units of {_BATCH_UNIT.size} bytes in {batch.name}"))
+    return tuple(found)
+
+
+def _of_log(logs: Sequence[StoreFile]) -> Iterator[Sign]:
+    for file in (*logs[:_LOGS], *logs[max(_LOGS, len(logs) - _LOGS) :]):
+        try:
+            later = is_later_record(file, 0)
+        except FileNotFoundError:  # expired meanwhile
+            continue
+        if later:
+            yield Sign("magic", f"magic daa320ab in {file.name} at byte 4")
+            return
+
+
+def is_later_record(file: StoreFile, at: int) -> bool:
+    """Whether a record with the later magic begins at a byte of a log file: its lengths add up, with two bytes for the topic's."""
+    head = read_at(file, at, _HEAD)
+    if len(head) < _HEAD or head[4:8] != LATER_MAGIC.to_bytes(4, signed=True):
+        return False
+    size, flags = int.from_bytes(head[:4], signed=True), int.from_bytes(head[36:40])
+    body = _BODY + _MORE * (bool(flags & _BORN_V6) + bool(flags & _STORE_V6))
+    topic = body + int.from_bytes(read_at(file, at + body - 4, 4), signed=True)
+    if not body <= topic <= size - 4:
+        return False
+    properties = topic + 2 + int.from_bytes(read_at(file, at + topic, 2), signed=True)
+    length = int.from_bytes(read_at(file, at + properties, 2), signed=True)
+    return topic + 2 <= properties <= size - 2 and properties + 2 + length == size
+
+
+def _start(file: StoreFile, length: int) -> bytes:
+    """The first bytes of a file, none of one that no longer exists."""
+    try:
+        return read_at(file, 0, length)
+    except FileNotFoundError:
+        return b""
+
+
+def _of_checkpoint(file: StoreFile) -> Iterator[Sign]:
+    raw = _start(file, 24 + _LATER_TIMES.size)[24:]
+    values = _LATER_TIMES.unpack(raw) if len(raw) == _LATER_TIMES.size else ()
+    if all(0 <= value < _LIMIT for value in values):
+        for number, value in enumerate(values):
+            if value:
+                yield Sign("checkpoint", f"{value:,} in the checkpoint at byte {24 + 8 * number}")
+
+
+def folder_signs(store: Path) -> tuple[Sign, ...]:
+    """The signs in what a broker keeps in its store beside its files: the configuration, and queues in RocksDB."""
+    return tuple(_of_folders(store))
+
+
+def _of_folders(store: Path) -> Iterator[Sign]:
+    folder = store / _ROCKSDB
+    if folder.is_dir() and any(folder.iterdir()):
+        yield Sign("rocksdb", f"queues in RocksDB, in {_ROCKSDB}")
+    path = store / "config" / "topics.json"
+    try:
+        with open_reader(path) as reader:
+            text = reader.read(0, min(reader.size, _LONGEST)).tobytes()
+    except OSError:  # no configuration, or none that can be read
+        return
+    if b"queue.type" in text and b"BatchCQ" in text:
+        yield Sign("batch", "queue.type BatchCQ in config/topics.json")
+    elif b'"stateVersion"' in text:
+        yield Sign("config", "stateVersion in config/topics.json")
+
+
+def is_batch_queue(file: StoreFile) -> bool:
+    """Whether the first two units of a queue file are those of a batch queue."""
+    size = size_of(file) or 0
+    if size < 2 * _BATCH_UNIT.size or size % _BATCH_UNIT.size:
+        return False
+    raw = _start(file, 2 * _BATCH_UNIT.size)
+    if len(raw) < 2 * _BATCH_UNIT.size:
+        return False
+    first, second = _BATCH_UNIT.iter_unpack(raw)
+    return bool(
+        first[0] >= 0 < first[1]
+        and first[5] > 0
+        and second[0] >= first[0] + first[1]
+        and second[3] >= first[3] > 0
+        and second[4] == first[4] + first[5]
+    )
+
+
+def signs_at(path: Path, commitlog: Sequence[Path] = ()) -> tuple[Sign, ...]:
+    """The signs at a path: in a store's log, checkpoint and configuration, or in the files of a folder; none where none can be read."""
+    try:
+        if not is_store(path):
+            return later_signs(find_files(path)[:_FILES])
+        return (
+            *later_signs(find_files(path, kinds=("log", "checkpoint"), commitlog=commitlog)),
+            *folder_signs(path),
+        )
+    except (FormatError, UsageError, OSError):
+        return ()

@@ -1,0 +1,76 @@
+"""Where a case differs: the operation or kind of file, and the field; and which clauses such a place is about."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_conformance.comparison import FileKind, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rocket_conformance.attribution.evidence import Failure
+    from rocket_conformance.comparison import Difference
+    from rocket_conformance.protocol import Op
+
+__all__ = ["example_of", "place_of"]
+
+_NUMBER: Final = re.compile(r"\[\d+\]")
+_FILE_NAMES: Final[dict[FileKind, str]] = {
+    "index": "index file",
+    "service": "index file",
+    "queue": "queue file",
+    "checkpoint": "checkpoint",
+    "other": "another file",
+}
+_ENTRY: Final = ("index file entry[].phy", "index file entry[].time", "index file entry[].prev")
+_ABOUT: Final[dict[str, tuple[str, ...]]] = {
+    "IDX-HASH": ("key.hash", "index file entry[].key_hash", "index file slot"),
+    "IDX-FILE": ("index.open", "index file size", "index file header"),
+    "IDX-HDR": ("index.header", "index file header"),
+    "IDX-SLOT": ("index file slot",),
+    "IDX-ENT": ("index file entry", "index file size"),
+    "IDX-PUT": ("index.put", "index file slot", *_ENTRY),
+    "IDX-FULL": ("index.full",),
+    "IDX-SEL": ("index.select",),
+    "IDX-TIME": ("index.time_matched",),
+    "IDX-LOAD": ("index.header", "index.open", "index file header"),
+    "IDX-FLUSH": ("index.flush", "index file header"),
+    "IDX-SVC": ("service.", "index file"),
+    "CQ-TAGS": ("tags.code", "log.dispatch requests[].tags_code"),
+    "CQ": ("queue",),
+    "LOG": ("log.",),
+    "UTF8": ("log.",),
+    "CKP": ("checkpoint",),
+}
+"""By family of clauses, the beginnings of the places that its clauses are about."""
+
+
+def place_of(difference: Difference, ops: Sequence[Op]) -> str:
+    """The place of a difference of a case with these operations: `index.select offsets`, `index file slot[]`."""
+    if difference.op is not None:
+        where = ops[difference.op]["op"]
+    else:
+        where = _FILE_NAMES[kind_of(difference.file or "", ops)]
+    return f"{where} {_NUMBER.sub('[]', difference.field)}"
+
+
+def _is_about(clause: str, place: str) -> bool:
+    family = clause.rpartition("-")[0]
+    known = _ABOUT.get(family) or _ABOUT.get(family.partition("-")[0], ("",))
+    return place.startswith(known)
+
+
+def example_of(failures: Iterable[Failure]) -> Failure:
+    """The failure, of at least one of a clause, that shows it best.
+
+    It is one whose first difference is of the clause's own, written for it, and small.
+    """
+
+    def order(failure: Failure) -> tuple[Any, ...]:
+        found, case = failure.judgement.found, failure.case
+        is_about = bool(found) and _is_about(failure.clauses[0], place_of(found[0], case.ops))
+        return not is_about, not found, not failure.directed, bool(case.files), len(case.ops), failure.id
+
+    return min(failures, key=order)

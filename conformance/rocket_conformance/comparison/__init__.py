@@ -1,0 +1,27 @@
+"""What is expected of a case, and how what came differs from it, field by field."""
+
+from rocket_conformance.comparison.compare import Difference, differences, same_results
+from rocket_conformance.comparison.expectation import (
+    collect_files,
+    expect,
+    fill_directory,
+    rejected_files,
+    specified,
+)
+from rocket_conformance.comparison.file_fields import FileKind, kind_of, locate
+from rocket_conformance.comparison.hashed import hashed_texts
+
+__all__ = [
+    "Difference",
+    "FileKind",
+    "collect_files",
+    "differences",
+    "expect",
+    "fill_directory",
+    "hashed_texts",
+    "kind_of",
+    "locate",
+    "rejected_files",
+    "same_results",
+    "specified",
+]

@@ -1,0 +1,185 @@
+"""Compares what an implementation did with what is expected, field by field."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from rocket_spec.printable import printable
+
+from rocket_conformance.comparison.file_fields import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rocket_conformance.cases import Case, Observation
+    from rocket_conformance.files import FileImage
+    from rocket_conformance.protocol import Op, Result
+
+__all__ = ["Difference", "DifferenceKind", "differences", "same_results"]
+
+DifferenceKind = Literal["wrong value", "wrong bytes", "wrongly accepted", "wrongly rejected"]
+
+MOST_DIFFERENCES: Final = 20
+"""The most differences of a case that are listed; a wrong hash would list every entry."""
+
+_FIELD_RANKS: Final = {
+    "size": 1,
+    "header.begin_timestamp": 2,
+    "header.begin_phy_offset": 2,
+    "entry": 3,
+    "slot": 4,
+    "unit": 3,
+}
+_RESULT_RANKS: Final = {
+    **dict.fromkeys(("index.header", "index.full", "service.settle", "queue.bounds"), 5),
+    **dict.fromkeys(("index.select", "index.time_matched", "service.query"), 6),
+    **dict.fromkeys(("queue.get", "queue.last_offset"), 6),
+}
+_LONGEST_VALUE: Final = 1 << 14
+_LAST_RANK: Final = 7
+"""Ranks of fields of files and of results; a result that is not named has 0, other header fields the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field that is not as expected.
+
+    Attributes:
+        op: place of the operation whose result it is; None in a file.
+        field: name of the result field, `unit.NAME` and `requests[N].NAME` inside one; in a file `header.NAME`, `slot[N]`, `entry[N].NAME`, `unit[N].NAME`,
+            the name of a checkpoint's time, `byte[N]` or `size`.
+        file: path of the file, or None in a result.
+        offset: byte offset of the field in the file, or None.
+        kind: in what way it is wrong.
+        expected: the value expected, as it travels; None for a file that should not be there.
+        actual: the value found.
+    """
+
+    op: int | None
+    field: str
+    file: str | None
+    offset: int | None
+    kind: DifferenceKind
+    expected: Any
+    actual: Any
+
+    @property
+    def position(self) -> tuple[int | None, str | None, str]:
+        """Operation, file and field: where it is, whatever the values."""
+        return self.op, self.file, self.field
+
+    def to_json(self, clause: str) -> dict[str, Any]:
+        """As replay files and reports hold it, with the clause that it breaks; values of any length are cut."""
+        values = {name: _shortened(getattr(self, name)) for name in ("expected", "actual")}
+        return {name: getattr(self, name) for name in self.__slots__} | values | {"clause": clause}
+
+
+def _shortened(value: Any) -> Any:
+    """The value, or the beginning of its JSON if that is longer than any case needs."""
+    if not isinstance(value, (str, list, dict)):
+        return value
+    text = json.dumps(value)
+    return cast("object", value) if len(text) <= _LONGEST_VALUE else printable(text, limit=_LONGEST_VALUE)
+
+
+def same_results(expected: Sequence[Result], actual: Sequence[Result]) -> bool:
+    """Whether all results agree, the reasons of rejections aside."""
+    return all(
+        one == two or ("rejected" in one and "rejected" in two)
+        for one, two in zip(expected, actual, strict=True)
+    )
+
+
+def differences(case: Case, expected: Observation, actual: Observation) -> list[Difference]:
+    """All that differs, at most 20, causes before effects.
+
+    What writes comes first: results of opens and puts, then entries and slots. What only reads, selects and
+    headers, follows from those. Within each, the order is that of the operations and of the file.
+    """
+    if same_results(expected.results, actual.results) and expected.files == actual.files:
+        return []
+    found = [*_result_differences(expected.results, actual.results)]
+    for path in sorted(expected.files.keys() | actual.files.keys()):
+        found += _file_differences(path, case.ops, expected.files.get(path), actual.files.get(path))
+    found.sort(key=lambda difference: _cause(difference, case.ops))
+    return found[:MOST_DIFFERENCES]
+
+
+def _result_differences(expected: Sequence[Result], actual: Sequence[Result]) -> Iterator[Difference]:
+    for place, (want, got) in enumerate(zip(expected, actual, strict=True)):
+        if want == got or ("rejected" in want and "rejected" in got):
+            continue
+        if "rejected" in want:
+            yield Difference(place, "rejected", None, None, "wrongly accepted", want, got)
+        elif "rejected" in got:
+            yield Difference(place, "rejected", None, None, "wrongly rejected", want, got)
+        else:
+            for name in want:
+                for field, one, two in _inside(name, want[name], got.get(name)):
+                    yield Difference(place, field, None, None, "wrong value", one, two)
+
+
+def _inside(name: str, want: Any, got: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The fields that differ inside a result field: `unit.size`, `requests[0].keys`.
+
+    It is the field itself for a plain value, for null, and for lists of objects of other lengths.
+    """
+    if want == got:
+        return
+    ours, others = _objects(want), _objects(got)
+    if isinstance(want, dict) and isinstance(got, dict):
+        theirs = cast("dict[str, Any]", got)
+        for key, value in cast("dict[str, Any]", want).items():
+            yield from _inside(f"{name}.{key}", value, theirs.get(key))
+    elif ours and len(ours) == len(others):
+        for place, (one, two) in enumerate(zip(ours, others, strict=True)):
+            yield from _inside(f"{name}[{place}]", one, two)
+    else:
+        yield name, want, got
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The objects of a list of them; none for any other value."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    objects = [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+    return objects if len(objects) == len(items) else []
+
+
+def _file_differences(
+    path: str, ops: Sequence[Op], expected: FileImage | None, actual: FileImage | None
+) -> list[Difference]:
+    if expected == actual:
+        return []
+    if expected is None or actual is None:
+        want = None if expected is None else expected.size
+        got = None if actual is None else actual.size
+        return [Difference(None, "size", path, None, "wrong bytes", want, got)]
+    found: list[Difference] = []
+    if expected.size != actual.size:
+        found.append(Difference(None, "size", path, None, "wrong bytes", expected.size, actual.size))
+    fields: dict[str, Difference] = {}
+    passed = -1
+    for offset in expected.differing_bytes(actual):
+        if offset < passed:  # a later byte of the field seen last
+            continue
+        if len(fields) >= 200 * MOST_DIFFERENCES:
+            break
+        name, start, length = locate(path, ops, offset)
+        passed = start + length
+        want_value, got_value = (
+            str(int.from_bytes(image.at(start, length), "big", signed=True)) for image in (expected, actual)
+        )
+        fields[name] = Difference(None, name, path, start, "wrong bytes", want_value, got_value)
+    return [*found, *fields.values()]
+
+
+def _cause(difference: Difference, ops: Sequence[Op]) -> tuple[int, str, int]:
+    """Sorts causes before effects; the header's begin, which entries are computed from, before the entries."""
+    if difference.op is not None:
+        rank = _RESULT_RANKS.get(ops[difference.op]["op"], 0)
+        return rank, "", difference.op
+    kind = difference.field.partition("[")[0]
+    rank = _FIELD_RANKS.get(kind, _LAST_RANK)
+    return rank, difference.file or "", difference.offset or 0

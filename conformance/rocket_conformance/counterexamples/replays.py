@@ -1,0 +1,99 @@
+"""Replay files: one case with what was expected, what came, and where they part."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_spec.errors import MalformedError
+
+from rocket_conformance.cases import Case, Observation, case_from_json, case_to_json, observation_to_json
+from rocket_conformance.files import read_input
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.judging import Judgement
+
+__all__ = ["read_replay", "replay_name", "replay_of", "write_replay"]
+
+_LARGEST: Final = 64 << 20
+_EXPECTED: Final = "a case file"
+_LONGEST_RESULT: Final = 1 << 14
+_LARGEST_WRITTEN: Final = 1 << 16
+"""Bytes of a result that is kept, and of a replay file."""
+
+
+def replay_name(case: str) -> str:
+    """The file name of a case's replay file: every character that a file system may mind is a dash."""
+    return "".join(char if char.isalnum() or char in "-_." else "-" for char in case) + ".json"
+
+
+def replay_of(
+    case: Case, expected: Observation, judgement: Judgement, divergence: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The replay file of a case that failed."""
+    document = case_to_json(case, expected)
+    document["actual"] = (
+        {"verdict": judgement.verdict, "detail": judgement.detail}
+        if judgement.actual is None
+        else observation_to_json(_shortened(judgement.actual))
+    )
+    document["divergence"] = list(divergence)
+    return _bounded(document, judgement.actual)
+
+
+def _bounded(document: dict[str, Any], actual: Observation | None) -> dict[str, Any]:
+    """The document, without the bytes of the files that were found where it would be longer than 64 KB with them.
+
+    What is expected is made from the operations when the case runs again; the bytes that were found are seen then.
+    """
+    files: dict[str, Any] = document["actual"].get("files", {})
+    for path in sorted(files, key=lambda path: len(files[path].get("zstd_base64", "")), reverse=True):
+        if actual is None or len(json.dumps(document, indent=1)) < _LARGEST_WRITTEN:
+            break
+        files[path] = {"size": actual.files[path].size}
+    return document
+
+
+def _shortened(actual: Observation) -> Observation:
+    """What was observed, without results that no case has: they are megabytes of an adapter's choice."""
+    results = tuple(
+        result
+        if len(text := json.dumps(result)) <= _LONGEST_RESULT
+        else {"left_out": f"{len(text):,} characters"}
+        for result in actual.results
+    )
+    return replace(actual, results=results)
+
+
+def write_replay(path: Path, document: Mapping[str, Any]) -> None:
+    """Writes a replay file, and its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def read_replay(path: Path) -> Case:
+    """The case of a replay file, a vector or a case file.
+
+    Raises:
+        MalformedError: when it is not one.
+        OSError: when it cannot be read.
+    """
+    try:
+        document = json.loads(read_input(path, limit=_LARGEST, expected=_EXPECTED))
+    except RecursionError:
+        raise MalformedError(file=str(path), found="JSON that nests too deeply", expected=_EXPECTED) from None
+    except UnicodeDecodeError as error:
+        raise MalformedError(
+            file=str(path), offset=error.start, found="no UTF-8", expected=_EXPECTED
+        ) from None
+    except json.JSONDecodeError as error:
+        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected=_EXPECTED) from None
+    except ValueError as error:  # a number of more digits than Python converts
+        if isinstance(error, MalformedError):
+            raise
+        raise MalformedError(file=str(path), found=f"no JSON: {error}", expected=_EXPECTED) from None
+    return case_from_json(document, file=str(path))

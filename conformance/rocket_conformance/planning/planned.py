@@ -1,0 +1,162 @@
+"""What a run consists of: the selected cases and properties, and whether they apply to the adapter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal
+
+from rocket_spec.clauses import clauses
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+
+from rocket_conformance.cases import Case, directed_cases, geometries_of
+from rocket_conformance.planning.fitting import fit_drawn, limit_broken
+from rocket_conformance.planning.geometry_variants import variant_of
+from rocket_conformance.properties import PROPERTIES, Property, examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rocket_conformance.protocol import Hello
+
+__all__ = ["Level", "Planned", "level_of", "plan", "planned_by_id"]
+
+_BIG: Final = 1 << 26
+_BIG_EXAMPLES: Final = 10
+"""Lists of a property for a port of fixed geometry whose files are over 64 MiB."""
+
+Level = Literal["must", "observed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A case or a property: one line of the report either way."""
+
+    source: Case | Property
+
+    @property
+    def id(self) -> str:
+        """Its id, `CLAUSE/slug`."""
+        return self.source.id
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """The clauses it is evidence of."""
+        return self.source.clauses
+
+    @property
+    def level(self) -> str:
+        """MUST or OBSERVED: that of its first clause; OBSERVED if it asks for a geometry that no broker has.
+
+        4.9.3 accepts 0 and negative numbers of slots and entries in its own classes, but never sets them.
+        """
+        ops = () if isinstance(self.source, Property) else self.source.ops
+        if any(min(pair) <= 0 for pair in geometries_of(ops)):
+            return "OBSERVED"
+        return level_of(self.clauses[0])
+
+    @property
+    def is_property(self) -> bool:
+        """Whether it is a property."""
+        return isinstance(self.source, Property)
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether it was written for its first clause: no property, and no vector drawn from a seed."""
+        return not self.is_property and "/seeded-" not in self.id
+
+    @property
+    def ops(self) -> frozenset[str]:
+        """The operations it needs; a property leaves out others that are not declared."""
+        return self.source.needs if isinstance(self.source, Property) else self.source.op_names
+
+    def obstacle(self, hello: Hello) -> str | None:
+        """Why it does not apply to the adapter; None when it does."""
+        missing = self.ops - hello.ops
+        if missing:
+            return f"not declared: {', '.join(sorted(missing))}"
+        lacking = self.source.features - hello.features
+        if lacking:
+            return f"needs the feature {', '.join(sorted(lacking))}"
+        limit = self._limit(hello.features)
+        if limit is not None:
+            return f"ruled out by the feature {limit}"
+        if hello.geometries is None:
+            return None
+        if isinstance(self.source, Property):
+            return "needs any geometry" if self.source.any_geometry else None
+        if variant_of(self.source, hello.geometries) is None:
+            return f"needs the geometry {min(geometries_of(self.source.ops) - set(hello.geometries))}"
+        return None
+
+    def _limit(self, features: frozenset[str]) -> str | None:
+        """The limit of the adapter that it is about to go beyond; None without any."""
+        if isinstance(self.source, Property):
+            return min(self.source.beyond & features, default=None)
+        results = self.source.expected.results if self.source.expected is not None else ()
+        return limit_broken(self.source, results, features)
+
+    def instances(self, *, seed: int, count: int, hello: Hello) -> Iterator[Case]:
+        """The case itself, or its variant for a fixed geometry, or the lists of the property."""
+        if isinstance(self.source, Property):
+            if any(Geometry(*pair).file_size > _BIG for pair in hello.geometries or ()):
+                count = min(count, _BIG_EXAMPLES)
+            for drawn in examples(self.source, seed=seed, count=count, geometries=hello.geometries):
+                fitted = fit_drawn(drawn, hello)
+                if fitted is not None:
+                    yield fitted
+        elif hello.geometries is None:
+            yield self.source
+        else:
+            yield variant_of(self.source, hello.geometries) or self.source
+
+
+@cache
+def _levels() -> dict[str, str]:
+    return {clause.id: clause.level for clause in clauses().values()}
+
+
+def level_of(clause: str) -> str:
+    """MUST or OBSERVED, from SPEC.md; MUST for a clause that is not in it."""
+    return _levels().get(clause, "MUST")
+
+
+def plan(*, select: Sequence[str] = (), level: Level = "observed") -> list[Planned]:
+    """All cases and properties whose id matches one of the globs, in the order of their ids.
+
+    Args:
+        select: globs on the whole id, `*` crosses `/`; none selects all.
+        level: `must` leaves out what only OBSERVED clauses ask for.
+
+    Raises:
+        UsageError: when nothing is selected.
+    """
+    everything = [Planned(case) for case in directed_cases()] + [Planned(item) for item in PROPERTIES]
+    chosen = [
+        item
+        for item in everything
+        if (not select or any(fnmatchcase(item.id, glob) for glob in select))
+        and (level != "must" or item.level == "MUST")
+    ]
+    if not chosen:
+        raise UsageError(f"no case matches {', '.join(select)}; ids look like IDX-PUT-5/slot-equals-count")
+    return sorted(chosen, key=lambda item: _order(item.id))
+
+
+def _order(name: str) -> tuple[str, int, bool, str]:
+    clause, _, slug = name.partition("/")
+    family, _, number = clause.rpartition("-")
+    return family, int(number) if number.isdigit() else 0, slug.startswith("prop-"), slug
+
+
+def planned_by_id(name: str) -> Planned:
+    """The case or property with this id.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    if any(char in name for char in "*?["):
+        raise UsageError(f"{name!r:.200} is not the id of one case")
+    return plan(select=(name,))[0]

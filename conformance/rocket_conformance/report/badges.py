@@ -1,0 +1,77 @@
+"""A run's verdict as a badge: JSON for shields.io's endpoint, and an SVG that needs no service."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import escape
+
+from rocket_spec.printable import printable
+
+from rocket_conformance.judging import FAILING
+from rocket_conformance.report.conclusion import known_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rocket_conformance.report.lines import Report
+
+__all__ = ["badge", "badge_svg", "write_badges"]
+
+LABEL: Final = "RocketMQ 4.9.3 store"
+_HEX: Final = {"brightgreen": "#4c1", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}
+_LONGEST: Final = 80
+_CHARACTER: Final = 6.6
+"""Width of a character, in pixels, on average."""
+
+
+def badge(report: Report) -> dict[str, object]:
+    """The badge in the schema of shields.io's endpoint."""
+    message, color = _message(report)
+    return {
+        "schemaVersion": 1,
+        "label": LABEL,
+        "message": printable(message, limit=_LONGEST),
+        "color": color,
+        "isError": color == "red",
+    }
+
+
+def _message(report: Report) -> tuple[str, str]:
+    failed = sum(line.verdict in FAILING and not line.baselined for line in report.cases)
+    applicable = sum(line.verdict != "not_applicable" for line in report.cases)
+    families = ", ".join(report.footer["families"]) if report.footer is not None else ""
+    if report.exit_code == 0 and (known := known_text(report)):
+        return f"conformant but for {known}", "yellow"
+    if report.exit_code == 0:
+        return f"conformant: {families or 'in part'}", "brightgreen"
+    if report.exit_code == 1:
+        return f"{failed} of {applicable} cases fail", "red"
+    if report.exit_code in {4, 6}:
+        return {4: "incomplete", 6: "baseline is stale"}[report.exit_code], "yellow"
+    return "no verdict", "lightgrey"
+
+
+def badge_svg(report: Report) -> str:
+    """The badge as a picture of its own."""
+    found = badge(report)
+    message, color = str(found["message"]), _HEX[str(found["color"])]
+    left, right = (round(len(text) * _CHARACTER) + 10 for text in (LABEL, message))
+    width = left + right
+    title = escape(f"{LABEL}: {message}")
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{title.replace('"', "&quot;")}">
+<title>{title}</title>
+<rect width="{left}" height="20" fill="#555"/>
+<rect x="{left}" width="{right}" height="20" fill="{color}"/>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+<text x="{left / 2:g}" y="14">{escape(LABEL)}</text>
+<text x="{left + right / 2:g}" y="14">{escape(message)}</text>
+</g>
+</svg>
+"""
+
+
+def write_badges(report: Report, folder: Path) -> None:
+    """Writes badge.json and badge.svg."""
+    (folder / "badge.json").write_text(json.dumps(badge(report)) + "\n", encoding="utf-8")
+    (folder / "badge.svg").write_text(badge_svg(report), encoding="utf-8")

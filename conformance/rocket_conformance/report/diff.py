@@ -1,0 +1,154 @@
+"""Two reports of one implementation: what broke, what was fixed, what came and went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_spec.errors import MalformedError
+
+from rocket_conformance.judging import FAILING, Verdict
+from rocket_conformance.report.lines import CaseLine, Report, read_report
+from rocket_conformance.report.wording import describe_divergence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["Change", "ReportDiff", "compare_reports", "read_whole_report"]
+
+_COMPARED: Final = ("suite", "seed", "examples")
+"""Of the header: what draws other lists, or other cases, and so explains a difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A case whose verdict is another one now.
+
+    Attributes:
+        id: of the case.
+        old: its verdict in the old report; None where it is not in it.
+        new: its verdict in the new report; None where it is not in it.
+        line: the case's line: the new one, else the old one.
+    """
+
+    id: str
+    old: Verdict | None
+    new: Verdict | None
+    line: CaseLine
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails in the new report."""
+        return self.new in FAILING
+
+    @property
+    def why(self) -> str:
+        """The first difference, or what happened, in words; empty for a pass."""
+        lines = describe_divergence(self.line.divergence[:1])
+        return lines[0] if lines else self.line.detail
+
+    def to_json(self) -> dict[str, Any]:
+        """As `conform-diff --json` prints it."""
+        return {
+            "id": self.id,
+            "old": self.old,
+            "new": self.new,
+            "clause": self.line.clauses[0],
+            "why": self.why,
+            "replay": self.line.replay,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDiff:
+    """What changed from one report to another, each list in the order of the case ids.
+
+    Attributes:
+        broken: passed, and does not pass now: it fails, or it is not run any more although the suite has it.
+        fixed: failed, and passes.
+        changed: fails, as before, in another way; or either report disputes it.
+        added: runs now and did not before.
+        removed: ran before and does not now: it is not in the new report, or failed and is not run any more.
+        notes: differences of the runs themselves, in words.
+    """
+
+    broken: tuple[Change, ...]
+    fixed: tuple[Change, ...]
+    changed: tuple[Change, ...]
+    added: tuple[Change, ...]
+    removed: tuple[Change, ...]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As `conform-diff --json` prints it."""
+        names = ("broken", "fixed", "changed", "added", "removed")
+        return {name: [change.to_json() for change in getattr(self, name)] for name in names} | {
+            "notes": list(self.notes)
+        }
+
+
+def read_whole_report(path: Path) -> Report:
+    """A report that has its footer.
+
+    Args:
+        path: report.jsonl, or the folder that holds it.
+
+    Raises:
+        MalformedError: when it is none, or was cut off: what is missing in it would look removed.
+        OSError: when it cannot be read.
+    """
+    file = path / "report.jsonl" if path.is_dir() else path
+    report = read_report(file)
+    if report.footer is None:
+        raise MalformedError(
+            file=str(file), found="no footer: the run was cut off", expected="a whole report"
+        )
+    return report
+
+
+def compare_reports(old: Report, new: Report) -> ReportDiff:
+    """What changed from `old` to `new`; a case that the baseline excuses counts as the failure it is."""
+    before, after = ({line.id: line for line in report.cases} for report in (old, new))
+    found: dict[str, list[Change]] = {name: [] for name in ("broken", "fixed", "changed", "added", "removed")}
+    for case in sorted(before.keys() | after.keys()):
+        kind = _kind(before.get(case), after.get(case))
+        if kind is not None:
+            found[kind].append(_change(case, before, after))
+    return ReportDiff(**{name: tuple(changes) for name, changes in found.items()}, notes=_notes(old, new))
+
+
+def _change(case: str, before: Mapping[str, CaseLine], after: Mapping[str, CaseLine]) -> Change:
+    one, two = before.get(case), after.get(case)
+    line = two or one
+    assert line is not None  # noqa: S101 - the case is of one of the two
+    return Change(case, one.verdict if one else None, two.verdict if two else None, line)
+
+
+def _kind(one: CaseLine | None, two: CaseLine | None) -> str | None:
+    """The list that a case belongs in; None where nothing changed."""
+    old, new = (one.verdict if one else None), (two.verdict if two else None)
+    if old == new:
+        return None
+    if "disputed" in {old, new} and None not in {old, new}:
+        return "changed"
+    old_ran, new_ran = (verdict == "pass" or verdict in FAILING for verdict in (old, new))
+    if old == "pass" and new is not None:
+        return "broken"
+    if old_ran and new_ran:
+        return "fixed" if new == "pass" else "changed"
+    if old_ran or new_ran:
+        return "added" if new_ran else "removed"
+    return None
+
+
+def _notes(old: Report, new: Report) -> tuple[str, ...]:
+    notes = [
+        f"{name}: {old.header[name]} and {new.header[name]}"
+        for name in _COMPARED
+        if old.header[name] != new.header[name]
+    ]
+    names = [str(report.header["implementation"]["name"]) for report in (old, new)]
+    if names[0] != names[1]:
+        notes.insert(0, f"the implementation: {names[0]} and {names[1]}")
+    return tuple(notes)

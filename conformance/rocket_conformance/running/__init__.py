@@ -1,0 +1,5 @@
+"""A run: every selected case and property against one implementation, to a whole report."""
+
+from rocket_conformance.running.runner import Options, run, run_planned
+
+__all__ = ["Options", "run", "run_planned"]

@@ -1,0 +1,178 @@
+"""Sends the cases of a run, judges the answers, and limits what crashes and hangs may cost."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.temporary_folders import remove_tree
+
+from rocket_conformance.comparison import specified
+from rocket_conformance.judging import disagreement, judge
+from rocket_conformance.planning import fit_expected, limit_broken
+from rocket_conformance.running.case_state import CaseState, Failing, InFlight
+from rocket_conformance.transport import Failed, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.cases import Case, Observation
+    from rocket_conformance.judging import Verdict
+    from rocket_conformance.running.options import Options
+    from rocket_conformance.transport import Reply, Transport
+
+__all__ = ["Execution"]
+
+_GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"})
+
+
+class Execution:
+    """A run on one transport.
+
+    Attributes:
+        disputed: what the oracle disagrees on, by case id and producer.
+        in_flight: what was sent and not yet judged, by token.
+    """
+
+    def __init__(self, transport: Transport, options: Options, root: Path) -> None:
+        self.transport = transport
+        self.options = options
+        self.disputed: dict[tuple[str, str], str] = {}
+        self.in_flight: dict[str, InFlight] = {}
+        self._root = root
+        self._tokens = 0
+        self._last_answer = 0.0
+        self._answered = False
+        self._ends: Counter[str] = Counter()
+
+    def directory(self) -> Path:
+        """A path for a case that is not used yet."""
+        self._tokens += 1
+        return self._root / "cases" / str(self._tokens)
+
+    def private(self) -> Path:
+        """A path for the reference, beside the folder that adapters know of."""
+        return self._root / "reference" / "case"
+
+    # --- limits -------------------------------------------------------------------------------------------
+
+    def obstacle(self, family: str) -> str | None:
+        """Why no more cases of a family of clauses are sent; None while they are."""
+        limit = self.options.restarts
+        if self.transport.gave_up is not None:
+            return self.transport.gave_up
+        if not self._answered and self._ends.total() >= limit:
+            return f"the adapter crashed or hung too often and never answered (--restarts {limit})"
+        if self._ends[family] >= limit:
+            return f"the adapter crashed or hung too often in {family} (--restarts {limit})"
+        return None
+
+    def cut_short(self) -> str | None:
+        """Why not everything ran; None when everything did."""
+        obstacles = dict.fromkeys(filter(None, (self.obstacle(family) for family in sorted(self._ends))))
+        return "; ".join(obstacles) or self.transport.gave_up
+
+    # --- cases --------------------------------------------------------------------------------------------
+
+    def _jobs(self, states: Sequence[CaseState]) -> Iterator[Job]:
+        for state in states:
+            for job in self._jobs_of(state):
+                yield job
+                if state.verdict in _GIVE_UP:  # one death is enough of a property
+                    break
+            else:
+                state.whole = self.obstacle(state.family) is None
+            state.drawn = True
+
+    def _jobs_of(self, state: CaseState) -> Iterator[Job]:
+        if self.obstacle(state.family) is not None:
+            return
+        for drawn in state.planned.instances(
+            seed=self.options.seed, count=self.options.examples, hello=self.transport.hello
+        ):
+            case, expected = specified(drawn, self.private())
+            if limit_broken(case, expected.results, self.transport.hello.features) is not None:
+                continue
+            if self._is_disputed(state, case, expected):
+                continue
+            expected = fit_expected(expected, self.transport.hello.features)
+            directory = self.directory()
+            job = Job(directory.name, directory, case.ops, case.files)
+            self.in_flight[job.token] = InFlight(state, case, expected, time.monotonic())
+            yield job
+            if self.obstacle(state.family) is not None:
+                return
+
+    def _is_disputed(self, state: CaseState, case: Case, expected: Observation) -> bool:
+        found = disagreement(case, expected)
+        detail = self.disputed.get((case.id, case.producer))
+        if found:
+            first = found[0]
+            detail = f"real jar {first.expected!r}, reference {first.actual!r} in {first.field}"
+        if detail is not None:
+            state.dispute(case, detail)
+        return detail is not None
+
+    def all(self, states: Sequence[CaseState]) -> Generator[CaseState]:
+        """Runs everything, and yields each state when its last example is done.
+
+        What could not be run to its end is yielded as skipped, with the reason.
+        """
+        open_states = {state.planned.id: state for state in states}
+        with closing(self.transport.run(self._jobs(states))) as replies:
+            for job, reply in replies:
+                self._add(job, reply)
+                if len(open_states) > 1:
+                    yield from self._finished(open_states)
+        for state in open_states.values():
+            yield self._over(state)
+
+    def _add(self, job: Job, reply: Reply) -> None:
+        entry = self.in_flight.pop(job.token)
+        if isinstance(reply, Failed) and reply.ended:
+            self._ends[entry.state.family] += 1
+        else:
+            self._answered = True
+        entry.state.add(entry.case, entry.expected, judge(entry.case, entry.expected, job, reply))
+        now = time.monotonic()
+        entry.state.millis += (now - max(entry.since, self._last_answer)) * 1000
+        self._last_answer = now
+        remove_tree(job.directory)
+
+    def _finished(self, open_states: dict[str, CaseState]) -> Iterator[CaseState]:
+        busy = {id(entry.state) for entry in self.in_flight.values()}
+        for name, state in list(open_states.items()):
+            if id(state) in busy or not state.drawn:
+                break
+            yield self._over(open_states.pop(name))
+
+    def _over(self, state: CaseState) -> CaseState:
+        if state.verdict == "pass" and state.whole and not state.examples:
+            state.verdict, state.detail = "not_applicable", "every list asks for what the adapter rules out"
+        elif state.verdict == "pass" and not state.whole:
+            state.skip(self.obstacle(state.family) or "not run")
+        return state
+
+    def observe(
+        self, cases: Sequence[Case], *, seconds: float | None = None
+    ) -> Iterator[tuple[Case, Job, Reply]]:
+        """Runs cases outside the count, one after the other, each for at most `seconds`."""
+        for case in cases:
+            directory = self.directory()
+            job = Job(directory.name, directory, case.ops, case.files, seconds)
+            try:
+                for answered, reply in self.transport.run([job]):
+                    yield case, answered, reply
+            finally:
+                remove_tree(directory)
+
+    def try_case(self, case: Case, *, seconds: float | None = None) -> Failing | None:
+        """Runs one case for at most `seconds` and judges it; None when the adapter gave no reply any more."""
+        case, expected = specified(case, self.private())
+        expected = fit_expected(expected, self.transport.hello.features)
+        for _, job, reply in self.observe([case], seconds=seconds):
+            return case, expected, judge(case, expected, job, reply)
+        return None

@@ -1,0 +1,52 @@
+"""What a run is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rocket_conformance.report import Baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rocket_conformance.planning import Level
+
+__all__ = ["DEFAULT_RESTARTS", "Options"]
+
+DEFAULT_RESTARTS: Final = 10
+"""Crashes and hangs of a family of clauses after which the rest of that family is skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a run is asked for.
+
+    Attributes:
+        select: globs on case ids; none for all.
+        level: `must` leaves out what only OBSERVED clauses ask for.
+        examples: lists per property.
+        seed: of the generator.
+        require: families whose operations must all be declared.
+        baseline: what is known to fail.
+        restarts: crashes and hangs of a family of clauses (`IDX-SEL`) after which the rest of that family is skipped.
+        fail_fast: whether the run ends at the first failure that the baseline does not excuse.
+        shrink_seconds: longest time to spend on making failing lists smaller, all of them together.
+        command: the adapter's command, for the report.
+        scratch: the folder to make temporary folders in; None for the fastest there is.
+        replays: whether replay files are made of what fails; they take longest where files are large.
+    """
+
+    select: Sequence[str] = ()
+    level: Level = "observed"
+    examples: int = 100
+    seed: int = 0
+    require: Sequence[str] = ()
+    baseline: Baseline = field(default_factory=Baseline)
+    restarts: int = DEFAULT_RESTARTS
+    fail_fast: bool = False
+    shrink_seconds: float = 30.0
+    command: Sequence[str] = ()
+    scratch: Path | None = None
+    replays: bool = True

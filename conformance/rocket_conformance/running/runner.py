@@ -1,0 +1,251 @@
+"""A run: every selected case and property against one implementation, to a whole report."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from rocket_spec.temporary_folders import remove_tree
+
+from rocket_conformance.comparison import specified
+from rocket_conformance.counterexamples import write_replay
+from rocket_conformance.files import scratch
+from rocket_conformance.judging import FAILING, INTERRUPTED, Verdict, exit_code, judge
+from rocket_conformance.planning import plan
+from rocket_conformance.protocol import FAMILIES, OPERATIONS
+from rocket_conformance.report import CaseLine, Report, ReportWriter, coverage_of, header_line
+from rocket_conformance.running.case_lines import Concluder, line_of
+from rocket_conformance.running.case_state import CaseState, InFlight
+from rocket_conformance.running.execution import Execution
+from rocket_conformance.running.options import Options
+from rocket_conformance.transport import InterruptedBySignal, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from pathlib import Path
+
+    from rocket_conformance.planning import Planned
+    from rocket_conformance.protocol import Hello
+    from rocket_conformance.transport import Transport
+
+__all__ = ["Options", "run", "run_planned"]
+
+
+def run(
+    transport: Transport,
+    options: Options,
+    *,
+    oracle: Transport | None = None,
+    report: Path | None = None,
+    on_case: Callable[[CaseLine, int], None] | None = None,
+) -> Report:
+    """Runs the suite.
+
+    A KeyboardInterrupt ends it early: what is not known then is skipped, and the report is whole all the same.
+
+    Args:
+        transport: the started adapter of the implementation under test.
+        options: what is asked for.
+        oracle: the real 4.9.3 jar; each case runs there first, and where it disagrees with the reference
+            the case is disputed, the suite's own error.
+        report: a folder for report.jsonl and replay/, made if it does not exist.
+        on_case: called with each line as it is known, and the number of lines there will be.
+
+    Raises:
+        UsageError: when nothing is selected.
+    """
+    planned = plan(select=options.select, level=options.level)
+    header = header_line(transport.hello, options.command, options.seed, options.examples)
+    with ReportWriter(report) as writer, scratch(options.scratch) as root:
+        writer.header(header)
+        execution = Execution(transport, options, root)
+        progress = _Progress(execution, planned)
+        lines: dict[str, CaseLine] = {}
+
+        def add(line: CaseLine, document: Mapping[str, Any] | None) -> None:
+            if document is not None and report is not None:
+                write_replay(report / str(line.replay), document)
+            lines[line.id] = line
+            writer.case(line)
+            if on_case is not None:
+                on_case(line, len(planned))
+
+        interrupted: str | None = None
+        try:
+            if oracle is not None:
+                execution.disputed = _disputes(oracle, options, planned, transport.hello, root / "oracle")
+            for line, document in progress.lines():
+                add(line, document)
+        except KeyboardInterrupt as error:
+            name = error.name if isinstance(error, InterruptedBySignal) else "SIGINT"
+            interrupted = f"interrupted by {name}"
+            for line, document in progress.rest(interrupted, lines.keys()):
+                add(line, document)
+        cut_short = interrupted or progress.stopped or execution.cut_short()
+        result = _report(
+            header,
+            tuple(lines.values()),
+            execution,
+            cut_short,
+            known=progress.known,
+            interrupted=interrupted is not None,
+        )
+        return writer.finish(result, rewrite=interrupted is not None)
+
+
+class _Progress:
+    """The lines of a run as they are known: what fails comes last, made small by then.
+
+    Attributes:
+        stopped: why the run ended at its first failure; None while it goes on.
+    """
+
+    def __init__(self, execution: Execution, planned: Sequence[Planned]) -> None:
+        self.stopped: str | None = None
+        self._execution = execution
+        self._planned = planned
+        self._concluder = Concluder(execution)
+        self._states: dict[str, CaseState] = {}
+
+    def lines(self) -> Generator[tuple[CaseLine, Mapping[str, Any] | None]]:
+        """Runs everything."""
+        hello = self._execution.transport.hello
+        for item in self._planned:
+            obstacle = item.obstacle(hello)
+            if obstacle is None:
+                self._states[item.id] = CaseState(item)
+            else:
+                yield line_of(item, "not_applicable", obstacle), None
+        failing: list[CaseState] = []
+        done: set[str] = set()
+        with closing(self._execution.all(tuple(self._states.values()))) as states:
+            for state in states:
+                done.add(state.planned.id)
+                if state.verdict not in FAILING:
+                    yield self._concluder.conclude(state)
+                    continue
+                failing.append(state)
+                if self._execution.options.fail_fast and not self._is_known(state):
+                    self.stopped = f"stopped at the first failure, {state.planned.id} (--fail-fast)"
+                    break
+        yield from self._concluder.conclude_failing(failing, self._states.values())
+        if self.stopped is not None:
+            yield from self.rest(
+                self.stopped, done | {item.id for item in self._planned} - self._states.keys()
+            )
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """What the footer holds of the failures: the causes, and an example of each clause."""
+        return {"causes": self._concluder.causes, "examples": self._concluder.examples}
+
+    def _is_known(self, state: CaseState) -> bool:
+        return self._execution.options.baseline.excuses(state.planned.id, state.verdict)
+
+    def rest(
+        self, reason: str, done: Collection[str]
+    ) -> Generator[tuple[CaseLine, Mapping[str, Any] | None]]:
+        """The lines that are not known yet, without running anything: failures as they are, else skipped."""
+        self._concluder.stop()
+        left = [self._states.get(item.id) or CaseState(item) for item in self._planned if item.id not in done]
+        failing = [state for state in left if state.verdict in FAILING]
+        for state in left:
+            if state.verdict not in FAILING:
+                state.skip(reason)
+                yield self._concluder.conclude(state)
+        if failing:
+            yield from self._concluder.conclude_failing(failing, self._states.values())
+
+
+def run_planned(
+    transport: Transport, planned: Planned, options: Options
+) -> tuple[CaseLine, dict[str, Any] | None]:
+    """Runs one case or property: its line of a report, and its replay file if it failed."""
+    obstacle = planned.obstacle(transport.hello)
+    if obstacle is not None:
+        return line_of(planned, "not_applicable", obstacle), None
+    with scratch(options.scratch) as root:
+        execution = Execution(transport, options, root)
+        [state] = execution.all([CaseState(planned)])
+        return Concluder(execution).conclude(state)
+
+
+def _disputes(
+    oracle: Transport, options: Options, planned: Sequence[Planned], hello: Hello, root: Path
+) -> dict[tuple[str, str], str]:
+    """The cases on which the real jar disagrees with the reference, and how."""
+    execution = Execution(oracle, options, root)
+    found: dict[tuple[str, str], str] = {}
+
+    def jobs() -> Generator[Job]:
+        for item in planned:
+            if item.obstacle(hello) is None and item.obstacle(oracle.hello) is None:
+                for drawn in item.instances(seed=options.seed, count=options.examples, hello=hello):
+                    case, expected = specified(drawn, execution.private())
+                    directory = execution.directory()
+                    job = Job(directory.name, directory, case.ops, case.files)
+                    execution.in_flight[job.token] = InFlight(CaseState(item), case, expected, 0.0)
+                    yield job
+
+    for job, reply in oracle.run(jobs()):
+        entry = execution.in_flight.pop(job.token)
+        judgement = judge(entry.case, entry.expected, job, reply)
+        if judgement.verdict != "pass":
+            first = judgement.found[0] if judgement.found else None
+            what = judgement.detail or (
+                f"{first.field}: reference {first.expected!r}, real jar {first.actual!r}" if first else ""
+            )
+            found[entry.case.id, entry.case.producer] = what
+        remove_tree(job.directory)
+    return found
+
+
+def _report(
+    header: dict[str, Any],
+    lines: Sequence[CaseLine],
+    execution: Execution,
+    cut_short: str | None,
+    *,
+    known: Mapping[str, Any],
+    interrupted: bool,
+) -> Report:
+    options, hello = execution.options, execution.transport.hello
+    counts: dict[Verdict, int] = {}
+    for line in lines:
+        counts[line.verdict] = counts.get(line.verdict, 0) + 1
+    failed = sum(line.verdict in FAILING and not line.baselined for line in lines)
+    stale = options.baseline.stale({line.id: line.verdict for line in lines})
+    missing = {
+        name
+        for name, operation in OPERATIONS.items()
+        if operation.family in options.require and not operation.decodes and name not in hello.ops
+    } | {family for family in options.require if family not in {item.family for item in OPERATIONS.values()}}
+    code = exit_code(
+        counts,
+        failed=failed,
+        stale=bool(stale),
+        cut_short=cut_short is not None,
+        missing_required=bool(missing),
+    )
+    footer = {
+        "type": "footer",
+        "counts": counts,
+        "coverage": coverage_of(lines),
+        "stale": stale,
+        "missing": sorted(missing),
+        "cut_short": cut_short,
+        **known,
+        "ops": sorted(hello.ops & OPERATIONS.keys()),
+        "families": [
+            family
+            for family in FAMILIES
+            if (
+                names := {
+                    name for name, item in OPERATIONS.items() if item.family == family and not item.decodes
+                }
+            )
+            and names <= hello.ops
+        ],
+        "exit_code": INTERRUPTED if interrupted else code,
+    }
+    return Report(header, tuple(lines), footer)

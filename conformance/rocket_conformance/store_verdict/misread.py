@@ -1,0 +1,171 @@
+"""The wrong reading of one clause that would have made the index files, or given the answers, of a broker."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+from typing import TYPE_CHECKING, Final
+
+import rocket_reference
+from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
+from rocket_spec.layout import INDEX_HEADER
+
+from rocket_conformance.misreadings import MUTANTS, Mutant
+from rocket_conformance.store_verdict.index_bytes import ENTRY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from rocket_conformance.reference_adapter import Library
+    from rocket_conformance.store_verdict.index_bytes import StoredIndex
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+    from rocket_conformance.store_verdict.stored_record import StoredRecord
+
+__all__ = ["reading_that_answers", "reading_that_builds"]
+
+_PUTS: Final = 1_500
+"""Entries that are compared; of files that have more, none but those."""
+
+_AFTER: Final = 20
+"""Records after those of the compared entries."""
+
+_LARGEST: Final = 1 << 22
+"""Bytes of a file that is compared whole."""
+
+_BUILDING: Final = (
+    *("IDX-HASH-", "IDX-FILE-2", "IDX-HDR-", "IDX-SLOT-", "IDX-ENT-", "IDX-PUT-", "IDX-FULL-"),
+    *(f"IDX-SVC-{number}" for number in (1, 2, 3, 7, 8, 9, 10)),
+)
+_ANSWERING: Final = (
+    *("IDX-SEL-", "IDX-TIME-"),
+    *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)),
+)
+_FURTHER: Final = (
+    Mutant(
+        "begin-set-by-every-put",
+        "IDX-HDR-2",
+        "index_file",
+        "if count <= 1:  # IDX-HDR-2",
+        "if True:  # IDX-HDR-2",
+    ),
+    Mutant(
+        "begin-never-set", "IDX-HDR-2", "index_file", "if count <= 1:  # IDX-HDR-2", "if False:  # IDX-HDR-2"
+    ),
+    Mutant(
+        "end-offset-never-set",
+        "IDX-HDR-3",
+        "index_file",
+        "header.set_end_phy_offset(phy_offset)  #",
+        "pass  #",
+    ),
+    Mutant(
+        "end-time-never-set", "IDX-HDR-3", "index_file", "header.set_end_timestamp(store_timestamp)", "pass"
+    ),
+)
+"""Readings that a store shows at once, in addition to those of the suite."""
+
+_ERRORS: Final = (
+    JavaError,
+    JavaFatalError,
+    UnspecifiedError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What a wrong reading may end in."""
+
+
+def reading_that_builds(
+    files: Sequence[StoredIndex], log: StoredLog, broken: Collection[str]
+) -> Mutant | None:
+    """The wrong reading of a clause with which the reference makes the same index files of the log, from its beginning on.
+
+    Args:
+        files: the index files of a store.
+        log: what was stored.
+        broken: clauses that seem to be broken, whose readings are tried first.
+    """
+    compared = _Compared(files, log)
+    if not files or compared.is_made_by(rocket_reference):
+        return None
+    return _first(_BUILDING, broken, compared.is_made_by)
+
+
+def reading_that_answers(is_same: Callable[[Library], bool]) -> Mutant | None:
+    """The wrong reading of a clause on queries with which every answer is the one that a broker gave."""
+    return _first(_ANSWERING, (), is_same)
+
+
+def _first(
+    about: tuple[str, ...], broken: Collection[str], is_same: Callable[[Library], bool]
+) -> Mutant | None:
+    wanted = [mutant for mutant in (*MUTANTS, *_FURTHER) if _is_about(mutant.clause, about)]
+    for mutant in sorted(wanted, key=lambda mutant: mutant.clause not in broken):
+        if is_same(mutant.library()):
+            return mutant
+    return None
+
+
+def _is_about(clause: str, about: tuple[str, ...]) -> bool:
+    return any(clause == name or (name.endswith("-") and clause.startswith(name)) for name in about)
+
+
+class _Compared:
+    """What is compared: the first files whole if they are small, else the first entries, and the header if those are all."""
+
+    def __init__(self, files: Sequence[StoredIndex], log: StoredLog) -> None:
+        counts = itertools.accumulate(len(file.entries) for file in files)
+        small = [file.size <= _LARGEST and count <= _PUTS for file, count in zip(files, counts, strict=True)]
+        self._whole = files[: small.index(False) if False in small else len(small)]
+        self._files = files
+        self._log = log
+        self._ranges = self._first_entries() if files and not self._whole else []
+        self._found = [file.path.read_bytes() for file in self._whole]
+        if self._ranges:
+            with files[0].path.open("rb") as opened:
+                descriptor = opened.fileno()
+                self._found = [os.pread(descriptor, end - begin, begin) for begin, end in self._ranges]
+
+    def _first_entries(self) -> list[tuple[int, int]]:
+        first = self._files[0].geometry.entries_offset + ENTRY.size
+        count = len(self._files[0].entries)
+        ranges = [(first, first + ENTRY.size * min(count, _PUTS))]
+        return ranges if count > _PUTS or len(self._files) > 1 else [(0, INDEX_HEADER.size), *ranges]
+
+    def is_made_by(self, library: Library) -> bool:
+        """Whether a reading of the log makes the same bytes."""
+        geometry = self._files[0].geometry
+        names = (f"{number:017}" for number in itertools.count(20_000_000_000_000_000))
+        with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
+            service = library.IndexService(
+                folder, geometry.hash_slot_num, geometry.index_num, new_name=lambda: next(names)
+            )
+            try:
+                for stored in self._records():
+                    service.build(stored.request)
+                service.settle()
+                views = [file.mapped.view for file in service.files]
+                if self._ranges:
+                    made = [bytes(view[begin:end]) for view in views[:1] for begin, end in self._ranges]
+                else:
+                    made = [bytes(view) for view in views[: len(self._whole)]]
+            except _ERRORS:
+                return False
+            finally:
+                service.close()
+        return made == self._found
+
+    def _records(self) -> Iterator[StoredRecord]:
+        """The records that the compared entries can be of, and some more, which would go into a file that is not full."""
+        compared = self._whole or self._files[:1]
+        is_all = len(compared) == len(self._files) and len(compared[-1].entries) <= _PUTS
+        last = compared[-1].entries
+        end = last[min(len(last), _PUTS) - 1].phy_offset if last else 0
+        after = 0
+        for stored in itertools.islice(self._log.records, 2 * _PUTS):
+            after += stored.position > end
+            if after > _AFTER and not is_all:
+                return
+            yield stored

@@ -1,0 +1,187 @@
+"""Both forms of the scan of a commit log: the same rows, the same gaps."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar import fast
+from rocket_columnar.decode import decode
+from rocket_columnar.log import Gap
+from rocket_columnar.store import find_files
+from rocket_golden import open_store, stores
+from store_bytes import blank, put, record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DISPATCH = [
+    "phy_offset",
+    "size",
+    "topic",
+    "queue_id",
+    "queue_offset",
+    "sys_flag",
+    "store_timestamp",
+    "keys",
+    "uniq_key",
+    "tags",
+    "tags_code",
+]
+"""Columns that a dispatch needs."""
+
+FIRST = "00000000000000000000"
+SCHEDULE = b"SCHEDULE_TOPIC_XXXX"
+MARKS = (
+    b"\0",
+    b"\xff",
+    b"\x7f\xff\xff\xff",
+    b"\x80\0\0\0",
+    b"\xda\xa3\x20\xa7",
+    b"\xcb\xd4\x31\x94",
+    b"\1",
+    b"\2",
+)
+
+PROPERTIES = (
+    b"",
+    b"KEYS\1a b\2UNIQ_KEY\1U\2TAGS\1AaTopic#Aa\2",
+    b"TAGS\1\xe8\xae\xa2\xe5\x8d\x95\2KEYS\1\xf0\x9f\x98\x80 x",
+    b"TAGS\1\xed\xa0\x80\2KEYS\1\xff\2x\1y",
+    b"TAGS\1\xed\xa0\x80\xed\xb0\x80\2",
+    b"TAGS\1\xc0\x80\2TAGS\1\xf4\x90\x80\x80\2",
+    b"TAGS\1\xe0\xa0",
+    b"KEYS\1a\2KEYS\1b\2TAGS\1t\2KEYS\1c\1d\2",
+    b"KEYS\1\2TAGS\2\1v\2UNIQ_KEY\1\2\2\2",
+    b"DELAY\0013\2TAGS\1t\2",
+    b"DELAY\1-1\2TAGS\1t\2",
+    b"DELAY\1+2\2",
+    b"DELAY\1soon\2",
+    b"DELAY\00199\2",
+    b"DELAY\1\xd9\xa3\2",  # an Arabic digit, which Java takes
+    b"DELAY\0019999999999\2",
+    b"DELAYED\0011\2TAG\1x\2",
+    b"n\1" + b"long" * 500 + b"\2TAGS\1" + b"t" * 300,
+)
+
+
+def both_ways(path: Path, **options: Any) -> list[dict[str, Any]]:
+    """The rows, after both forms gave the same and the same gaps."""
+    results: list[Any] = []
+    columns = options.get("columns")
+    if columns is None:
+        both_ways(path, **options, columns=DISPATCH)
+    for compiled in (False, True):
+        gaps: list[Gap] = []
+        rows: list[dict[str, Any]] = []
+        with fast.forced(compiled=compiled):
+            for _, batch in decode(find_files(path), on_gap=gaps.append, tables=["commit_log"], **options):
+                batch.validate(full=True)
+                rows += batch.to_pylist()
+        results.append((rows, gaps))
+    assert results[0] == results[1]
+    rows = results[1][0]
+    assert columns is None or all(list(row) == columns for row in rows)
+    return rows
+
+
+def pieces_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has a scan read the given number of bytes at once."""
+    monkeypatch.setattr("rocket_columnar.log.scan.WINDOW", size)
+
+
+def varied(count: int, seed: int = 7) -> bytes:
+    """Records of many shapes in a row."""
+    dice = random.Random(seed)  # noqa: S311
+    made = bytearray()
+    for number in range(count):
+        sys_flag = dice.choice([0, 0, 16, 32, 48])
+        made += record(
+            len(made),
+            topic=dice.choice([b"T", SCHEDULE, b"topic%d" % (number % 300), b"\xe8\xae\xa2", b"\xff", b""]),
+            body=dice.randbytes(dice.choice([0, 1, 15, 16, 17, 100, 3000])),
+            properties=dice.choice(PROPERTIES),
+            sys_flag=sys_flag,
+            born=dice.randbytes(16 if sys_flag & 16 else 4),
+            store=dice.randbytes(16 if sys_flag & 32 else 4),
+            queue_id=dice.randrange(-5, 5),
+            queue_offset=dice.randrange(-(1 << 63), 1 << 63),
+            store_timestamp=dice.choice([1_700_000_000_000 + number, (1 << 63) - 1, -(1 << 63)]),
+            body_crc=dice.choice([None, None, 5, -1]),
+        )
+    return bytes(made)
+
+
+@pytest.mark.parametrize("name", stores())
+def test_golden_stores(name: str, tmp_path: Path) -> None:
+    assert both_ways(open_store(name, tmp_path))
+
+
+@pytest.mark.parametrize("window", [4096, 8192, 8 << 20])
+def test_records_of_many_shapes(window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces_of(window, monkeypatch)
+    put(tmp_path, f"commitlog/{FIRST}", varied(2000) + bytes(5000))
+    assert len(both_ways(tmp_path / "commitlog")) == 2000
+
+
+@pytest.mark.parametrize("batch_rows", [1, 7])
+def test_batches_have_as_many_rows_at_most(batch_rows: int, tmp_path: Path) -> None:
+    put(tmp_path, f"commitlog/{FIRST}", varied(50))
+    assert len(both_ways(tmp_path / "commitlog", batch_rows=batch_rows)) == 50
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ["tags_code"],
+        ["topic"],
+        ["keys", "file"],
+        ["tags"],
+        ["uniq_key", "body_crc"],
+        ["prepared_transaction_offset", "reconsume_times", "flag", "born_timestamp"],
+        ["crc_ok"],
+        ["properties", "store_host"],
+        ["body"],
+    ],
+)
+def test_columns_alone(columns: list[str], tmp_path: Path) -> None:
+    put(tmp_path, f"commitlog/{FIRST}", varied(300))
+    assert len(both_ways(tmp_path / "commitlog", columns=columns)) == 300
+
+
+def test_files_of_a_log_and_their_blanks(tmp_path: Path) -> None:
+    first = varied(40)
+    size = len(first) + 60
+    put(tmp_path, f"commitlog/{FIRST}", first + blank(60))
+    later = bytearray()
+    for _ in range(30):
+        later += record(size + len(later), body=b"b" * 77)
+    put(tmp_path, f"commitlog/{size:020}", bytes(later))
+    assert len(both_ways(tmp_path / "commitlog")) == 70
+
+
+def test_record_longer_than_the_window(tmp_path: Path) -> None:
+    data = bytearray()
+    for size in (10, 9 << 20, 20, 30):
+        data += record(len(data), body=b"b" * size)
+    put(tmp_path, f"commitlog/{FIRST}", bytes(data))
+    rows = both_ways(tmp_path / "commitlog")
+    assert [len(row["body"]) for row in rows] == [10, 9 << 20, 20, 30]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damaged_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(seed)  # noqa: S311
+    pieces_of(1 << 13, monkeypatch)
+    original = varied(60, seed) + blank(40)
+    for _ in range(8):
+        data = bytearray(original)
+        for _ in range(dice.choice([1, 3, 20])):
+            mark = dice.choice([*MARKS, dice.randbytes(8)])
+            position = dice.randrange(len(data))
+            data[position : position + len(mark)] = mark
+        if dice.random() < 0.2:
+            del data[dice.randrange(len(data)) + 1 :]
+        put(tmp_path, f"commitlog/{FIRST}", bytes(data))
+        both_ways(tmp_path / "commitlog")

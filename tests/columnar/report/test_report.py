@@ -1,0 +1,98 @@
+"""One report: Python and the verb give the same; what is decided is in fields, and no code reads a sentence."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import rocket_golden
+import rocketspec
+from rocket_columnar.audit import make_plan
+from rocket_columnar.report import LogChoices, audit
+from verb_run import runner
+
+ROOT = Path(__file__).parents[3]
+CONF = "maxHashSlotNum=62\nmaxIndexNum=200\nmappedFileSizeConsumeQueue=6000\nmappedFileSizeCommitLog=32768\n"
+"""Of a broker with other settings than the one that wrote the golden store `mixed` (golden/rocket_golden/manifest.json)."""
+
+
+@pytest.mark.parametrize("options", [(), ("--quick",), ("--broker-conf",)])
+def test_python_and_the_verb_report_the_same(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    options: tuple[str, ...],
+) -> None:
+    store = rocket_golden.open_store("mixed", tmp_path)
+    shutil.rmtree(store / "index")
+    (store / "consumequeue/AaTopic/0" / f"{0:020}").write_bytes(bytes(400))
+    conf = tmp_path / "broker.conf"
+    conf.write_text(CONF)
+    words = [*options, *([conf] if "--broker-conf" in options else [])]
+    listed = runner("audit", capfd, monkeypatch)(store, *words, "--json").out
+    report = rocketspec.audit(
+        store, "quick" if "--quick" in options else "default", broker_conf=conf if "--broker-conf" in words else None
+    )  # fmt: skip
+
+    def without_time(text: str) -> list[str]:
+        return [word.rpartition("-mixed-")[0] or word for word in text.split()]
+
+    rows = [json.loads(line) for line in listed.splitlines()]
+    assert rows
+    assert [(row["code"], row["file"], row["offset"], row["message"]) for row in rows] == [
+        (finding.code, finding.file, finding.offset, finding.message) for finding in report
+    ]
+    assert [without_time(row["cure"]) for row in rows] == [without_time(finding.cure) for finding in report]
+
+
+@pytest.mark.parametrize(
+    ("number", "moved", "read"),
+    [(0, (), False), (2, (f"commitlog/{65536:020}",), True)],
+    ids=["a file that a clean start skips", "a file that it reads"],
+)
+def test_the_choice_for_a_damaged_file_is_the_one_that_keeps_more(
+    tmp_path: Path, number: int, moved: tuple[str, ...], *, read: bool
+) -> None:
+    """A clean start reads the last three of four files, and ends the log at the first record without a magic."""
+    store = rocket_golden.open_store("mixed", tmp_path)
+    path = sorted((store / "commitlog").iterdir())[number]
+    data = bytearray(path.read_bytes())
+    data[4] ^= 0x55
+    path.write_bytes(data)
+    found = [finding for finding in audit(store) if finding.code.startswith("log.")]
+    choices = LogChoices.of(make_plan(store), found)
+    assert (choices.best.moved, choices.read) == (moved, read)
+    assert choices.best.kept >= choices.as_it_is.kept
+    assert (choices.best.kept == choices.as_it_is.kept) == (not moved)
+
+
+def sentences_read(source: str) -> list[int]:
+    """The lines that take a message or a cure apart, or compare it with something."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr="message" | "cure"))):
+                found.append(node.lineno)
+            case ast.Compare(left=left, comparators=others) if any(
+                isinstance(one, ast.Attribute) and one.attr in ("message", "cure") for one in (left, *others)
+            ):
+                found.append(node.lineno)
+            case ast.Subscript(value=ast.Attribute(attr="message" | "cure")):
+                found.append(node.lineno)
+            case _:
+                pass
+    return found
+
+
+def test_no_code_decides_by_a_sentence() -> None:
+    assert sentences_read("a.message.startswith('x')\n'x' in a.cure\na.cure[:2]\n") == [1, 2, 3]
+    read = {
+        str(path.relative_to(ROOT)): lines
+        for room in ("columnar", "cli", "spark")
+        for path in (ROOT / room).rglob("*.py")
+        if (lines := sentences_read(path.read_text("utf-8")))
+    }
+    assert read == {}

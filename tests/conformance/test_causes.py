@@ -1,0 +1,42 @@
+"""Misreadings planted together: what reports name of them, and what they claim."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+from rocket_conformance.misreadings import MISREADINGS, Mutant
+
+from tools.cause_scores import pairs, score, triples
+
+SMALL = tuple(mutant for mutant in MISREADINGS if mutant.clause.startswith(("CQ-", "LOG-", "CKP-", "UTF8-")))
+"""Misreadings of queues, logs and checkpoints, whose cases run quickly."""
+
+
+def assert_claims_hold(sets: list[tuple[Mutant, ...]]) -> None:
+    scores = [score(planted) for planted in sets]
+    assert [item for item in scores if item.false] == []
+    assert [item for item in scores if item.named - set(item.planted)] == []
+    planted = sum(len(item.planted) for item in scores)
+    assert sum(len(item.named) for item in scores) >= 0.6 * planted
+
+
+def test_claims_about_pairs_hold() -> None:
+    assert_claims_hold(list(islice(pairs(1, SMALL), 5)))
+
+
+def test_claims_about_triples_hold() -> None:
+    assert_claims_hold(list(islice(triples(1, SMALL), 2)))
+
+
+def test_a_misreading_outside_the_catalogue_has_no_cause_of_another_clause() -> None:
+    """Left out of the catalogue: what is named then has to be of its clause."""
+    for mutant in (item for item in SMALL if item.name == "end-without-size"):
+        others = [item for item in MISREADINGS if item is not mutant]
+        clauses = {item.clause for item in others if item.name in score([mutant], others).named}
+        assert clauses <= {mutant.clause}
+
+
+@pytest.mark.soak
+def test_claims_about_all_pairs_of_families_and_300_triples_hold() -> None:
+    assert_claims_hold([*pairs(0), *islice(triples(0), 300)])

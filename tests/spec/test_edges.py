@@ -1,0 +1,365 @@
+"""What the real 4.9.3 does at the edges of the clauses (`real/restarts.json`, `facts.json`, `dledger.json`), worked out by hand.
+
+`real/edge_scripts.py` says what lay there: records of 111 bytes at `PLACES`, three a file of 400 bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rocket_golden
+from restart_states import State, indexed, log, queue, units
+from rocket_spec import construct_schemas, kaitai
+
+Facts = dict[str, Any]
+Stores = dict[str, list[State]]
+REAL = Path(__file__).parent / "real"
+PLACES = [0, 111, 222, 400, 511, 622, 800, 911, 1022, 1200, 1311]
+PRE_BLANK = (0, 0x7FFFFFFF, 0)
+
+
+@pytest.fixture(scope="module")
+def dledger() -> dict[str, Facts]:
+    loaded: dict[str, Facts] = json.loads((REAL / "dledger.json").read_text("utf-8"))
+    return loaded
+
+
+def offsets(state: State, name: str = "T/0") -> list[int]:
+    return [offset for offset, _, _ in units(state, name)]
+
+
+def ext_files(state: State) -> list[int]:
+    return [int(name[-20:]) for name in state["files"] if name.startswith("consumequeue_ext/")]
+
+
+# --- files that are deleted, and files in use -----------------------------------------------------------
+
+
+def test_unused_topics_come_back(stores: Stores) -> None:
+    """STORE-20: U has the records 0, 1, 2 and 4 to 7, T has 3."""
+    before, gone, started, _, again = stores["unused, clean start"]
+    assert queue(before, "U/0") == [0, 7, 1022]
+    assert set(gone["queues"]) == {"T/0"}
+    for state in (started, again):
+        assert queue(state, "U/0") == [0, 7, 1022]
+        assert units(state, "U/0") == [PRE_BLANK] * 3 + [(place, 111, 0) for place in PLACES[4:8]]
+    *_, dispatched = stores["unused, all before the end"]
+    assert set(dispatched["queues"]) == {"T/0"}
+    (lost,) = stores["unused, sent to again, unclean"]  # the records 4 to 7 have the logical offsets 0 to 3
+    assert offsets(lost, "U/0") == PLACES[:3] + PLACES[4:5]
+    (kept,) = stores["unused, sent to again, unclean, a unit left"]
+    assert offsets(kept, "U/0") == PLACES[4:8]
+
+
+def test_files_in_use(facts: Facts, stores: Stores) -> None:
+    """STORE-21, CQ-DEL-1."""
+    *_, deleted, released, again = stores["in use, queue that is deleted"]
+    for state in (deleted, released, again):
+        assert f"consumequeue/T/0/{0:020}" in state["files"]
+    assert deleted["queues"] == released["queues"] == {}
+    assert queue(again) == [0, 3, 333]
+    *_, expired = stores["in use, first file of three"]
+    assert expired["result"] == 0
+    *_, expired = stores["not in use, first file of three"]
+    assert expired["result"] == 2
+    assert facts["append_after_the_last_release"] == "SIGSEGV"
+
+
+def test_a_query_over_a_wrong_size(stores: Stores) -> None:
+    """QRY-5: the second of three hits has a negative size; 120 s, and then 1 ms, are the interval."""
+    *_, asked, expired, _, forced = stores["query of a wrong size"]
+    assert asked["result"]["phy_offsets"] == [0, 202]
+    assert (expired["result"], forced["result"]) == (0, 1)
+    *_, expired = stores["query of right sizes"]
+    assert expired["result"] == 1
+
+
+def test_a_select_that_is_rejected_keeps_its_file(stores: Stores) -> None:
+    """IDX-SVC-17, IDX-SEL-10: of two index files the first is asked; 3 s after the first attempt it is deleted."""
+    *_, asked, at_once, _, late = stores["query of no slots"]
+    assert [state["index_files"] for state in (asked, at_once, late)] == [2, 2, 1]
+    assert stores["no query of no slots"][-1]["index_files"] == 1
+
+
+# --- dispatch -------------------------------------------------------------------------------------------
+
+
+def test_a_length_mismatch_before_a_blank(stores: Stores, dledger: dict[str, Facts]) -> None:
+    """LOG-DSP-10: record 1 is too long by 10, 100 or 5000; the blank leads to the file after the moved position."""
+    after = {10: PLACES[3:], 100: PLACES[6:], 5000: []}
+    ends = {10: 1422, 100: 1422, 5000: 5600}
+    for more, rest in after.items():
+        for who in ("", ", slave"):
+            *_, state = stores[f"mismatch of {more} before a blank{who}"]
+            assert offsets(state) == [0, 222, *rest]
+            assert state["result"] == ends[more]
+            assert log(state) == [0, 1422]
+    whole = dledger["no queues"]["dispatched"]
+    entries = [line for line in rocket_golden.truth("dledger") if line["type"] == "log_entry"]
+    files = sorted({entry["file"] for entry in entries})
+    skipped = [entry for entry in entries if entry["file"] == files[-1]]
+    for more in (48, 5000):
+        found = dledger[f"no queues, total size of a record {more:+}"]
+        assert found["dispatched_to"] == 8192 * len(files)
+        # the damaged record, and all of the last file
+        assert sum(whole.values()) - sum(found["dispatched"].values()) == 1 + len(skipped)
+
+
+def test_names_of_light_queues(stores: Stores) -> None:
+    """CQ-LMQ-1; LOG-DSP-18: an empty offset between others."""
+
+    def named(queues: str, at: str) -> dict[str, int]:
+        *_, state = stores[f"names {queues!r} at {at!r}"]
+        return {name: queue(state, name)[0] for name in state["queues"] if name != "T/0"}
+
+    assert named("q1,", "5") == named("q1,,", "5,") == {"q1/0": 5}
+    assert named(",q1", "5,6") == {"/0": 5, "q1/0": 6}
+    assert named("q1,,q2", "5,6,7") == {"q1/0": 5, "/0": 6, "q2/0": 7}
+    *_, once, twice = stores["arriving, empty offset between"]
+    assert once["thrown"] == twice["thrown"] == "NumberFormatException"
+    assert [len(indexed(state)) for state in (once, twice)] == [1, 2]
+
+
+def test_pre_blank_units_stop_dispatch(stores: Stores) -> None:
+    """STORE-14: queue T has two pre-blank units and nothing else; U is sent to."""
+    *_, sent, _ = stores["queue of pre-blank units alone"]
+    assert sent["result"][0] == "PUT_OK"
+    assert log(sent) == [0, 222 + 93]
+    assert set(sent["queues"]) == {"T/0"}
+    assert queue(sent) == [0, 2, 0x7FFFFFFF]
+
+
+def test_a_record_longer_than_its_file(stores: Stores) -> None:
+    """LOG-BLANK-3: files of 400 bytes, and the second body has 400."""
+    *_, first, long, third, _, again = stores["record longer than its file"]
+    assert [state["result"][0] for state in (first, long, third)] == ["PUT_OK"] * 3
+    assert [log(state)[1] for state in (first, long, third)] == [93, 800, 893]
+    assert offsets(again) == [0, 800]
+
+
+# --- ext queues -----------------------------------------------------------------------------------------
+
+
+def test_first_ext_file_missing(stores: Stores) -> None:
+    """CQ-EXT-6: files 70 and 140 are there; the last address is that of offset 0, or of 70."""
+    (state,) = stores["ext, first file missing"]
+    assert (state["result"], ext_files(state)) == (True, [])
+    (state,) = stores["ext, first file missing, another address"]
+    assert (state["result"], ext_files(state)) == (True, [70])
+
+
+def test_damaged_ext_units(stores: Stores) -> None:
+    """CQ-EXT-8: files of 70 bytes."""
+    loads = {end: stores[f"ext, sizes to {end} of 70"][0]["result"] for end in (68, 69, 70, 71)}
+    assert loads == {68: True, 69: False, 70: False, 71: False}
+    for place in (0, 30):
+        for size in (10, 19, 20):
+            assert stores[f"ext, last unit of size {size} at {place}"][0]["result"] is (size == 20)
+    assert stores["ext, last unit of size 20 at 50"][0]["result"] is False  # it ends where the file does
+    assert stores["ext, last unit with too long a bit map"][0]["result"] is False
+
+
+def test_ext_switched_off(stores: Stores) -> None:
+    """CQ-EXT-11: the ext units have the codes 11 and 22, and a consumer asks for TagA; STORE-3."""
+    *_, pulled, put = stores["ext off, over addresses"]
+    assert pulled["result"] == [0, 1]
+    assert [code for _, _, code in units(put)] == [-(1 << 63), -(1 << 63) + 20, 5]
+    assert ext_files(put) == [0]
+    assert stores["ext on, over addresses"][-1]["result"] == []
+    assert stores["ext off, file of another length"][0]["result"] is True
+
+
+# --- search by time -------------------------------------------------------------------------------------
+
+
+def test_sizes_that_a_search_by_time_meets(stores: Stores) -> None:
+    """CQ-TIME-2: the first midpoint, unit 2, has another size. The next time is that of unit 4 and after it."""
+
+    def found(size: int, offset: int = 222) -> list[int | None]:
+        return [state.get("result") for state in stores[f"by time, unit of size {size} at {offset}"][1:]]
+
+    for size in (-1, 0, 1, 39, 40, 63, 0x7FFFFFFF, 0x7FFFFFFF - 221):
+        assert found(size) == [None, None], size
+    assert found(64) == [0, 4]
+    assert found(0x7FFFFFFF, 0) == found(0x7FFFFFFF - 222) == [0, 0]
+
+
+# --- start and shutdown ---------------------------------------------------------------------------------
+
+
+def test_last_records_without_a_unit(stores: Stores) -> None:
+    """STORE-9: an empty queue shows by a unit of zeros (CQ-TRUNC-3) whether queues are truncated."""
+    empty = {
+        kind: queue(stores[f"clean, last record of type {kind}"][0], "Empty/0") for kind in (0, 4, 8, 12)
+    }
+    assert empty == {0: [0, 1, 0], 4: [0, 0, -1], 8: [0, 1, 0], 12: [0, 0, -1]}
+
+
+def test_checkpoint_bounds_wrap(stores: Stores) -> None:
+    """CKP-3."""
+    bounds = [[int(value) for value in state["result"]] for state in stores["bounds that wrap"]]
+    low = -(1 << 63)
+    assert bounds == [[low - 3000 + (1 << 64), 0], [(1 << 63) - 1, 7], [0, 0], [0, 0]]
+    times = [
+        (5000, 9000, 100),
+        (9000, 5000, 10_000),
+        (2999, 9000, 5),
+        (3000, 3000, 1),
+        (3001, 3001, 1),
+        (0, 0, -5),
+    ]
+    bounds = [[int(value) for value in state["result"]] for state in stores["bounds"]]
+    assert bounds == [
+        [least := max(0, min(log_time, queues) - 3000), min(least, index)]
+        for log_time, queues, index in times
+    ]
+
+
+def test_a_full_disk_keeps_the_abort_file(stores: Stores) -> None:
+    """STORE-2; CQ-PUT-11: the record that was stored before has its unit."""
+    *_, names = stores["disk full at the shutdown"]
+    assert "abort" in names["result"]
+    assert queue(names) == [0, 1, 93]
+
+
+def test_a_second_start(stores: Stores) -> None:
+    """STORE-22: records of 100 bytes, three a file; the keys k0 to k3 twice."""
+    live = [f"{start:020}" for start in (0, 400, 800)]
+    for name, after in (("second start", live[:2]), ("no second start", live)):
+        found = [state["result"] for state in stores[name] if state["do"] == "names"]
+        assert found[0] == live
+        assert found[-2] == [*after, f"{1200:020}"]
+    alone, met = stores["no second start"], stores["second start"]
+    (second,) = [state for state in met if state["do"] == "second_start"]
+    assert second["result"] == "true, Lock failed,MQ already started"
+    assert all(state["result"][0] == "PUT_OK" for state in met if state["do"] == "send")
+    assert [log(states[-1]) for states in (alone, met)] == [[0, 1000], [0, 700]]
+    assert [queue(states[-1])[1] for states in (alone, met)] == [8, 6]
+    asked = [
+        [state["result"]["phy_offsets"] for state in states if state["do"] == "query"]
+        for states in (alone, met)
+    ]
+    assert asked == [[[0, 500], [0, 500]], [[0, 500], [0]]]
+
+
+def test_a_directory_of_the_whole_text(stores: Stores) -> None:
+    """STORE-23, STORE-17."""
+    folders = stores["paths, two"][-1]["result"]
+    assert "a," in folders
+    *_, state = stores["paths, all read-only"]
+    assert state["thrown"] == "ArithmeticException"
+    ends = {name: log(stores[f"paths, {name}"][0])[1] for name in ("an empty part", "a blank before a name")}
+    assert ends == {"an empty part": 733, "a blank before a name": 333}
+
+
+def test_delay_levels_that_do_not_parse(stores: Stores) -> None:
+    """STORE-24: the queues are recovered either way."""
+    parses = {
+        "1s 5s": True, " ": True, "1s ": True, "-1s": True,
+        "1s  5s": False, "1s 5x": False, "1s 5": False, "s": False, "1S": False, " 1s": False,
+    }  # fmt: skip
+    for levels, loads in parses.items():
+        (state,) = stores[f"delay levels {levels!r}"]
+        assert state["result"] is loads, levels
+        assert queue(state) == [0, 5, 622]
+
+
+def test_other_files_of_a_store(stores: Stores, tmp_path: Path) -> None:
+    """STORE-25."""
+    *_, names = stores["disk full at the shutdown"]
+    assert set(names["result"]) == {
+        "abort",
+        "checkpoint",
+        "commitlog",
+        "config",
+        "consumequeue",
+        "index",
+        "lock",
+    }
+    store = rocket_golden.open_store("dledger", tmp_path)
+    found = {path.name for path in (store / "dledger-n0").iterdir()}
+    assert found >= {"data", "index", "checkpoint", "currterm"}
+    lines = (store / "dledger-n0/currterm").read_text("ascii").splitlines()
+    assert {line.partition("=")[0] for line in lines if not line.startswith("#")} == {
+        "currTerm",
+        "voteLeader",
+    }
+
+
+def test_digits_of_file_names(facts: Facts) -> None:
+    """IDX-SVC-4, CQ-FILE-2: 20 as a file's offset, and one time, by locale and by the release whose data are taken."""
+    plain = "00000000000000000020 20231114221320123"
+    arabic = plain.translate({ord("0") + n: 0x660 + n for n in range(10)})
+    hindi = plain.translate({ord("0") + n: 0x966 + n for n in range(10)})
+    found = {(case["locale"], case["data"]): case["names"] for case in facts["older_names"]}
+    assert found == {
+        ("ar-EG", "COMPAT"): plain, ("ar-EG", "CLDR"): arabic, ("hi-IN", "COMPAT"): hindi, ("hi-IN", "CLDR"): plain,
+    }  # fmt: skip
+
+
+# --- DLedger mode ---------------------------------------------------------------------------------------
+
+
+def test_entries_of_odd_sizes(dledger: dict[str, Facts]) -> None:
+    """DLG-17: the log ends before an entry of 0 or 44 bytes; one of 45 passes and makes the load fail."""
+    whole = dledger["whole"]
+    for name in ("size 0 and body size -48", "size 44 and body size -4"):
+        assert dledger[name]["loaded"]
+        assert dledger[name]["end_index"] == dledger["magic+7"]["end_index"] < whole["end_index"]
+    assert dledger["size 45 and body size -3"]["loaded"] is False
+
+
+def test_queues_beyond_the_committed_position(dledger: dict[str, Facts]) -> None:
+    """DLG-10: after a kill the checkpoint says less than what is dispatched already."""
+    found = dledger["committed index 90"]
+    assert found["max_offset"] < max(end for _, end in found["queues"].values())
+
+
+def test_a_rebuilt_index_of_entries(dledger: dict[str, Facts]) -> None:
+    """DLG-6: zeros before the first unit; DLG-20: a number of 2^40 in the first entry deletes the index of entries."""
+    found = dledger["no index of entries, no first files"]
+    assert found["first_units"] == {f"dledger-n0/index/{0:020}": found["begin_index"]}
+    assert found["begin_index"] == 88
+    assert dledger["number 2^40 of the first entry of the first file"]["first_units"] == {}
+
+
+def test_units_before_the_first_that_is_in_use() -> None:
+    """DLG-6: both schemas pass over the zeros of a rebuilt index."""
+    rows = [{"magic": 1, "pos": 100 * n, "size": 100, "index": n, "term": 1} for n in (26, 27)]
+    data = (
+        bytes(32 * 26) + b"".join(construct_schemas.ENTRY_INDEX_UNIT.build(row) for row in rows) + bytes(64)
+    )
+    found = construct_schemas.DLEDGER_INDEX.parse(data)
+    assert (found["units"], found["before"]) == (rows, bytes(32 * 26))
+    assert construct_schemas.DLEDGER_INDEX.build(found) == data
+    for whole, used in ((data, [26, 27]), (data[32 * 26 :], [26, 27]), (bytes(96), [])):
+        units = kaitai.DledgerIndex.from_bytes(whole).units
+        assert [unit.index for unit in units if unit.is_in_use] == used
+
+
+def test_a_huge_size_at_the_first_start(dledger: dict[str, Facts]) -> None:
+    """LOG-DSP-16."""
+    assert dledger["first start over a record of a huge size"]["thrown"] == "OutOfMemoryError"
+
+
+def test_no_light_queues_in_dledger_mode(dledger: dict[str, Facts]) -> None:
+    """DLG-21: three messages name a light queue, with both settings on."""
+    found = dledger["puts by a leader"]
+    assert [status for status, _ in found["puts"]] == ["PUT_OK", "OS_PAGECACHE_BUSY", "PUT_OK", "PUT_OK"]
+    assert found["light_queue_properties"] == [3, 0]
+
+
+def test_an_entry_longer_than_its_file(dledger: dict[str, Facts]) -> None:
+    """DLG-22: files of 8192 bytes; the second body has 8192 bytes, or makes an entry of about that length."""
+    found = dledger["puts by a leader, one of a file's length"]
+    assert [status for status, _ in found["puts"]] == [
+        "PUT_OK",
+        "OS_PAGECACHE_BUSY",
+        "UNKNOWN_ERROR",
+        "UNKNOWN_ERROR",
+    ]
+    for name in ("puts by a leader", "puts by a leader, one of a file's length"):
+        assert len(dledger[name]["log_files"]) == len(dledger["whole"]["log_files"]) + 2

@@ -1,0 +1,274 @@
+"""Parsers of what comes from elsewhere: files, case files, baselines, reports, messages, options, configurations."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from functools import partial
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Final
+
+from fuzz_inputs import Samples, Target
+from rocket_columnar import adapter as engine_adapter
+from rocket_columnar import fast
+from rocket_columnar.decode import decode
+from rocket_columnar.store import Source, StoreFile, placed_file, read_broker_conf
+from rocket_conformance.counterexamples import read_replay
+from rocket_conformance.protocol import (
+    ProtocolError,
+    check_operation,
+    check_path,
+    decode_line,
+    parse_answer,
+    parse_hello,
+)
+from rocket_conformance.reference_adapter import ReferenceAdapter, UnspecifiedOperationError
+from rocket_conformance.report import (
+    compare_implementations,
+    compare_reports,
+    read_baseline,
+    read_report,
+    render_junit,
+    render_markdown,
+)
+from rocket_conformance.workload import read_manifest
+from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import Geometry, parse_geometry
+from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rocket_conformance.protocol import Op
+
+__all__ = ["TARGETS"]
+
+_GEOMETRY: Final = Geometry(7, 20)
+_REPORT: Final = Path(__file__).parents[1] / "fuzz" / "report.jsonl"
+
+
+def _log() -> bytes:
+    """Three records and a blank, one of them with hosts of IPv6 and properties of each kind."""
+    properties = (
+        b"KEYS\1a b\2UNIQ_KEY\1U\2TAGS\1t\2DELAY\0013\2INNER_MULTI_DISPATCH\1a,b\2INNER_MULTI_QUEUE_OFFSET\1"
+        b"1,2\2"
+    )
+    first = record(0, properties=properties, topic=b"SCHEDULE_TOPIC_XXXX", body=b"b" * 40)
+    second = record(len(first), properties=b"TAGS\1\xff\2KEYS\1\xf0\x9f\x98\x80", queue_offset=1, sys_flag=8)
+    third = record(
+        len(first) + len(second), sys_flag=48, born=bytes(16), store=bytes(16), store_timestamp=BEGIN + 1
+    )
+    data = first + second + third
+    return data + blank(400 - len(data) % 100)
+
+
+def _decode(data: bytes, _folder: Path, *, name: str) -> str:
+    """Every row and gap of a file that is in memory, by the plain and the compiled form."""
+    results = []
+    for compiled in (False, True):
+        found: list[Any] = []
+        file = placed_file(name, source=Source.of_bytes(name, data))
+        assert isinstance(file, StoreFile)
+        known = _GEOMETRY if file.kind == "index" else None
+        with fast.forced(compiled=compiled):
+            for table, batch in decode([file], geometry=known, on_gap=found.append, all_entries=True):
+                found.append((table, batch.to_pylist()))
+        results.append(str(found))
+    assert results[0] == results[1], results
+    return results[0]
+
+
+def _file(data: bytes, folder: Path, *, read: Callable[[Path], Any]) -> Any:
+    path = folder / "input"
+    path.write_bytes(data)
+    return read(path)
+
+
+def _report(path: Path) -> None:
+    """A report as `conform-diff` and `compare` take it."""
+    report = read_report(path)
+    compare_reports(report, report)
+    compare_implementations([report]).to_json()
+    render_markdown(report)
+    render_junit(report)
+
+
+def _answer(data: bytes, _folder: Path) -> None:
+    ops: Sequence[Op] = [{"op": "key.hash", "key": "a"}, {"op": "index.full"}, {"op": "queue.bounds"}]
+    message = decode_line(data)
+    for parse in (parse_hello, partial(parse_answer, ops=ops)):
+        try:
+            parse(message)
+        except ProtocolError:
+            continue
+
+
+def _handle(data: bytes, folder: Path, *, adapter: Any) -> None:
+    """A message to an adapter; its directory is a fresh one, and nothing is written outside it."""
+    message = decode_line(data)
+    small = re.compile(r'"(hash_slot_num|index_num|file_size)": ?(\d{7,})')
+    if small.search(json.dumps(message)):
+        return  # a file of any size may be asked for, and is made
+    outer = folder / "outer"
+    inside = outer / "case"
+    inside.mkdir(parents=True)
+    message["dir"] = str(inside)
+    message.setdefault("id", "1")
+    try:
+        json.dumps(adapter.handle(message))
+    finally:
+        outside = [path.name for path in outer.iterdir() if path != inside]
+        shutil.rmtree(outer)
+        assert not outside
+
+
+_CASE_OPS: Final[list[dict[str, Any]]] = [
+    {"op": "index.open", "file": "20260101000000000", "hash_slot_num": 7, "index_num": 12, "end_phy_offset": "0",
+     "end_timestamp": "0", "load": False},
+    {"op": "index.put", "key": "T#k", "phy_offset": "0", "store_timestamp": "1700000000000"},
+    {"op": "index.select", "key": "T#k", "max_num": 32, "begin": "0", "end": "9223372036854775807"},
+    {"op": "index.header"}, {"op": "key.hash", "key_utf16": "d800"}, {"op": "index.flush"},
+]  # fmt: skip
+_QUEUE_OPS: Final[list[dict[str, Any]]] = [
+    {"op": "queue.open", "topic": "T", "queue_id": 0, "file_size": 100, "load": False},
+    {"op": "queue.put", "offset": "100", "size": 91, "tags_code": "7", "cq_offset": "0"},
+    {"op": "queue.get", "cq_offset": "0"}, {"op": "queue.recover"}, {"op": "tags.code", "tags": "a"},
+    {"op": "checkpoint.write", "physic_msg_timestamp": "1", "logics_msg_timestamp": "2", "index_msg_timestamp": "3"},
+]  # fmt: skip
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _text(data: bytes) -> str:
+    """As an argument of a command line arrives."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _configuration(data: bytes, folder: Path) -> str:
+    path = folder / "broker.conf"
+    path.write_bytes(data)
+    found = read_broker_conf(path)
+    assert found.queue_file_size % 20 == 0
+    assert 0 < found.geometry.hash_slot_num < 1 << 31
+    return str(found)
+
+
+def _operation(data: bytes, _: Path) -> str:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return "no JSON"
+    check_operation(value)
+    return "accepted"
+
+
+def _path(data: bytes, _: Path) -> str:
+    """A path of a case file; what is accepted stays inside its directory on any system."""
+    found = check_path(_text(data))
+    parts = found.split("/")
+    assert not found.startswith("/")
+    assert not {"", ".", ".."} & set(parts)
+    assert not any(character in found for character in "\\\0\n:")
+    return found
+
+
+def _options(data: bytes, _: Path) -> str:
+    """Options of a read by Spark, all of them text."""
+    from rocket_spark.reading import request
+
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return "no JSON"
+    if not isinstance(value, dict):
+        return "no options"
+    return str(request({name: str(text) for name, text in value.items()}, "commit_log", "rocketmq-commitlog"))
+
+
+def _samples() -> dict[str, tuple[bytes, ...]]:
+    case = {"rocketspec_case": 1, "id": "IDX-HASH-1/x", "clauses": ["IDX-HASH-1"], "ops": _CASE_OPS, "seed": 1,
+            "files": {"20260101000000000": {"zstd_base64": "KLUv/QRYAQAAAMk3XGQ="}}}  # fmt: skip
+    hello = {"protocol": 1, "name": "x", "version": "1", "language": "y", "ops": ["key.hash"], "geometry": [[1, 2]],
+             "features": ["lone_surrogates"], "max_in_flight": 4}  # fmt: skip
+    answer = {"id": "1", "results": [{"hash": 1}, {"full": True}, {"min": "0", "max": "1", "max_physic_offset": "2"}],
+              "files": [{"role": "index", "path": "a/b"}]}  # fmt: skip
+    manifest = {"rocketspec_workload": 1, "seed": 1, "client": "4.9.3", "kills": 0, "refused": [], "answers": [],
+                "sent": [{"topic": "T", "queue_id": 0, "queue_offset": 0, "keys": "k"}]}  # fmt: skip
+    return {
+        "case": (_json(case), _json({**case, "ops": _QUEUE_OPS})),
+        "baseline": (b"# known\nIDX-PUT-5/* diverged # reason\nCQ-*/x crash because\n",),
+        "report": (_REPORT.read_bytes(),),
+        "manifest": (_json(manifest),),
+        "line": (_json(hello), _json(answer), _json({"id": "1", "results": [{"rejected": "no"}] * 3})),
+        "message": (
+            _json({"cmd": "hello", "protocol": 1}),
+            *(_json({"cmd": "case", "id": "1", "dir": ".", "ops": ops}) for ops in (_CASE_OPS, _QUEUE_OPS)),
+        ),
+        "log": (_log(),),
+        "queue": (unit(0, 91) + unit(91, 91, 5) + unit(0, 0x7FFFFFFF) + bytes(40),),
+        "ext": (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff" + bytes(30),),
+        "checkpoint": (checkpoint(1, 2, 3),),
+        "index": (index_file(*_GEOMETRY, [Entry(number, 91 * number, number) for number in range(15)]),),
+    }
+
+
+_CONF: Final = (
+    b"maxHashSlotNum=61\nmaxIndexNum = 200\nstorePathRootDir=/a/b\nenableLmq=true\nstorePathCommitLog=/a,/b\n",
+    b"# c\n! d\nmappedFileSizeConsumeQueue:400\nmappedFileSizeCommitLog 32768\\\n  0\nstorePathRootDir=\\u0041\\t\\\n",
+)
+_OPTIONS: Final = {
+    "path": "/a", "hashSlotNum": "7", "indexNum": "20", "columns": "topic,keys", "maxPartitionRows": "10", "mode": "PERMISSIVE",
+    "timestamps": "utc", "filters": '[["topic", "=", "T"], ["phy_offset", ">=", 7]]', "recursiveFileLookup": "true",
+}  # fmt: skip
+_FAILURES: Final = (ProtocolError, ValueError, KeyError, TypeError, AttributeError)
+"""Of an adapter: its messages come from the suite; it may fail at others, but writes nothing outside its directory."""
+
+
+def _target(
+    run: Callable[[bytes, Path], Any],
+    *samples: bytes,
+    errors: Sequence[type[BaseException]] = (FormatError, UsageError),
+) -> Target:
+    return Target(Samples(samples).mutated, run, tuple(errors))
+
+
+def _targets() -> dict[str, Target]:
+    samples, usage = _samples(), (UsageError,)
+    names = {"log": f"commitlog/{0:020}", "queue": f"consumequeue/T/0/{0:020}", "ext": f"consumequeue_ext/T/0/{0:020}",
+             "checkpoint": "checkpoint", "index": "index/20260101000000000"}  # fmt: skip
+    times = (
+        b"1700000000000",
+        b"2026-01-31T12:00:00Z",
+        b"2026-01-31T12:00:00.5+08:00",
+        b"-1",
+        b"20260131T120000Z",
+    )
+    options = (json.dumps(_OPTIONS).encode(), json.dumps({"paths": '["/a", "/b"]', "filters": "[]"}).encode())
+    ops = tuple(json.dumps(op).encode() for op in (*_CASE_OPS, *_QUEUE_OPS))
+    adapters: dict[str, Any] = {"reference": ReferenceAdapter(), "engine": engine_adapter.Adapter()}
+    return {f"decode {kind}": _target(partial(_decode, name=name), *samples[kind]) for kind, name in names.items()} | {
+        "case file": _target(partial(_file, read=read_replay), *samples["case"]),
+        "baseline": _target(partial(_file, read=read_baseline), *samples["baseline"]),
+        "report": _target(partial(_file, read=_report), *samples["report"]),
+        "manifest": _target(partial(_file, read=read_manifest), *samples["manifest"]),
+        "answer of an adapter": _target(_answer, *samples["line"], errors=(ProtocolError,)),
+        "message to the engine": _target(partial(_handle, adapter=adapters["engine"]), *samples["message"], errors=_FAILURES),
+        "message to the reference": _target(
+            partial(_handle, adapter=adapters["reference"]), *samples["message"],
+            errors=(*_FAILURES, UnspecifiedOperationError, OverflowError),
+        ),
+        "broker configuration": _target(_configuration, *_CONF, errors=usage),
+        "operation of a case": _target(_operation, *ops, errors=(ValueError,)),
+        "path of a case file": _target(_path, b"a/b", b"index/20260101000000000", b"consumequeue/T/0/000", errors=(ValueError,)),
+        "option --geometry": _target(lambda data, _: parse_geometry(_text(data)), b"5000000,20000000", b"7,20", errors=usage),
+        "Spark options": _target(_options, *options, errors=usage),
+        "option --begin": _target(lambda data, _: _read_time(_text(data), "--begin"), *times, errors=usage),
+    }  # fmt: skip
+
+
+_read_time: Any = resolve_name("rocketspec._options:read_time")
+TARGETS: Final = _targets()

@@ -1,0 +1,36 @@
+"""The code blocks of SPEC.md as functions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from rocket_reference import java, key_hash
+from rocket_spec.data import find_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["code", "headings"]
+
+_SPEC = find_data("spec/SPEC.md").read_text("utf-8")
+_BLOCK = re.compile(r"^### ([^\n]+)\n(?:(?!^#).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def headings() -> list[str]:
+    """The headings that have a block."""
+    return [match[1] for match in _BLOCK.finditer(_SPEC)]
+
+
+def code(heading: str, **more: Any) -> dict[str, Callable[..., Any]]:
+    """The functions of the code block under a heading, which may call those in `more`."""
+    (block,) = (match[2] for match in _BLOCK.finditer(_SPEC) if match[1] == heading)
+    names: dict[str, Any] = {
+        "i64": java.to_i64,
+        "rem": java.rem,
+        "div": java.div,
+        "key_hash": key_hash,
+        **more,
+    }
+    exec(compile(block, f"SPEC.md, {heading}", "exec"), names)  # noqa: S102 - the page's own code
+    return names

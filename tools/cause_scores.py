@@ -1,0 +1,199 @@
+"""Plants misreadings together, and scores what reports claim: `python -m tools.cause_scores [SEED [PAIRS TRIPLES]]`."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, islice
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+from rocket_conformance.attribution import Evidence, Failure, Simulation, can_be_run, find_causes, is_same
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.comparison import differences, specified
+from rocket_conformance.judging import Judgement
+from rocket_conformance.misreadings import MISREADINGS, library_of
+from rocket_conformance.planning import Planned, plan
+from rocket_spec.data import find_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rocket_conformance.misreadings import Mutant
+
+__all__ = ["Score", "main", "pairs", "score", "triples"]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a report claims of an implementation with planted misreadings.
+
+    Attributes:
+        planted: the names of the misreadings.
+        named: those that a cause names.
+        failing: the number of cases that fail.
+        claimed: the number of those that a cause claims.
+        false: claimed cases that still fail when the misreadings that the cause names are mended.
+    """
+
+    planted: tuple[str, ...]
+    named: frozenset[str]
+    failing: int
+    claimed: int
+    false: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether each of them is named."""
+        return self.named >= set(self.planted)
+
+
+@cache
+def _cases() -> tuple[tuple[Planned, Case, Observation], ...]:
+    """The cases on small files, with what the reference does."""
+    found: list[tuple[Planned, Case, Observation]] = []
+    with TemporaryDirectory(prefix="rocketspec-") as folder:
+        for item in plan():
+            source = item.source
+            if isinstance(source, Case) and "default-geometry" not in item.id:
+                case, expected = specified(source, Path(folder, "case"))
+                if can_be_run(case, expected):
+                    found.append((item, case, expected))
+    return tuple(found)
+
+
+def part_of(clause: str) -> str:
+    """The part of a store that a clause is about: index, queue, log or checkpoint; decoding of text shows in the log."""
+    head = clause.partition("-")[0]
+    return "LOG" if head == "UTF8" else head
+
+
+def score(planted: Sequence[Mutant], misreadings: Sequence[Mutant] = MISREADINGS) -> Score:
+    """Runs the small cases of their parts on the reference with all of them, and scores the causes that are found.
+
+    Args:
+        planted: misreadings that can be combined.
+        misreadings: the catalogue that causes are looked for in.
+
+    Raises:
+        ValueError: when they change the same text.
+    """
+    failures: list[Failure] = []
+    passed: dict[str, list[str]] = {}
+    parts = {part_of(mutant.clause) for mutant in planted}
+    near = [entry for entry in _cases() if part_of(entry[0].clauses[0]) in parts]
+    own = {item.id: (case, expected) for item, case, expected in near}
+    everything = frozenset(planted)
+    with TemporaryDirectory(prefix="rocketspec-") as folder:
+        simulation = Simulation(lambda: Path(folder, "case"))
+        for item, case, expected in near:
+            shown = simulation.observe(everything, case, expected)
+            if shown is None:
+                continue
+            if not is_same(expected, shown):
+                judgement = Judgement("diverged", "", shown, tuple(differences(case, expected, shown)))
+                failures.append(Failure(item.id, item.clauses, item.is_directed, case, expected, judgement))
+            elif item.is_directed:
+                passed.setdefault(item.clauses[0], []).append(item.id)
+        causes = find_causes(Evidence(failures, simulation, passed, own.__getitem__, misreadings))
+
+        def still_fails(failure: Failure, mended: Sequence[Mutant]) -> bool:
+            shown = simulation.observe(everything - set(mended), failure.case, failure.expected)
+            return shown is None or not is_same(failure.expected, shown)
+
+        false = [
+            failure.id
+            for cause in causes
+            for failure in cause.failures
+            if still_fails(failure, cause.misreadings)
+        ]
+    return Score(
+        planted=tuple(mutant.name for mutant in planted),
+        named=frozenset(mutant.name for cause in causes for mutant in cause.misreadings),
+        failing=len(failures),
+        claimed=sum(len(cause.failures) for cause in causes),
+        false=tuple(false),
+    )
+
+
+def pairs(seed: int, misreadings: Sequence[Mutant] = MISREADINGS) -> Iterator[tuple[Mutant, ...]]:
+    """For each two families of clauses, misreadings of both that can be combined, drawn from the seed."""
+    families: dict[str, list[Mutant]] = {}
+    for mutant in misreadings:
+        families.setdefault(mutant.clause.rpartition("-")[0], []).append(mutant)
+    rng = Random(seed)  # noqa: S311 - no secrets
+    for one, other in combinations(families.values(), 2):
+        drawn = [(a, b) for a in one for b in other]
+        rng.shuffle(drawn)
+        yield from islice(filter(_can_be_combined, drawn), 1)
+
+
+def triples(seed: int, misreadings: Sequence[Mutant] = MISREADINGS) -> Iterator[tuple[Mutant, ...]]:
+    """Misreadings of three families that can be combined, without end."""
+    rng = Random(seed)  # noqa: S311 - no secrets
+    while True:
+        drawn = tuple(rng.sample(misreadings, 3))
+        if len({mutant.clause.rpartition("-")[0] for mutant in drawn}) == 3 and _can_be_combined(drawn):
+            yield drawn
+
+
+def _can_be_combined(misreadings: Sequence[Mutant]) -> bool:
+    try:
+        library_of(misreadings)
+    except ValueError:
+        return False
+    return True
+
+
+def render(kind: str, seed: int, scores: Sequence[Score]) -> str:
+    """A row of the page for the scores of one kind of set."""
+    planted = sum(len(item.planted) for item in scores)
+    named = sum(len(item.named & set(item.planted)) for item in scores)
+    others = sum(len(item.named - set(item.planted)) for item in scores)
+    failing, claimed = (sum(getattr(item, name) for item in scores) for name in ("failing", "claimed"))
+    false = sum(len(item.false) for item in scores)
+    return f"| {kind} | {seed} | {len(scores)} | {named} of {planted} | {others} | {claimed} of {failing} | {false} |"
+
+
+_HEAD: Final = """# Causes that reports state, scored
+
+Made by `python -m tools.cause_scores [SEED [PAIRS TRIPLES]]`; not to be edited.
+
+Misreadings of different families are planted together, and the small cases run on them. *Named* are the planted misreadings that
+a cause names; one that fewer than two cases need is not named. *Others named* are misreadings that were not planted. *Claimed*
+are failing cases that a cause claims, and *claimed wrongly* those that still fail when what the cause names is mended: a planted
+misreading that no case shows can be behind them.
+
+| planted | seed | sets | named | others named | claimed | claimed wrongly |
+|---|---:|---:|---:|---:|---:|---:|
+"""
+
+
+def main() -> None:
+    """Scores pairs and triples, and writes conformance/CAUSES.md."""
+    seed, most_pairs, most_triples = (
+        int(text) for text in (*sys.argv[1:4], *("0", "1000", "300")[len(sys.argv) - 1 :])
+    )
+    rows: list[str] = []
+    with ProcessPoolExecutor() as workers:
+        for kind, drawn, most in (
+            ("pairs", pairs(seed), most_pairs),
+            ("triples", triples(seed), most_triples),
+        ):
+            scores: list[Score] = []
+            for item in workers.map(score, list(islice(drawn, most))):
+                scores.append(item)
+                if not item.whole or item.false:
+                    left = ", ".join(sorted(set(item.planted) - item.named))
+                    sys.stderr.write(f"{', '.join(item.planted)}: not named {left}; wrongly {item.false}\n")
+            rows.append(render(kind, seed, scores))
+    page = find_data("conformance/PROTOCOL.md").with_name("CAUSES.md")
+    page.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""When each clause was last compared with the Java source: SPEC.md against REVIEW.md.
+
+    python -m tools.review IDX-PUT-5 IDX-PUT-6 --how "source and run"
+
+writes or replaces the rows of these clauses, with the present date. A row carries a digest of the clause's facts and text, so
+a clause that is changed has to be read again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rocket_spec.clauses import clauses
+from rocket_spec.data import find_data
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rocket_spec.clauses import Clause
+
+__all__ = ["HOW", "Review", "digest", "main", "reviews", "stale", "written"]
+
+HOW: Final = ("source", "source and run")
+"""How a clause was compared: the source was read; the real classes were also run on what it says."""
+
+_ROW: Final = re.compile(
+    r"^\| (?P<clause>[A-Z0-9-]+) \| (?P<day>\d{4}-\d\d-\d\d) \| (?P<how>[a-z ]+) \| (?P<digest>[0-9a-f]{12}) \|$",
+    re.MULTILINE,
+)
+
+
+class Review(NamedTuple):
+    """A row of REVIEW.md: which clause was compared, when, how, and the digest of its text at that time."""
+
+    clause: str
+    day: date
+    how: str
+    digest: str
+
+
+def digest(clause: Clause) -> str:
+    """12 hexadecimal digits of the SHA-256 of what a clause claims: level, release, source and text, spaces aside."""
+    claim = f"{clause.level} {clause.since} {clause.source} {clause.text}"
+    return hashlib.sha256(" ".join(claim.split()).encode()).hexdigest()[:12]
+
+
+def reviews(text: str) -> dict[str, Review]:
+    """The rows of a document in REVIEW.md's form, by clause.
+
+    Raises:
+        ValueError: when a clause has two rows.
+    """
+    found: dict[str, Review] = {}
+    for match in _ROW.finditer(text):
+        if match["clause"] in found:
+            raise ValueError(f"two rows for {match['clause']}")
+        day = date.fromisoformat(match["day"])
+        found[match["clause"]] = Review(match["clause"], day, match["how"], match["digest"])
+    return found
+
+
+def stale(known: Mapping[str, Clause], read: Mapping[str, Review]) -> list[str]:
+    """The clauses that have no row, or were changed since they were read."""
+    return [name for name, clause in known.items() if name not in read or read[name].digest != digest(clause)]
+
+
+def written(text: str, known: Mapping[str, Clause], names: Sequence[str], *, how: str, day: date) -> str:
+    """The document with rows of that day for these clauses, all rows in SPEC.md's order."""
+    rows = reviews(text)
+    rows |= {name: Review(name, day, how, digest(known[name])) for name in names}
+    head = text[: match.start()] if (match := _ROW.search(text)) else text
+    lines = [
+        f"| {r.clause} | {r.day} | {r.how} | {r.digest} |" for n in known if (r := rows.get(n)) is not None
+    ]
+    return head.rstrip("\n") + "\n" + "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes rows; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "clauses", nargs="*", metavar="CLAUSE", help="what was read; none lists what is to be read"
+    )
+    parser.add_argument("--how", choices=HOW, default="source", help="default: %(default)s")
+    options = parser.parse_args(arguments)
+    path, known = find_data("spec/REVIEW.md"), clauses()
+    text = path.read_text("utf-8")
+    unknown = [name for name in options.clauses if name not in known]
+    if unknown:
+        parser.error(f"no clause {', '.join(unknown)}")
+    if not options.clauses:
+        sys.stdout.writelines(f"{name}\n" for name in stale(known, reviews(text)))
+        return 0
+    today = datetime.now(UTC).date()
+    path.write_text(written(text, known, options.clauses, how=options.how, day=today), "utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
