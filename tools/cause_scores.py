@@ -12,7 +12,15 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from rocket_conformance.attribution import Evidence, Failure, Simulation, can_be_run, find_causes, is_same
+from rocket_conformance.attribution import (
+    MOST_RUNS,
+    Evidence,
+    Failure,
+    Simulation,
+    can_be_run,
+    find_causes,
+    is_same,
+)
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import differences, specified
 from rocket_conformance.judging import Judgement
@@ -72,12 +80,15 @@ def part_of(clause: str) -> str:
     return "LOG" if head == "UTF8" else head
 
 
-def score(planted: Sequence[Mutant], misreadings: Sequence[Mutant] = MISREADINGS) -> Score:
+def score(
+    planted: Sequence[Mutant], misreadings: Sequence[Mutant] = MISREADINGS, *, most_runs: int = MOST_RUNS
+) -> Score:
     """Runs the small cases of their parts on the reference with all of them, and scores the causes that are found.
 
     Args:
         planted: misreadings that can be combined.
         misreadings: the catalogue that causes are looked for in.
+        most_runs: see `find_causes`.
 
     Raises:
         ValueError: when they change the same text.
@@ -99,7 +110,8 @@ def score(planted: Sequence[Mutant], misreadings: Sequence[Mutant] = MISREADINGS
                 failures.append(Failure(item.id, item.clauses, item.is_directed, case, expected, judgement))
             elif item.is_directed:
                 passed.setdefault(item.clauses[0], []).append(item.id)
-        causes = find_causes(Evidence(failures, simulation, passed, own.__getitem__, misreadings))
+        evidence = Evidence(failures, simulation, passed, own.__getitem__, misreadings)
+        causes = find_causes(evidence, most_runs=most_runs)
 
         def still_fails(failure: Failure, mended: Sequence[Mutant]) -> bool:
             shown = simulation.observe(everything - set(mended), failure.case, failure.expected)

@@ -29,6 +29,15 @@ def test_claims_about_triples_hold() -> None:
     assert_claims_hold(list(islice(triples(1, SMALL), 2)))
 
 
+@pytest.mark.parametrize("most_runs", [0, 40, 400])
+def test_claims_that_few_runs_allow_hold(most_runs: int) -> None:
+    """A port with many failures uses the runs up: what is printed then is proved all the same."""
+    planted = next(pairs(1, SMALL))
+    found = score(planted, most_runs=most_runs)
+    assert not found.false
+    assert found.named <= set(found.planted)
+
+
 def test_a_misreading_outside_the_catalogue_has_no_cause_of_another_clause() -> None:
     """Left out of the catalogue: what is named then has to be of its clause."""
     for mutant in (item for item in SMALL if item.name == "end-without-size"):

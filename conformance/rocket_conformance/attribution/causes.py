@@ -56,15 +56,19 @@ def find_causes(evidence: Evidence, *, most_runs: int = MOST_RUNS) -> tuple[Caus
 
     Args:
         evidence: of the run.
-        most_runs: how often the reference may run a case; what is found by then is the answer.
+        most_runs: how often the reference may run a case to find the set, half of it to prove and half to doubt.
     """
     search = _Search(evidence, most_runs)
     with suppress(_EnoughError):
         search.grow()
-    search.left = max(search.left, most_runs // 4)  # for the proofs of what was found
+    search.left = most_runs // 2  # for the proofs of what was found
     with suppress(_EnoughError):
         search.prove()
+    search.left = most_runs // 2  # and for what speaks against them
+    try:
         search.withdraw()
+    except _EnoughError:  # a claim that was not examined is not made
+        return ()
     return search.causes()
 
 
@@ -306,7 +310,8 @@ class _Search:
             and (outcome := self._outcomes.get((frozenset((mutant,)), failure.id))) is not None
             and not outcome.passes
         ]
-        return 2 * sum(self._outcome(self.found, failure).exact for failure in own) < len(own)
+        together = (self._outcomes.get((frozenset(self.found), failure.id)) for failure in own)
+        return 2 * sum(outcome is not None and outcome.exact for outcome in together) < len(own)
 
     def _needs(self, mutant: Mutant, failure: Failure) -> bool:
         """Whether the set without a misreading does not give what was seen of a case; not where that was never run."""
