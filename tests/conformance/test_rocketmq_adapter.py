@@ -419,10 +419,10 @@ def test_folder_with_gson_needs_no_maven(tmp_path: Path, monkeypatch: pytest.Mon
 def test_folder_without_gson_asks_maven_for_it(
     tmp_path: Path, cache: Path, fake_maven: Callable[[str], None]
 ) -> None:
-    fake_maven("assert '-Dadapter.only' in sys.argv; (target / 'gson-2.11.0.jar').touch()")
+    fake_maven("assert '-Dadapter.only' in sys.argv; (target / 'gson-2.99.jar').touch()")
     folder = touch(tmp_path / "lib", "rocketmq-store-4.9.3.jar", "gson-2.2.4.jar")
     jars = resolve("4.9.3", folder).jars
-    assert jars[0].name == "gson-2.11.0.jar"
+    assert jars[0].name == "gson-2.99.jar"
     assert jars[0].is_relative_to(cache)
 
 
@@ -453,8 +453,17 @@ def test_maven_that_fails(cache: Path, fake_maven: Callable[[str], None]) -> Non
     assert list(cache.iterdir()) == []
 
 
+def test_a_jar_of_another_content_is_not_used(cache: Path, fake_maven: Callable[[str], None]) -> None:
+    fake_maven("(target / 'rocketmq-store-4.9.3.jar').write_bytes(b'')")
+    with pytest.raises(JarUnavailableError) as caught:
+        resolve("4.9.3")
+    nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # sha256sum /dev/null
+    assert f"rocketmq-store-4.9.3.jar: fetched with SHA-256 {nothing}, expected " in str(caught.value)
+    assert list(cache.iterdir()) == []
+
+
 def test_maven_is_asked_once(cache: Path, fake_maven: Callable[[str], None]) -> None:
-    fake_maven("(target / 'rocketmq-store-4.9.3.jar').touch(); open(target.parent / 'calls', 'a').write('x')")
+    fake_maven("(target / 'store.jar').touch(); open(target.parent / 'calls', 'a').write('x')")
     assert resolve("4.9.3") == resolve("4.9.3")
     assert (cache / "calls").read_text() == "x"
 

@@ -42,9 +42,9 @@ def compare(
 
     comparison = compare_implementations([read_whole_report(path) for path in reports])
     if html is not None:
-        from rocket_conformance.pages import render_comparison
+        from rocket_conformance.pages import render_comparison, write_page
 
-        html.write_text(render_comparison(comparison), encoding="utf-8")
+        write_page(html, render_comparison(comparison))
     if as_json:
         typer.echo(json.dumps(comparison.to_json(), indent=1))
         return

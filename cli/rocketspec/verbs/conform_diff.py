@@ -45,18 +45,19 @@ def conform_diff(
 ) -> None:
     """Compares two reports; exit 1 when something broke."""
     from rocket_conformance.report import compare_reports, read_whole_report
+    from rocket_spec.printable import printable
 
     reports = read_whole_report(old), read_whole_report(new)
     diff = compare_reports(*reports)
     if html is not None:
-        from rocket_conformance.pages import render_diff
+        from rocket_conformance.pages import render_diff, write_page
 
-        html.write_text(render_diff(diff, *reports, new if new.is_dir() else new.parent), encoding="utf-8")
+        write_page(html, render_diff(diff, *reports, new if new.is_dir() else new.parent))
     if as_json:
         typer.echo(json.dumps(diff.to_json(), indent=1))
     else:
         for line in _lines(diff):
-            typer.echo(line)
+            typer.echo(printable(line, limit=None))
     raise typer.Exit(int(bool(diff.broken)))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import MalformedError
+from rocket_spec.outputs import write_whole
 
 from rocket_conformance.cases import Case, Observation, case_from_json, case_to_json, observation_to_json
 from rocket_conformance.files import read_input
@@ -71,8 +72,7 @@ def _shortened(actual: Observation) -> Observation:
 
 def write_replay(path: Path, document: Mapping[str, Any]) -> None:
     """Writes a replay file, and its folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(document, indent=1) + "\n")
 
 
 def read_replay(path: Path) -> Case:

@@ -1,8 +1,11 @@
-"""Writes every rendering of a report into its folder."""
+"""Writes pages and every other rendering of a report, whole or not at all."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from rocket_spec.errors import UsageError
+from rocket_spec.outputs import write_whole
 
 from rocket_conformance.pages.report_page import render_report
 from rocket_conformance.report import render_junit, render_markdown
@@ -12,11 +15,29 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report import Report
 
-__all__ = ["write_renderings"]
+_DOCTYPE = b"<!doctype html>"
+
+__all__ = ["write_page", "write_renderings"]
 
 
 def write_renderings(report: Report, folder: Path) -> None:
     """Writes report.html, report.md and junit.xml."""
-    (folder / "report.html").write_text(render_report(report, folder), encoding="utf-8")
-    (folder / "report.md").write_text(render_markdown(report), encoding="utf-8")
-    (folder / "junit.xml").write_bytes(render_junit(report))
+    write_whole(folder / "report.html", render_report(report, folder))
+    write_whole(folder / "report.md", render_markdown(report))
+    write_whole(folder / "junit.xml", render_junit(report))
+
+
+def write_page(path: Path, page: str) -> None:
+    """Writes a page under a name that the user gave.
+
+    Raises:
+        UsageError: when something is there that is no page: a log file is not overwritten by a slip of the hand.
+        OSError: when it can't be written.
+    """
+    if path.exists():
+        if not path.is_file():
+            raise UsageError(f"{path}: is no file; expected the name of a page to write")
+        with path.open("rb") as file:
+            if file.read(len(_DOCTYPE)).lower() != _DOCTYPE:
+                raise UsageError(f"{path}: is there and is no HTML page; choose another name")
+    write_whole(path, page)

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape
 
+from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING
@@ -73,5 +74,5 @@ def badge_svg(report: Report) -> str:
 
 def write_badges(report: Report, folder: Path) -> None:
     """Writes badge.json and badge.svg."""
-    (folder / "badge.json").write_text(json.dumps(badge(report)) + "\n", encoding="utf-8")
-    (folder / "badge.svg").write_text(badge_svg(report), encoding="utf-8")
+    write_whole(folder / "badge.json", json.dumps(badge(report)) + "\n")
+    write_whole(folder / "badge.svg", badge_svg(report))

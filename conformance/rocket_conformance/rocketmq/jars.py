@@ -203,6 +203,22 @@ def _copy_dependencies(target: Path, pom: Path, *properties: str, what: str) -> 
     if run.returncode != 0:
         reason = next((line for line in run.stdout.splitlines() if "[ERROR]" in line), run.stderr)
         raise JarUnavailableError(f"Maven could not fetch {what}: {_one_line(reason)}")
+    _check_sums(target)
+
+
+def _check_sums(folder: Path) -> None:
+    """Compares each fetched jar with the SHA-256 that its name has in `jars.sha256`; one of no known name passes.
+
+    Raises:
+        JarUnavailableError: for a jar with another content than the one that the clauses were tried on.
+    """
+    known = dict(
+        line.split()[::-1] for line in (Path(__file__).parent / "jars.sha256").read_text().splitlines()
+    )
+    for jar in sorted(folder.glob("*.jar")):
+        found = hashlib.sha256(jar.read_bytes()).hexdigest()
+        if known.get(jar.name, found) != found:
+            raise JarUnavailableError(f"{jar.name}: fetched with SHA-256 {found}, expected {known[jar.name]}")
 
 
 def _classes(jar_set: JarSet, program: Program) -> Path:

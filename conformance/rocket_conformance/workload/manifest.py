@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import MalformedError
+from rocket_spec.outputs import write_whole
 
 from rocket_conformance.files import read_input
 from rocket_conformance.schema import problems
@@ -90,7 +91,7 @@ class Manifest:
             "refused": self.refused,
             "answers": self.answers,
         }
-        path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(value, indent=1) + "\n")
 
 
 def read_manifest(path: Path) -> Manifest:

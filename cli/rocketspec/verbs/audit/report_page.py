@@ -14,6 +14,7 @@ from rocket_columnar.describe import look_at, occupancy
 from rocket_columnar.formats import iso
 from rocket_columnar.store import find_files, later_line
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
 
 if TYPE_CHECKING:
@@ -69,9 +70,8 @@ def write_page(directory: Path, settings: Settings, report: Report, *, summary: 
         indexes=list(_indexes(seen, [file for file in listed if file.kind == "index"])),
         queues=seen.queues,
     )
-    directory.mkdir(parents=True, exist_ok=True)
     page = directory / "audit.html"
-    page.write_text(text, "utf-8")
+    write_whole(page, text)
     return page
 
 

@@ -266,15 +266,11 @@ def _run(opened: Transport, options: Options, witness: Transport | None, folder:
 
 def _write_baseline(path: Path, result: Report, known: Baseline) -> None:
     """Writes the baseline whole, or leaves what was there."""
-    import os
-
     from rocket_conformance.report import baseline_text
+    from rocket_spec.outputs import write_whole
 
     text = baseline_text(result.cases, known)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    write_whole(path, text)
     note(f"{path}: {len(text.splitlines()) - 1} known failures")
 
 
