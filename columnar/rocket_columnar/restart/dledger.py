@@ -24,6 +24,7 @@ __all__ = ["EntryLog", "entry_log"]
 
 _HEADER: Final = struct.Struct(ENTRY.struct_format)
 _FILES: Final = 3  # the walk begins at the third file from the end
+_TOO_SHORT: Final = 44  # a walk accepts a size of more, though a header alone has 48 bytes
 
 
 class EntryLog(NamedTuple):
@@ -41,10 +42,11 @@ class EntryLog(NamedTuple):
 
 
 class _Last(NamedTuple):
-    """The entry before: its number and its term; -1 before the first."""
+    """The entry before: its number, its term and its size; -1 before the first."""
 
     number: int = -1
     term: int = -1
+    size: int = -1
 
 
 def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
@@ -79,6 +81,11 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
         if not rolls:
             break
     refused = unfit_checkpoint(member)
+    if _TOO_SHORT < last.size < ENTRY.size:
+        refused = (
+            f"the last entry, at {end - last.size:,}, claims {last.size} bytes, fewer than its header has: "
+            "the log does not load"
+        )
     if files[-1].base_offset - end > size:
         refused = (
             f"the entries end at {end:,}, more than a file before {files[-1].name}: DLedger ends its process"
@@ -119,5 +126,7 @@ def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last]
     sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
     follows = last.number in (-1, index - 1) and term >= last.term
     return (
-        (size, _Last(index, term)) if sound and follows and ENTRY.size <= size <= reader.size - at else None
+        (size, _Last(index, term, size))
+        if sound and follows and _TOO_SHORT < size <= reader.size - at
+        else None
     )
