@@ -66,7 +66,7 @@ class Queue:
         elif self.files[-1].written == self.size:
             base = self.files[-1].base + self.size
             if self.defect == "adjoining-by-offset":
-                base = max(base, place - place % self.size)
+                base = place - rem(place, self.size)
             self.files.append(File(base, bytearray(self.size), 0))
         return self.files[-1]
 
@@ -91,7 +91,8 @@ class Queue:
         place = i64(20 * number)
         for file in self.files:
             if max(file.base, self.minimum) <= place < file.base + file.written:
-                offset, size, code = unpack(UNIT, file.data[place - file.base : place - file.base + 20])
+                at = place % self.size  # whatever the file's name is
+                offset, size, code = unpack(UNIT, file.data[at : at + 20])
                 return {"offset": str(offset), "size": size, "tags_code": str(code)}
         return None
 
