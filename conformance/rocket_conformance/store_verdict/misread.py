@@ -11,7 +11,7 @@ import rocket_reference
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 from rocket_spec.layout import INDEX_HEADER
 
-from rocket_conformance.misreadings import MUTANTS, Mutant
+from rocket_conformance.misreadings import MUTANTS, OF_STORES, Mutant
 from rocket_conformance.store_verdict.index_bytes import ENTRY
 
 if TYPE_CHECKING:
@@ -41,30 +41,6 @@ _ANSWERING: Final = (
     *("IDX-SEL-", "IDX-TIME-"),
     *(f"IDX-SVC-{number}" for number in (11, 13, 14, 16)),
 )
-_FURTHER: Final = (
-    Mutant(
-        "begin-set-by-every-put",
-        "IDX-HDR-2",
-        "index_file",
-        "if count <= 1:  # IDX-HDR-2",
-        "if True:  # IDX-HDR-2",
-    ),
-    Mutant(
-        "begin-never-set", "IDX-HDR-2", "index_file", "if count <= 1:  # IDX-HDR-2", "if False:  # IDX-HDR-2"
-    ),
-    Mutant(
-        "end-offset-never-set",
-        "IDX-HDR-3",
-        "index_file",
-        "header.set_end_phy_offset(phy_offset)  #",
-        "pass  #",
-    ),
-    Mutant(
-        "end-time-never-set", "IDX-HDR-3", "index_file", "header.set_end_timestamp(store_timestamp)", "pass"
-    ),
-)
-"""Readings that a store shows at once, in addition to those of the suite."""
-
 _ERRORS: Final = (
     JavaError,
     JavaFatalError,
@@ -101,7 +77,7 @@ def reading_that_answers(is_same: Callable[[Library], bool]) -> Mutant | None:
 def _first(
     about: tuple[str, ...], broken: Collection[str], is_same: Callable[[Library], bool]
 ) -> Mutant | None:
-    wanted = [mutant for mutant in (*MUTANTS, *_FURTHER) if _is_about(mutant.clause, about)]
+    wanted = [mutant for mutant in (*MUTANTS, *OF_STORES) if _is_about(mutant.clause, about)]
     for mutant in sorted(wanted, key=lambda mutant: mutant.clause not in broken):
         if is_same(mutant.library()):
             return mutant
