@@ -530,7 +530,7 @@ def test_wrong_keys_break_the_clause_of_the_rule_that_gives_them(
         Geometry(*manifest().stores["small-roll"].geometry),
     )
     run = [
-        Put(index, index.geometry, number, Entry(key_hash(text), 0, 0, 0))
+        Put(index, number, Entry(key_hash(text), 0, 0, 0))
         for number, text in enumerate(texts, 2)
     ]
     assert wrong_keys(run, one_record(keys))[0] == clause

@@ -13,8 +13,6 @@ from rocket_conformance.store_verdict.observations import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocket_spec.layout import Geometry
-
     from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex
     from rocket_conformance.store_verdict.stored_record import StoredRecord
 
@@ -29,14 +27,13 @@ class Put:
     """One entry and where it is."""
 
     file: StoredIndex
-    geometry: Geometry
     number: int
     entry: Entry
 
     def place(self, field: str, found: object, expected: object, record: object = "") -> Place:
         """Where a field of it is, with what was found and expected."""
         at = {"key_hash": 0, "phy_offset": 4, "time_diff": 12, "prev_entry": 16}.get(field, 0)
-        offset = self.geometry.entries_offset + 20 * self.number + at
+        offset = self.file.geometry.entries_offset + 20 * self.number + at
         return Place(self.file.name, offset, f"entry {self.number} {field}", found, expected, str(record))
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Window", "copy_sparse", "pieces"]
+__all__ = ["Window", "copy_sparse", "differing", "pieces"]
 
 _PIECE: Final = 1 << 20
 
@@ -28,6 +28,22 @@ def pieces(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]
             return
         yield position, data
         position += len(data)
+
+
+def differing(one: int, other: int, begin: int, end: int, width: int) -> Iterator[tuple[int, bytes, bytes]]:
+    """The fields of `width` bytes from `begin` to `end` in which two files differ: offset, and the bytes of each.
+
+    Bytes beyond the end of a file count as zeros; what is a hole in both is not read.
+    """
+    step = _PIECE // width * width
+    for start in range(begin, end, step):
+        stop = min(start + step, end)
+        if any(next(pieces(file, start, stop), None) for file in (one, other)):
+            length = stop - start
+            a, b = (os.pread(file, length, start).ljust(length, b"\0") for file in (one, other))
+            for at in range(0, length if a != b else 0, width):
+                if a[at : at + width] != b[at : at + width]:
+                    yield start + at, a[at : at + width], b[at : at + width]
 
 
 class Window:
