@@ -1,4 +1,4 @@
-"""Runs vectors on the real jar, through its adapter, and notes what it answered and what it left."""
+"""Runs vectors on the real jar, through its adapter, and records what it answered and what it left."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from rocket_golden import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from generator.vectors.building import Vector
 
 __all__ = ["VERSION", "adapter_command", "run"]
 
@@ -37,8 +35,8 @@ def adapter_command() -> list[str]:
     return command
 
 
-def run(vectors: Iterable[Vector], command: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Each vector as a case, with what the real jar gave."""
+def run(cases: Iterable[dict[str, Any]], command: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Each case with what the real jar gave; of a new one, `geometry`, `expected`, `producer` and `seed` may be missing."""
     with (
         tempfile.TemporaryDirectory(prefix="rocketspec-vectors-") as scratch,
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as adapter,
@@ -46,12 +44,12 @@ def run(vectors: Iterable[Vector], command: Sequence[str]) -> Iterator[dict[str,
         hello = _ask(adapter, {"cmd": "hello", "protocol": 1, "suite": "vectors"})
         if hello["version"] != VERSION:
             raise SystemExit(f"the adapter runs {hello['version']}, expected {VERSION}")
-        for number, vector in enumerate(vectors):
+        for number, case in enumerate(cases):
             directory = Path(scratch, str(number))
-            _lay(directory, vector.files)
-            ask = {"cmd": "case", "id": vector.id, "dir": str(directory), "ops": list(vector.ops)}
-            results = [_result(vector, result) for result in _ask(adapter, ask)["results"]]
-            yield _case(vector, results, directory, f"{hello['name']} {hello['version']}")
+            _lay(directory, case["files"])
+            ask = {"cmd": "case", "id": case["id"], "dir": str(directory), "ops": case["ops"]}
+            results = [_result(case["id"], result) for result in _ask(adapter, ask)["results"]]
+            yield _answered(case, results, directory, f"{hello['name']} {hello['version']}")
         _tell(adapter, {"cmd": "bye"})
 
 
@@ -71,40 +69,43 @@ def _ask(adapter: subprocess.Popen[bytes], message: dict[str, Any]) -> dict[str,
     return answer
 
 
-def _lay(directory: Path, files: Mapping[str, bytes]) -> None:
+def _lay(directory: Path, files: Mapping[str, Mapping[str, str]]) -> None:
     directory.mkdir()
-    for name, data in files.items():
+    for name, file in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        path.write_bytes(zstd.decompress(base64.b64decode(file["zstd_base64"])))
 
 
-def _result(vector: Vector, result: dict[str, Any]) -> dict[str, Any]:
+def _result(case_id: str, result: dict[str, Any]) -> dict[str, Any]:
     """A result without what differs from run to run: of a reason, the exception's name stays."""
     if "errored" in result or "unsupported" in result:
-        raise SystemExit(f"{vector.id}: the adapter failed: {result}")
+        raise SystemExit(f"{case_id}: the adapter failed: {result}")
     if "rejected" in result:
         return {"rejected": result["rejected"].partition(":")[0]}
     return result
 
 
-def _case(vector: Vector, results: list[dict[str, Any]], directory: Path, producer: str) -> dict[str, Any]:
-    opened = [op for op in vector.ops if op["op"] in ("index.open", "service.open")]
+def _answered(
+    case: dict[str, Any], results: list[dict[str, Any]], directory: Path, producer: str
+) -> dict[str, Any]:
+    ops = case["ops"]
+    opened = [op for op in ops if op["op"] in ("index.open", "service.open")]
     left = {
         path.relative_to(directory).as_posix(): path.read_bytes()
         for path in sorted(directory.rglob("*"))
         if path.is_file()
     }
-    if any(op["op"] == "service.build" for op in vector.ops):
-        left = _without_clock(left, vector.files)
+    if any(op["op"] == "service.build" for op in ops):
+        left = _without_clock(left, case["files"])
     return {
         "rocketspec_case": 1,
-        "id": vector.id,
-        "description": vector.description,
-        "clauses": list(vector.clauses),
+        "id": case["id"],
+        "description": case["description"],
+        "clauses": case["clauses"],
         "geometry": [opened[0]["hash_slot_num"], opened[0]["index_num"]] if opened else None,
-        "files": {name: {"zstd_base64": _pack(data)} for name, data in sorted(vector.files.items())},
-        "ops": list(vector.ops),
+        "files": case["files"],
+        "ops": ops,
         "expected": {
             "results": results,
             "files": {
@@ -113,11 +114,11 @@ def _case(vector: Vector, results: list[dict[str, Any]], directory: Path, produc
             },
         },
         "producer": producer,
-        "seed": vector.seed,
+        "seed": case.get("seed"),
     }
 
 
-def _without_clock(left: Mapping[str, bytes], laid: Mapping[str, bytes]) -> dict[str, bytes]:
+def _without_clock(left: Mapping[str, bytes], laid: Mapping[str, object]) -> dict[str, bytes]:
     """The files that are left, those that the clock named under `index/new-1` and so on, in their order."""
     named: dict[str, bytes] = {}
     new = 0
