@@ -1,6 +1,5 @@
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
-import java.io.BufferedReader;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
@@ -8,21 +7,14 @@ import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.TreeMap;
 import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.store.DefaultMessageStore;
 import org.apache.rocketmq.store.DispatchRequest;
 import org.apache.rocketmq.store.config.MessageStoreConfig;
-import org.apache.rocketmq.store.index.IndexFile;
-import org.apache.rocketmq.store.index.IndexHeader;
 import org.apache.rocketmq.store.stats.BrokerStatsManager;
 
 /** What the JDK and the real store say to inputs that test_real_jar.py made: MODE INPUT OUTPUT DIRECTORY. */
@@ -32,7 +24,6 @@ public final class Compare {
             switch (arguments[0]) {
                 case "text" -> text(arguments[1], out);
                 case "dispatch" -> dispatch(arguments[1], arguments[3], out);
-                case "index" -> index(Path.of(arguments[1]), out);
                 default -> throw new IllegalArgumentException(arguments[0]);
             }
         }
@@ -95,55 +86,6 @@ public final class Compare {
             "" + request.getSysFlag(), "" + request.getPreparedTransactionOffset(), "" + request.isSuccess(), properties);
     }
 
-    /** One operation a line, one result a line. */
-    private static void index(Path input, PrintStream out) throws Exception {
-        IndexFile index = null;
-        try (BufferedReader in = Files.newBufferedReader(input)) {
-            for (String line = in.readLine(); line != null; line = in.readLine()) {
-                String[] word = line.split(" ", -1);
-                try {
-                    switch (word[0]) {
-                        case "open" -> {
-                            index = null;
-                            IndexFile opened = new IndexFile(word[1], Integer.parseInt(word[2]), Integer.parseInt(word[3]),
-                                Long.parseLong(word[4]), Long.parseLong(word[5]));
-                            if (word[6].equals("1")) {
-                                opened.load();
-                            }
-                            index = opened;
-                            out.println("-");
-                        }
-                        case "put" -> out.println(index.putKey(text(word[1]), Long.parseLong(word[2]), Long.parseLong(word[3])));
-                        case "select" -> {
-                            List<Long> offsets = new ArrayList<>();
-                            index.selectPhyOffset(offsets, text(word[1]), Integer.parseInt(word[2]),
-                                Long.parseLong(word[3]), Long.parseLong(word[4]), false);
-                            out.println(offsets.toString().replace(" ", ""));
-                        }
-                        case "matched" -> out.println(index.isTimeMatched(Long.parseLong(word[1]), Long.parseLong(word[2])));
-                        case "full" -> out.println(index.isWriteFull());
-                        case "flush" -> {
-                            index.flush();
-                            out.println("-");
-                        }
-                        case "header" -> {
-                            Field field = IndexFile.class.getDeclaredField("indexHeader");
-                            field.setAccessible(true);
-                            IndexHeader header = (IndexHeader) field.get(index);
-                            out.println(header.getBeginTimestamp() + "," + header.getEndTimestamp() + ","
-                                + header.getBeginPhyOffset() + "," + header.getEndPhyOffset() + ","
-                                + header.getHashSlotCount().get() + "," + header.getIndexCount());
-                        }
-                        case "bytes" -> out.println(HexFormat.of().formatHex(Files.readAllBytes(Path.of(word[1]))));
-                        default -> throw new AssertionError(line);
-                    }
-                } catch (Exception exception) {
-                    out.println("!" + exception.getClass().getSimpleName());
-                }
-            }
-        }
-    }
-
     private static byte[] next(DataInputStream in) throws IOException {
         try {
             byte[] data = new byte[in.readInt()];
@@ -152,14 +94,6 @@ public final class Compare {
         } catch (EOFException end) {
             return null;
         }
-    }
-
-    private static String text(String hex) {
-        StringBuilder text = new StringBuilder();
-        for (int i = 0; i < hex.length(); i += 4) {
-            text.append((char) Integer.parseInt(hex.substring(i, i + 4), 16));
-        }
-        return text.toString();
     }
 
     private static String hex(String text) {

@@ -22,7 +22,7 @@ import org.apache.rocketmq.store.index.IndexHeader;
 import org.apache.rocketmq.store.index.IndexService;
 
 /**
- * What StoreCompare and StartCompare have in common: one operation per input line, and one answer line with what it returned
+ * What ExtCompare and StartCompare have in common: one operation per input line, and one answer line with what it returned
  * or threw, the state in memory, and a checksum of each file.
  */
 abstract class StoreDriver {
@@ -83,7 +83,6 @@ abstract class StoreDriver {
                     file.setLength(Long.parseLong(word[2]));
                 }
             }
-            case "directory" -> Files.createDirectories(root.resolve(word[1]));
             case "remove" -> Files.delete(root.resolve(word[1]));
             case "drop" -> drop();
             default -> {

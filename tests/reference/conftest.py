@@ -20,7 +20,7 @@ OPENED = [text for name in PACKAGES for text in ("--add-opens", f"java.base/{nam
 EXPORTED = [text for name in PACKAGES for text in ("--add-exports", f"java.base/{name}=ALL-UNNAMED")]
 
 
-PROGRAMS = ("Compare.java", "StoreDriver.java", "StartCompare.java", "StoreCompare.java")
+PROGRAMS = ("Compare.java", "StoreDriver.java", "StartCompare.java", "ExtCompare.java")
 
 RunProgram = Callable[..., None]
 RealClasses = Callable[[str, "Sequence[str]"], list[str]]

@@ -175,13 +175,6 @@ def test_utf8_2_lone_surrogate_is_stored_as_a_question_mark() -> None:
     assert record(encode_record("T", b"", {"KEYS": "a\ud800"})).keys == "a?"
 
 
-def test_log_dsp_5_tags_code_of_a_delayed_message() -> None:
-    properties = {"TAGS": "TagA", "DELAY": "3"}
-    assert record(encode_record("SCHEDULE_TOPIC_XXXX", b"", properties)).tags_code == 10_000
-    assert record(encode_record("T", b"", properties)).tags_code == 2598919
-    assert record(encode_record("SCHEDULE_TOPIC_XXXX", b"", {"DELAY": "x"})).tags_code is None
-
-
 def test_log_blank_1() -> None:
     assert encode_blank(100).hex() == "00000064cbd43194"
 

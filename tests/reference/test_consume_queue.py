@@ -1,19 +1,14 @@
-"""CQ-UNIT, CQ-FILE, CQ-TAGS. Sizes and names are those that the real jar printed."""
+"""CQ-UNIT, CQ-FILE: units read from bytes that were made by hand."""
 
 from __future__ import annotations
 
 import pytest
 from rocket_reference import (
     PRE_BLANK,
-    JavaError,
     QueueUnit,
-    base_offset,
     encode_queue_unit,
-    file_name,
-    queue_file_size,
     queue_unit,
     queue_units,
-    tags_code,
 )
 from rocket_spec.errors import MalformedError
 
@@ -59,51 +54,5 @@ def test_cq_file_1_whole_units() -> None:
         list(queue_units(bytes(41)))
 
 
-@pytest.mark.parametrize(
-    ("configured", "size"),
-    [
-        *((6000000, 6000000), (5999999, 6000000), (1, 20), (20, 20), (21, 40), (0, 0), (-5, 0)),
-        *((2147483630, 2147483640), (2147483647, -2147483636)),
-    ],
-)
-def test_cq_file_1_configured_size_is_rounded_up(configured: int, size: int) -> None:
-    assert queue_file_size(configured) == size
-
-
-@pytest.mark.parametrize(
-    ("offset", "name"),
-    [
-        (0, "00000000000000000000"),
-        (6000000, "00000000000006000000"),
-        (-60, "-00000000000000000060"),
-        (9223372036854775807, "09223372036854775807"),
-        (-9223372036854775808, "-09223372036854775808"),
-    ],
-)
-def test_cq_file_2_name(offset: int, name: str) -> None:
-    assert file_name(offset) == name
-    assert base_offset(name) == offset
-
-
-def test_cq_file_2_name_that_is_no_number() -> None:
-    with pytest.raises(JavaError, match="NumberFormatException"):
-        base_offset("00000000000000000000.bak")
-
-
 def test_cq_file_4_logical_offset() -> None:
     assert [number for number, _ in queue_units(BYTES + BYTES, 6000000)] == [300000, 300001]
-
-
-@pytest.mark.parametrize(
-    ("tags", "code"),
-    [
-        (None, 0),
-        ("", 0),
-        ("TagA", 2598919),
-        ("polygenelubricants", -2147483648),  # sign-extended, and no absolute value is taken
-        ("AaTopic#Aa", -10606476),
-        ("a || b", -1484572639),  # the whole text
-    ],
-)
-def test_cq_tags_1(tags: str | None, code: int) -> None:
-    assert tags_code(tags) == code

@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_reference import IndexEntry, IndexFile, IndexHeader, index_entries, index_header, index_slots
+from rocket_reference import IndexEntry, IndexHeader, index_entries, index_header, index_slots
 from rocket_spec import Geometry, MalformedError
 
 if TYPE_CHECKING:
@@ -43,10 +43,6 @@ def test_idx_hdr_1_too_short() -> None:
         index_header(bytes(39))
 
 
-def test_idx_slot_1() -> None:
-    assert list(index_slots(data(3), GEOMETRY)) == [(1, 2)]
-
-
 @pytest.mark.parametrize(
     ("count", "entries"),
     [
@@ -79,12 +75,3 @@ def test_idx_ent_1_damaged_hash_and_time() -> None:
 def test_idx_file_1_too_short(read: Callable[[bytes, Geometry], Iterator[object]]) -> None:
     with pytest.raises(MalformedError, match="found 127 bytes, expected 128 bytes for 2 slots and 4 entries"):
         list(read(data(3)[:-1], GEOMETRY))
-
-
-def test_what_puts_wrote() -> None:
-    buffer = bytearray(GEOMETRY.file_size)
-    index = IndexFile(buffer, *GEOMETRY)
-    index.put("a", 500, T0)
-    index.put("c", 600, T0 + 3999)
-    assert list(index_entries(buffer, GEOMETRY)) == [FIRST, SECOND]
-    assert index_header(buffer) == index.header()

@@ -1,12 +1,13 @@
-"""The reference beside the real jar of 4.9.3 and the JDK, over seeded inputs; `Compare.java` runs them there."""
+"""The reference beside the real jar of 4.9.3 and the JDK, over seeded inputs; `Compare.java` runs them there.
+
+The requests have all their fields here, also those that the protocol leaves out.
+"""
 
 from __future__ import annotations
 
 import itertools
 import random
 import struct
-from contextlib import ExitStack
-from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,18 +15,14 @@ import pytest
 from rocket_reference import (
     DELAY_LEVELS,
     DispatchRequest,
-    IndexFile,
     JavaError,
-    UnspecifiedError,
     dispatch_requests,
     encode_blank,
     encode_record,
-    file_size,
     java,
-    key_hash,
-    open_index_file,
     properties_text,
 )
+from store_history import T0, hexed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -34,8 +31,6 @@ if TYPE_CHECKING:
     Compare = Callable[[str, bytes], list[str]]
 
 pytestmark = pytest.mark.java
-
-T0 = 1700000000000
 
 
 @pytest.fixture
@@ -53,10 +48,6 @@ def compare(run_program: RunProgram, tmp_path: Path) -> Compare:
 
 def framed(inputs: Iterable[bytes]) -> bytes:
     return b"".join(struct.pack(">i", len(data)) + data for data in inputs)
-
-
-def hexed(text: str | None) -> str:
-    return "null" if text is None else "x" + text.encode("utf-16-be", "surrogatepass").hex()
 
 
 def differing(inputs: Sequence[object], ours: Sequence[str], theirs: Sequence[str]) -> list[object]:
@@ -201,116 +192,3 @@ def test_log_dsp_requests(compare: Compare) -> None:
     ]
     theirs = compare("dispatch", framed(bytes([flags]) + data for flags, data in inputs))
     assert not differing(inputs, ours, theirs)
-
-
-class IndexLists:
-    """Lists of operations by a seed, run on the reference while they are made."""
-
-    KEYS = (
-        *("AaTopic#Aa", "AaTopic#BB", "T#k", "T#", "", "a", "b", "T#\u4e2d", "\U0001f600", "\ud800"),
-        "polygenelubricants",
-    )
-    TIMES = (0, -1, 1, 999, 1000, 1001, T0, T0 - 1, java.I64_MAX, java.I64_MIN, T0 + 2147483648000)
-    GEOMETRIES = (
-        *((7, 12), (1, 5), (2, 3), (5, 20), (1, 1), (3, 0), (0, 5), (1 << 30, 12), ((1 << 30) + 3, 5)),
-        *((-7, 12), (-5, 6), (-10, 6), (-1, 3), (-100, 2), (-10, 1), (-11, 2), (0x7FFFFFFF, 3)),
-        *((3, 214748366), (3, 644245096), (3, 858993461), (1000000000, 1)),
-    )
-    NAMES = ("20260101000000000", "20260101000000000", "-5", "+5", "abc", "9223372036854775808")
-
-    def __init__(self, seed: int, ours: Path, theirs: Path) -> None:
-        self.choose = random.Random(seed)  # noqa: S311 - reproducible inputs
-        self.ours, self.theirs = ours, theirs
-        self.lines: list[str] = []
-        self.answers: list[str] = []
-        self.index: IndexFile | None = None
-
-    def run(self, line: str, operation: Callable[[], object]) -> None:
-        try:
-            answer = operation()
-        except JavaError as error:
-            answer = f"!{error.name}"
-        except UnspecifiedError:
-            return
-        text = "-" if answer is None else str(answer).replace(" ", "")
-        self.lines.append(line)
-        self.answers.append(text.lower() if isinstance(answer, bool) else text)
-
-    def time(self) -> int:
-        choose = self.choose
-        return choose.choice(self.TIMES) if choose.random() < 0.3 else T0 + choose.randrange(20_000)
-
-    def damaged(self, geometry: tuple[int, int]) -> bytes:
-        """Old bytes for a file: zeros with numbers here and there that an index could hold, or not."""
-        choose = self.choose
-        length = max(0, file_size(*geometry)) + choose.choice((0, 0, -5, 33))
-        data = bytearray(max(length, 40))
-        numbers = (-3, 1, 2, 3, 5, 11, 14, java.I32_MAX, (1 << 30) + 1, *map(key_hash, self.KEYS[:4]))
-        for _ in range(choose.randrange(60)):
-            struct.pack_into(">i", data, 4 * choose.randrange(len(data) // 4), choose.choice(numbers))
-        return bytes(data[:length])
-
-    def one(self, number: int) -> None:
-        choose = self.choose
-        geometry = choose.choice(self.GEOMETRIES)
-        name = choose.choice(self.NAMES)
-        paths = [folder / str(number) / name for folder in (self.ours, self.theirs)]
-        if choose.random() < 0.4:
-            data = self.damaged(geometry)
-            for path in paths:
-                path.parent.mkdir(parents=True)
-                path.write_bytes(data)
-        keys = choose.sample(self.KEYS, 4)
-        with ExitStack() as stack:
-            self.open(stack, geometry, paths)
-            for _ in range(choose.randrange(40)):
-                if self.index is not None:
-                    self.operation(self.index, choose.choice(keys))
-        if paths[0].exists():
-            self.run(f"bytes {paths[1]}", lambda: paths[0].read_bytes().hex())
-
-    def open(self, stack: ExitStack, geometry: tuple[int, int], paths: list[Path]) -> None:
-        seeds = self.choose.choice((0, 0, 5, -5)), self.choose.choice((0, 0, T0 - 5000, -7))
-        load = self.choose.random() < 0.5
-        self.index = None
-
-        def enter() -> None:
-            opened = open_index_file(
-                paths[0], *geometry, end_phy_offset=seeds[0], end_timestamp=seeds[1], load=load
-            )
-            self.index = stack.enter_context(opened)
-
-        self.run(f"open {paths[1]} {geometry[0]} {geometry[1]} {seeds[0]} {seeds[1]} {int(load)}", enter)
-
-    def operation(self, index: IndexFile, key: str) -> None:
-        choose = self.choose
-        text = key.encode("utf-16-be", "surrogatepass").hex()
-        kind = choose.randrange(20)
-        if kind < 10:
-            offset, time = choose.choice((0, -1, java.I64_MAX, choose.randrange(1 << 40))), self.time()
-            self.run(f"put {text} {offset} {time}", lambda: index.put(key, offset, time))
-        elif kind < 16:
-            limit, begin, end = (
-                choose.choice((0, -1, 1, 2, 3, 64)),
-                choose.choice((0, self.time())),
-                self.time(),
-            )
-            end = choose.choice((java.I64_MAX, end))
-            self.run(f"select {text} {limit} {begin} {end}", lambda: index.select(key, limit, begin, end))
-        elif kind == 16:
-            begin, end = self.time(), self.time()
-            self.run(f"matched {begin} {end}", lambda: index.time_matched(begin, end))
-        elif kind == 17:
-            self.run("full", index.full)
-        elif kind == 18:
-            self.run("header", lambda: ",".join(map(str, astuple(index.header()))))
-        else:
-            self.run("flush", index.flush)
-
-
-def test_idx_lists(compare: Compare, tmp_path: Path) -> None:
-    lists = IndexLists(1, tmp_path / "ours", tmp_path / "theirs")
-    for number in range(1500):
-        lists.one(number)
-    theirs = compare("index", "\n".join(lists.lines).encode() + b"\n")
-    assert not differing(lists.lines, lists.answers, theirs)

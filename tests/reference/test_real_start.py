@@ -22,7 +22,7 @@ from rocket_reference import (
     file_name,
 )
 from rocket_reference.query_message import query_message
-from store_history import T0, History, first_differences, hexed, positions
+from store_history import T0, History, first_differences, hexed, positions, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,9 +81,7 @@ class StartHistory(History):
         found = {}
         for path in self.root.rglob("*"):
             if path.is_file() and path.name != "lock":
-                data = path.read_bytes()
-                name = path.relative_to(self.root).as_posix()
-                found[name] = f"={len(data)}:{zlib.crc32(data):x};"
+                found[path.relative_to(self.root).as_posix()] = summary(path)
         return "".join(
             ("" if name.startswith("index") else hexed(name)) + found[name] for name in sorted(found)
         )

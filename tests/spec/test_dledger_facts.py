@@ -123,13 +123,6 @@ def test_blanks(store: str, unpacked: Callable[[str], Path]) -> None:
     assert len(marks) == len({line["file"] for line in lines(store)["log_entry"]}) - 1
 
 
-def test_a_batch_can_be_in_two_files() -> None:
-    """DLG-5."""
-    records = [record for record in lines("dledger")["log_record"] if record["tags"] == "TagBatch"]
-    batches = itertools.groupby(records, lambda record: (record["store_timestamp"], record["born_timestamp"]))
-    assert any(len({record["file"] for record in batch}) == 2 for _, batch in batches)
-
-
 def test_the_index_of_entries(store: str, unpacked: Callable[[str], Path]) -> None:
     """DLG-6: its units are those of the entries; the bytes are the file's."""
     (file,) = lines(store)["entry_index_file"]
@@ -276,23 +269,3 @@ def test_the_checkpoint_follows_dispatch() -> None:
         times = {record["phy_offset"]: record["store_timestamp"] for record in lines(name)["log_record"]}
         last = max(unit["phy_offset"] for unit in lines(name)["queue_unit"])
         assert point["physic_msg_timestamp"] == point["logics_msg_timestamp"] == times[last]
-
-
-def test_files_in_several_directories() -> None:
-    """STORE-17: a, b in turn; after a restart with a read-only, b and c."""
-    files = [
-        (line["file"].split("/")[0], line["base_offset"] // 4096) for line in lines("many-paths")["log_file"]
-    ]
-    assert [number for _, number in files] == list(range(len(files)))
-    first = [folder for folder, _ in files[:4]]
-    assert first == [f"commitlog-{'ab'[number % 2]}" for number in range(4)]
-    assert [folder for folder, _ in files[4:]] == [f"commitlog-{'bc'[number % 2]}" for _, number in files[4:]]
-    assert {folder for folder, _ in files} == {"commitlog-a", "commitlog-b", "commitlog-c"}
-    config = rocket_golden.manifest().stores["many-paths"].config
-    assert config["storePathCommitLog"] == "store/commitlog-b,store/commitlog-c"
-    assert config["readOnlyCommitLogStorePaths"] == "store/commitlog-a"
-    ends = [line["ends_in"] for line in lines("many-paths")["log_file"]]
-    assert ends == ["blank"] * (len(ends) - 1) + ["zeros"]
-    assert {record["phy_offset"] for record in lines("many-paths")["log_record"]} == {
-        unit["phy_offset"] for unit in lines("many-paths")["queue_unit"]
-    }

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import rocket_golden
-from rocket_reference import java, key_hash
+from rocket_reference import java
 
 Line = dict[str, Any]
 WITHOUT_RESTART = ("mixed", "ext", "default-geometry")
@@ -37,67 +37,6 @@ def store(request: pytest.FixtureRequest) -> str:
 def unbroken(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
-
-
-def keys_of(request: Line) -> list[str]:
-    """What a dispatch request is indexed under: first the unique key, then the parts of its keys."""
-    parts = [part for part in java.split_one_space(request["keys"] or "") if part]
-    unique = [] if request["uniq_key"] is None else [request["uniq_key"]]
-    return [f"{request['topic']}#{key}" for key in (*unique, *parts)]
-
-
-def test_index_entries_follow_the_dispatch_requests(unbroken: str) -> None:
-    """IDX-SVC-1, IDX-SVC-2: the broker's entries are the keys of its requests, in order."""
-    expected = [
-        (key_hash(key), request["commit_log_offset"])
-        for request in lines(unbroken)["dispatch"]
-        if request["sys_flag"] & 12 != 12
-        for key in keys_of(request)
-    ]
-    entries = [(line["key_hash"], line["phy_offset"]) for line in lines(unbroken)["index_entry"]]
-    assert entries == expected
-    assert len(entries) > 100
-
-
-def test_index_files_roll(store: str) -> None:
-    """IDX-SVC-3, IDX-FILE-2, IDX-PUT-8: all but the last file are full, and entry 1 is timed against the seed."""
-    headers = lines(store)["index_header"]
-    entries: dict[str, list[Line]] = defaultdict(list)
-    for line in lines(store)["index_entry"]:
-        entries[line["file"]].append(line)
-    for before, after in itertools.pairwise(headers):
-        assert before["index_count"] == before["index_num"]
-        first = entries[after["file"]][0]
-        assert first["time_diff"] == max(0, after["begin_timestamp"] - before["end_timestamp"]) // 1000
-    assert len(headers) > 1 or store in ("ext", "default-geometry")
-
-
-def test_index_file_names(store: str) -> None:
-    """IDX-SVC-4."""
-    names = [line["file"] for line in lines(store)["index_header"]]
-    assert all(re.fullmatch(r"index/20\d{6}[0-2]\d[0-5]\d[0-5]\d\d{3}", name) for name in names)
-    assert names == sorted(names)
-
-
-def test_queue_files(store: str) -> None:
-    """CQ-FILE-1 to CQ-FILE-4: place, name and length of every file."""
-    by_queue: dict[tuple[str, int], list[Line]] = defaultdict(list)
-    for line in lines(store)["queue_file"]:
-        top, topic, queue_id, name = line["file"].split("/")
-        assert top == "consumequeue"
-        assert name == f"{line['base_offset']:020}"
-        by_queue[topic, int(queue_id)].append(line)
-    assert len({line["size"] for line in lines(store)["queue_file"]}) == 1
-    assert all(line["size"] % 20 == 0 for line in lines(store)["queue_file"])
-    for files in by_queue.values():
-        for before, after in itertools.pairwise(files):
-            assert after["base_offset"] == before["base_offset"] + before["size"]
-    for line in lines(store)["queue_unit"]:
-        topic, queue_id, name = line["file"].split("/")[1:]
-        first = int(name) // 20
-        size = by_queue[topic, int(queue_id)][0]["size"]
-        assert (topic, int(queue_id)) == (line["topic"], line["queue_id"])
-        assert first <= line["logical_offset"] < first + size // 20
 
 
 def test_units_follow_the_dispatch_requests(unbroken: str) -> None:
@@ -158,25 +97,6 @@ def test_batches_are_records_of_one_store_time() -> None:
         and b["phy_offset"] == a["phy_offset"] + a["size"]
     ]
     assert len(pairs) >= 4
-
-
-def test_tags_codes(store: str) -> None:
-    """CQ-TAGS-1, CQ-TAGS-2, LOG-DSP-4: the hash of TAGS, and under the schedule topic a later time.
-
-    What a recovery dispatched has the hash there too (STORE-15).
-    """
-    seen = {"hash": 0, "none": 0, "delay": 0}
-    for request in lines(store)["dispatch"]:
-        tags = (request["properties"] or {}).get("TAGS", "")
-        if request["topic"] == "SCHEDULE_TOPIC_XXXX":
-            seen["delay"] += 1
-            recovered = store not in WITHOUT_RESTART and request["tags_code"] == java.string_hash(tags)
-            assert request["tags_code"] > request["store_timestamp"] or recovered
-        else:
-            seen["hash" if tags else "none"] += 1
-            assert request["tags_code"] == java.string_hash(tags)
-    assert seen["hash"]
-    assert seen["delay"] or store != "mixed"
 
 
 # --- bit maps -----------------------------------------------------------------------------------------

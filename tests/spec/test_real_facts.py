@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import struct
 import sys
 from importlib import util
@@ -14,7 +13,7 @@ import pytest
 import rocket_reference as reference
 from rocket_reference import java
 from rocket_spec import construct_schemas as schemas
-from rocket_spec.kaitai import Checkpoint, Commitlog, Consumequeue, ConsumequeueExt
+from rocket_spec.kaitai import Commitlog, Consumequeue, ConsumequeueExt
 
 Facts = dict[str, Any]
 REAL = Path(__file__).parent / "real"
@@ -235,30 +234,6 @@ def test_ext_units(facts: Facts) -> None:
         assert ConsumequeueExt.from_bytes(data).num_units == sum(unit in data for unit in units)
 
 
-def test_checkpoint(facts: Facts) -> None:
-    """CKP-1 and CKP-2."""
-    case = facts["checkpoint"]
-    assert (case["fresh_length"], case["fresh_is_zero"], case["flushed_length"]) == (4096, True, 4096)
-    data = bytes.fromhex(case["flushed"]).ljust(4096, b"\0")
-    times = (1, -2, (1 << 63) - 1)
-    assert data == struct.pack(">qqq", *times) + bytes(4072)
-    point = Checkpoint.from_bytes(data)
-    assert (point.physic_msg_timestamp, point.logics_msg_timestamp, point.index_msg_timestamp) == times
-    row = reference.checkpoint(data)
-    assert (row.physic_msg_timestamp, row.logics_msg_timestamp, row.index_msg_timestamp) == times
-    for length, opened in case["opened"].items():
-        assert opened["length"] == max(4096, int(length))
-        expected = times if int(length) >= 24 else (0, 0, 0)
-        assert tuple(int(opened[name]) for name in ("physic", "logics", "index")) == expected
-
-
-def test_the_file_of_facts_has_a_value_a_line() -> None:
-    """So that a diff of it can be read."""
-    lines = (REAL / "facts.json").read_text("utf-8").splitlines()
-    assert len(lines) > 500
-    assert json.loads("\n".join(lines))
-
-
 def test_batch_properties(facts: Facts) -> None:
     r"""LOG-PROP-6: the client's bytes as they are, one `\2` where both sides have text and it does not end in one."""
     assert len(facts["batch_properties"]) == 12
@@ -284,19 +259,3 @@ def test_lengths_that_wrap(facts: Facts) -> None:
     assert [case["length"] for case in topics] == [127, 128, 200, 300]
     assert [case["stored"] for case in topics] == [127, 128 - 256, 200 - 256, 300 - 256]
     assert [case["msg_size"] for case in topics] == [topics[0]["total_size"], -1, -1, -1]
-
-
-def test_held_files(facts: Facts) -> None:
-    """STORE-21: a mapped file that is held while it is deleted, and an index file likewise."""
-    held = facts["held"]
-    destroyed, selected, appended, flushed, again, released, once_more = held["steps"]
-    assert (destroyed["result"], destroyed["exists"], destroyed["available"]) == (False, True, False)
-    assert selected["result"] is False
-    assert (appended["result"], appended["wrote"], appended["bytes"]) == (True, 6, "0102030405060000")
-    assert flushed["result"] == 6
-    assert (again["result"], again["exists"]) == (False, True)  # 60 s have not passed
-    assert (released["exists"], released["over"]) == (True, True)
-    assert (once_more["result"], once_more["exists"]) == (True, False)
-    index = held["index"]
-    assert (index["destroyed"], index["put"], index["found"], index["count"]) == (False, True, [], 3)
-    assert (index["forced"], index["exists"]) == (True, False)

@@ -187,25 +187,12 @@ def test_minimum_at_start(stores: dict[str, list[State]]) -> None:
     assert queue(stores["clean, first files deleted"][0]) == [3, 8, END]
 
 
-def test_dispatch_goes_on_from_the_queues(stores: dict[str, list[State]]) -> None:
-    """STORE-14: from the greatest end of a queue, 222 here, whatever the index has."""
-    _, start, *_ = stores["start and shutdown"]
-    assert indexed(start) == doubled([222, 400, 511])
-    assert queue(start) == [0, 5, 622]
-
-
 def test_delayed_messages_at_recovery(stores: dict[str, list[State]]) -> None:
     """STORE-15: the tag's hash instead of the delivery time."""
     (recovered,) = stores["unclean, delayed message"]
     assert units(recovered, "SCHEDULE_TOPIC_XXXX/0") == [(0, 127, 2598919)]
     *_, dispatched = stores["clean, delayed message"]
     assert units(dispatched, "SCHEDULE_TOPIC_XXXX/0") == [(0, 127, T + 60_000)]
-
-
-def test_checkpoint_bounds(stores: dict[str, list[State]]) -> None:
-    """CKP-3."""
-    found = [state["result"] for state in stores["bounds"]]
-    assert found == [[2000, 100], [2000, 2000], [0, 0], [0, 0], [1, 1], [0, -5]]
 
 
 # --- dispatch -----------------------------------------------------------------------------------------
@@ -397,21 +384,6 @@ def test_offset_by_time(stores: dict[str, list[State]]) -> None:
     assert [state["result"] for state in states] == [0, 0]
 
 
-def test_offset_by_time_without_an_equal_time(stores: dict[str, list[State]]) -> None:
-    """CQ-TIME-2: five units in the file, whose search begins at unit 2, then at 0 and 1, or 3 and 4."""
-
-    def answers(what: str) -> list[int]:
-        return [state["result"] for state in stores[f"by time, {what}"][1:]]
-
-    assert answers("every unit before the log") == [0, (100 - 1) // 20]  # in the first file, in the second
-    assert answers("record of unit 1 not in the log") == [0, 0, 4]  # met at 10 s; not met for 0 s and 40 s
-    assert answers("record of unit 2 not in the log") == [0, 0, 0]  # the first midpoint
-    assert answers("equal times") == [0, 2, 4]
-    assert answers("two equal times") == [0, 0, 1]
-    assert answers("pre-blank units") == [0, 0]
-    assert answers("one pre-blank unit") == [0, 0, 0]
-
-
 # --- query --------------------------------------------------------------------------------------------
 
 
@@ -445,16 +417,6 @@ def test_message_query_over_damage(stores: dict[str, list[State]]) -> None:
     assert (result["last_update_timestamp"], result["last_update_phy_offset"]) == (T, 0)
 
 
-def test_blank_without_a_next_file(stores: dict[str, list[State]]) -> None:
-    """STORE-6, STORE-12: the log ends at the blank, and the next record is written over it."""
-    assert log(stores["clean, blank and no next file"][0]) == [0, 333]
-    assert log(stores["unclean, blank and no next file"][0]) == [0, 333]
-    loaded, _, sent, _ = stores["clean, blank and no next file, written on"]
-    assert log(loaded) == [0, 111]
-    size = log(sent)[1] - 111
-    assert units(sent) == [(0, 111, 0), (111, size, 0)]
-
-
 def test_names_of_queue_directories(stores: dict[str, list[State]]) -> None:
     """STORE-4: `007` and `+3` name queues 7 and 3, whose files would be in `V/7` and `W/3`; `T/5` is a regular file."""
     loaded, dispatched = stores["queue names"]
@@ -467,12 +429,6 @@ def test_names_of_queue_directories(stores: dict[str, list[State]]) -> None:
     assert content(dispatched, "consumequeue/T/5") == b"x"
     for name in ("V/007", "W/+3"):
         assert units(dispatched, name) == [(0, 111, 0)]
-
-
-def test_file_names_that_are_no_numbers(stores: dict[str, list[State]]) -> None:
-    """CQ-LOAD-2."""
-    assert stores["queue file whose name is no number"][0]["result"] is False
-    assert stores["log file whose name is no number"][0]["result"] is False
 
 
 # --- errors -------------------------------------------------------------------------------------------
@@ -556,56 +512,6 @@ def test_expired_queues(stores: dict[str, list[State]]) -> None:
     assert set(after["queues"]) == queue_names(after) == stay
     assert set(loaded["queues"]) == stay
     assert queue(before, "V/0") == [0, 1, 400]
-
-
-def test_unused_topics(stores: dict[str, list[State]]) -> None:
-    """STORE-20: topic T is known, the queues of all others hold messages that the log has."""
-    before, after, loaded = stores["whole queues, unused"]
-    stay = {"T/0", "SCHEDULE_TOPIC_XXXX/0", "RMQ_SYS_TRANS_OP_HALF_TOPIC/0", "%LMQ%x/0"}
-    assert set(before["queues"]) == stay | {"U/0", "RMQ_SYS_TRANS_HALF_TOPIC/0"}
-    assert set(after["queues"]) == queue_names(after) == set(loaded["queues"]) == stay
-    assert log(loaded) == [0, END]
-    _, gone, back = stores["whole queues, unused, unclean"]
-    assert set(gone["queues"]) == {"T/0"}
-    assert set(back["queues"]) == {"T/0", "U/0"}
-    assert [row[0] for row in units(back, "U/0")] == [0, 111]
-    *_, twice, cleaned, again, _ = stores["whole queues, sent to again"]
-    assert [row[0] for row in units(twice, "U/0")] == [0, 93]
-    assert queue_names(cleaned) == set()
-    assert [row[0] for row in units(again, "U/0")] == [186]  # at logical offset 0
-
-
-def test_held_index_file(stores: dict[str, list[State]]) -> None:
-    """IDX-SVC-17: of two files the first, which has the keys of message 1, is held."""
-    _, _, _, found, deleted, hidden, at_once, _, late = stores["held index file"]
-    assert found["result"]["phy_offsets"] == [111]
-    assert hidden["result"]["phy_offsets"] == []
-    assert [state["index_files"] for state in (found, deleted, at_once, late)] == [2, 2, 2, 1]
-    names = [[name for name in state["files"] if name.startswith("index/")] for state in (at_once, late)]
-    assert [len(files) for files in names] == [2, 1]
-
-
-def test_held_log_file(stores: dict[str, list[State]]) -> None:
-    """STORE-21: the log begins after its first file as soon as that cannot be deleted, which is still there."""
-    _, _, found, _, destroyed, hidden, dispatched = stores["held log file"]
-    assert found["result"]["phy_offsets"] == [111]
-    assert destroyed["result"] is False
-    assert log(found)[0] == 0
-    assert log(destroyed)[0] == log(dispatched)[0] == 400
-    assert hidden["result"]["phy_offsets"] == []
-    assert hidden["result"]["last_update_phy_offset"] == ALL[7]  # the index still has the hit
-    assert "commitlog/" + 20 * "0" in dispatched["files"]
-
-
-def test_held_queue_file(stores: dict[str, list[State]]) -> None:
-    """STORE-21, CQ-DEL-1: no unit of the file is read; expiry deletes it once it is released, whatever its last unit."""
-    _, unit, _, destroyed, hidden, other, held, _, released = stores["held queue file"]
-    assert [state["result"] for state in (unit, destroyed, hidden, other)] == [ALL[1], False, None, ALL[5]]
-    assert [state["result"] for state in (held, released)] == [0, 1]
-    first = f"consumequeue/T/0/{0:020}"
-    assert first in held["files"]
-    assert first not in released["files"]
-    assert queue(released) == [5, 8, END]
 
 
 def test_ext_files_before_the_minimum(stores: dict[str, list[State]]) -> None:

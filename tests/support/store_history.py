@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rocket_reference import MappedFileQueue
 
-__all__ = ["T0", "History", "first_differences", "hexed", "positions"]
+__all__ = ["T0", "History", "first_differences", "hexed", "positions", "summary"]
 
 T0 = 1700000000000
 
@@ -81,22 +81,9 @@ class History(ABC):
 
         self.run(f"length {name} {length}", cut)
 
-    def folder(self, name: str) -> None:
-        """A directory where a file could be; not where there is one."""
-        if not (self.root / name).exists():
-            self.run(f"directory {name}", lambda: (self.root / name).mkdir(parents=True, exist_ok=True))
-
+    @abstractmethod
     def files(self) -> str:
-        """As `files` of `StoreCompare.java`."""
-        parts = []
-        for part in ("consumequeue/T/0", "consumequeue_ext/T/0", "index"):
-            folder = self.root / part
-            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-                if path.is_file():
-                    data = path.read_bytes()
-                    name = "" if part == "index" else path.name
-                    parts.append(f"{name}={len(data)}:{zlib.crc32(data):x};")
-        return "".join(parts)
+        """Length and checksum of each file, as `files` of the Java program lists them."""
 
     @abstractmethod
     def state(self) -> str:
@@ -109,6 +96,11 @@ class History(ABC):
 
 def positions(files: MappedFileQueue) -> str:
     return "".join(f"{file.file_from_offset}:{file.wrote_position}/" for file in files.mapped_files) + "."
+
+
+def summary(path: Path) -> str:
+    data = path.read_bytes()
+    return f"={len(data)}:{zlib.crc32(data):x};"
 
 
 def hexed(text: str | None) -> str:

@@ -1,0 +1,157 @@
+"""What no vector can show: files that the system refuses, buffers of another length, operations that never end.
+
+The vectors of the real jar hold the rest of IDX, CQ, LOG-DSP and CKP: `tests/conformance/test_cases.py` runs them on the reference.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from pathlib import Path
+
+import pytest
+from rocket_reference import (
+    ConsumeQueue,
+    DispatchRequest,
+    IndexFile,
+    IndexService,
+    JavaError,
+    QueueTable,
+    StoreCheckpoint,
+    UnspecifiedError,
+    checkpoint,
+    open_index_file,
+    read_checkpoint,
+)
+from rocket_spec.errors import MalformedError
+
+NAME = "20260101000000000"
+T0 = 1700000000000
+ALWAYS = (0, 9223372036854775807)
+A, B = 97, 98  # key hashes of "a" and "b"
+
+
+def made(*entries: tuple[int, int, int, int], index_num: int = 8) -> IndexFile:
+    """A loaded file of one slot; `entries` are (key_hash, phy_offset, time_diff, prev_entry) from 1 on."""
+    buffer = bytearray(44 + 20 * index_num)
+    struct.pack_into(">qqqqii", buffer, 0, T0, T0, 0, 0, 1, len(entries) + 1)
+    struct.pack_into(">i", buffer, 40, len(entries))
+    for number, entry in enumerate(entries, 1):
+        struct.pack_into(">iqii", buffer, 44 + 20 * number, *entry)
+    index = IndexFile(buffer, 1, index_num)
+    index.load()
+    return index
+
+
+def test_idx_sel_11_circle_without_a_hit() -> None:
+    index = made((B, 1, 0, 3), (B, 2, 0, 1), (B, 3, 0, 2), (A, 4, 0, 3))
+    with pytest.raises(UnspecifiedError, match="never ends"):
+        index.select("a", 32, *ALWAYS)
+
+
+def test_idx_sel_11_circle_that_fills_the_memory() -> None:
+    index = made((A, 1, 0, 2), (B, 2, 0, 1))
+    assert index.select("a", 64, *ALWAYS) == [1] * 64
+    with pytest.raises(UnspecifiedError):
+        index.select("a", 2147483647, *ALWAYS)
+
+
+def test_idx_sel_11_circle_that_time_ends() -> None:
+    index = made((A, 1, 0, 2), (B, 2, 9, 1))
+    assert index.select("a", 32, T0 + 1, T0 + 9000) == []
+
+
+def test_idx_file_1_longer_and_shorter_buffers() -> None:
+    buffer = bytearray(200)
+    assert IndexFile(memoryview(buffer), 1, 3).put("a", 1, 2)
+    assert not any(buffer[104:])
+    with pytest.raises(MalformedError, match=r"found 103 bytes, expected 104 bytes \(IDX-FILE-1\)"):
+        IndexFile(bytearray(103), 1, 3)
+
+
+def test_a_file_that_cannot_be_opened_or_extended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(_descriptor: int, _length: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "1").mkdir()
+    monkeypatch.setattr("os.ftruncate", no_space)
+    for name, exception in (("1", "FileNotFoundException"), ("2", "IOException")):
+        with pytest.raises(JavaError) as caught, open_index_file(tmp_path / name, 1, 1):
+            pass
+        assert caught.value.name == exception
+
+
+def test_a_released_file_is_not_written(tmp_path: Path) -> None:
+    with open_index_file(tmp_path / NAME, 1, 3) as index:
+        pass
+    with pytest.raises(ValueError, match="released"):
+        index.put("a", 0, 0)
+
+
+# --- the index service and the table of queues ------------------------------------------------------------
+
+
+def service(tmp_path: Path, slots: int = 7, entries: int = 3) -> IndexService:
+    names = itertools.count(20260101000000000)
+    return IndexService(tmp_path / "index", slots, entries, new_name=lambda: str(next(names)))
+
+
+def message(number: int, keys: str = "k") -> DispatchRequest:
+    return DispatchRequest(
+        "T",
+        msg_size=10,
+        commit_log_offset=100 * number,
+        consume_queue_offset=number,
+        store_timestamp=T0 + 1000 * number,
+        keys=keys,
+    )
+
+
+def test_idx_svc_17_a_file_that_is_being_flushed_is_deleted_by_a_later_call(tmp_path: Path) -> None:
+    opened = service(tmp_path, entries=2)
+    opened.build(message(1))
+    opened.build(message(2))
+    opened.delete_expired(150)
+    assert len(opened.files) == 2
+    opened.settle()
+    opened.delete_expired(150)
+    assert len(opened.files) == 1
+    assert [path.name for path in (tmp_path / "index").iterdir()] == ["20260101000000001"]
+
+
+@pytest.mark.parametrize(("slots", "entries"), [(7, 1), (7, 0), (1 << 30, 3)])
+def test_idx_svc_20_a_file_that_takes_nothing_is_unspecified(
+    slots: int, entries: int, tmp_path: Path
+) -> None:
+    with pytest.raises(UnspecifiedError):
+        service(tmp_path, slots, entries).build(message(1))
+
+
+def test_idx_svc_20_two_rolls_in_one_millisecond_open_the_same_file_twice(tmp_path: Path) -> None:
+    opened = IndexService(tmp_path / "index", 1, 2, new_name=lambda: NAME)
+    opened.build(message(1, "a"))
+    opened.build(message(2, "b"))
+    assert len(opened.files) == 2
+    assert len(list((tmp_path / "index").iterdir())) == 1
+    assert opened.query("T", "a", 9, *ALWAYS).offsets == []  # entry 1 is the other one's now
+
+
+def test_cq_put_11_a_full_disk_does_not_matter(tmp_path: Path) -> None:
+    table = QueueTable(tmp_path / "consumequeue", 60)
+    table.flags.disk_full = True
+    table.dispatch(message(0), StoreCheckpoint())
+    assert table.find("T", 0).bounds().max == 1
+
+
+def test_cq_trunc_of_one_unit_files_is_unspecified(tmp_path: Path) -> None:
+    queue = ConsumeQueue(tmp_path, "T", 0, 20)
+    queue.put(0, 10, 1, 0)
+    with pytest.raises(UnspecifiedError):
+        queue.truncate(5)
+
+
+def test_ckp_1_bytes_and_files_that_are_no_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(MalformedError, match="found 23 bytes, expected at least 24 bytes"):
+        checkpoint(bytes(23))
+    with pytest.raises(JavaError, match="FileNotFoundException"):
+        read_checkpoint(tmp_path)

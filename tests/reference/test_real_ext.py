@@ -1,0 +1,136 @@
+"""The ext queue beside the real class of 4.9.3, over seeded histories with damage.
+
+`ExtCompare.java` runs the operations there. After each, everything is compared: what it returned or threw, the state in memory, and
+every byte on disk. Of index, service and queue, `tests/conformance/test_reference_vs_jar.py` does the same through the protocol,
+which has no operations on ext queues.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_reference import ConsumeQueueExt, encode_ext_unit, file_name, java
+from store_history import T0, History, first_differences, positions, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    RealClasses = Callable[[str, Sequence[str]], list[str]]
+
+pytestmark = pytest.mark.java
+
+
+class ExtHistory(History):
+    """An ext queue: puts, reads, recovery, truncation, reopening, damage."""
+
+    TAGS = (0, 1, -1, java.I32_MIN, java.I32_MIN - 1, java.I64_MIN, java.I64_MIN + 28, T0)
+
+    def __init__(self, seed: int, directory: Path) -> None:
+        super().__init__(seed, directory)
+        self.ext: ConsumeQueueExt | None = None
+        self.size = 100
+        self.addresses: list[int] = []
+
+    def state(self) -> str:
+        return "" if self.ext is None else positions(self.ext.files)
+
+    def files(self) -> str:
+        folder = self.root / "consumequeue_ext/T/0"
+        paths = sorted(folder.iterdir()) if folder.is_dir() else ()
+        return "".join(path.name + summary(path) for path in paths)
+
+    def drop(self) -> None:
+        if self.ext is not None:
+            self.ext.close()
+        self.ext = None
+
+    def open(self) -> None:
+        def enter() -> None:
+            self.drop()
+            self.ext = ConsumeQueueExt(self.root / "consumequeue_ext", "T", 0, self.size)
+
+        self.run(f"ext.open {self.size} {self.choose.choice((0, 64, 200))}", enter)
+
+    def damage(self) -> None:
+        choose = self.choose
+        folder = self.root / "consumequeue_ext/T/0"
+        names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        if not names:
+            name = file_name(choose.choice((0, 3)) * self.size)
+            self.write(f"consumequeue_ext/T/0/{name}", 0, self.bytes())
+            return
+        size = choose.choice((0, -1, 1, 19, 20, 30, 60, 255, java.I64_MAX & 0x7FFF))
+        data = size.to_bytes(2, "big", signed=True)
+        self.write(f"consumequeue_ext/T/0/{choose.choice(names)}", choose.choice((0, 0, 18, 20, 38)), data)
+
+    def bytes(self) -> bytes:
+        data = b""
+        while len(data) < self.size - 40:
+            data += encode_ext_unit(7, T0, bytes(self.choose.randrange(10)))
+        return data.ljust(self.size, b"\0")
+
+    def one(self, number: int) -> None:
+        choose = self.choose
+        self.begin(number)
+        self.size = choose.choice((22, 24, 25, 60, 100, 300))
+        self.addresses = [0, java.I64_MIN, java.I64_MIN + 1, java.I32_MIN - 1, java.I64_MIN + 20]
+        if choose.random() < 0.2:
+            self.damage()
+        self.open()
+        for _ in range(choose.randrange(3, 25)):
+            if self.ext is not None:
+                self.operation(self.ext)
+        self.drop()
+
+    def operation(self, ext: ConsumeQueueExt) -> None:  # noqa: C901 - one branch for each kind
+        choose = self.choose
+        kind = choose.randrange(24)
+        address = choose.choice(self.addresses) + choose.choice((0, 0, 0, 0, 2, 100))
+        if kind < 10:
+            bits = bytes(choose.randrange(256) for _ in range(choose.choice((0, 1, 8, 20, 60, 33000))))
+            tags = choose.choice(self.TAGS)
+
+            def put() -> int:
+                made = ext.put(tags, T0, bits)
+                self.addresses.append(made)
+                return made
+
+            self.run(f"ext.put {tags} {T0} {bits.hex() or '-'}", put)
+        elif kind < 15:
+            self.run(f"ext.get {address}", lambda: self.got(ext, address))
+        elif kind < 17:
+            self.run("ext.recover", ext.recover)
+        elif kind == 17:
+            self.run(f"ext.truncate_max {address}", lambda: ext.truncate_by_max_address(address))
+        elif kind == 18:
+            self.run(f"ext.truncate_min {address}", lambda: ext.truncate_by_min_address(address))
+        elif kind == 19:
+            self.run("ext.bounds", lambda: f"{ext.min_address()},{ext.max_address()}")
+        else:
+            self.run("drop", self.drop)
+            if choose.random() < 0.4:
+                self.damage()
+            self.open()
+            opened = self.ext
+            if opened is not None:
+                self.run("ext.load", opened.load)
+                if choose.random() < 0.8:
+                    self.run("ext.recover", opened.recover)
+
+    @staticmethod
+    def got(ext: ConsumeQueueExt, address: int) -> str:
+        unit = ext.get(address)
+        if unit is None:
+            return "null"
+        return f"{unit.size},{unit.tags_code},{unit.store_timestamp},{unit.bit_map.hex()}"
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(2, 7))])
+def test_histories(seed: int, real_classes: RealClasses, tmp_path: Path) -> None:
+    history = ExtHistory(seed, tmp_path / "ours")
+    for number in range(500):
+        history.one(number)
+    history.drop()
+    assert not first_differences(history, real_classes("ExtCompare", history.lines))
