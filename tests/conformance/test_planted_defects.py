@@ -6,9 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import planted_port
+import page_port
 import pytest
-from planted_queue_port import QUEUE_DEFECTS, PlantedQueuePort
 from rocket_conformance.report import CaseLine, Report, conclusion, conclusions, failing_clauses
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import open_command, open_handler
@@ -24,16 +23,16 @@ SELECT = tuple(f"IDX-{family}-*/[!s]*" for family in ("SEL", "PUT", "FILE", "FUL
 def reported(defect: str) -> Report:
     options = Options(select=SELECT, level="must", examples=10, shrink_seconds=2, restarts=4)
     if defect not in SILENT and defect != "factor-37":  # one that walks a damaged chain may not come back
-        with open_handler(planted_port.PlantedPort(defect)) as transport:
+        with open_handler(page_port.PagePort(defect)) as transport:
             return run(transport, options)
-    command = [sys.executable, planted_port.__file__, defect]
+    command = [sys.executable, page_port.__file__, defect]
     with open_command(command, case_timeout=1.5) as transport:
         return run(transport, options)
 
 
 def reported_queue(defect: str) -> Report:
     options = Options(select=["CQ-*"], level="must", examples=10, shrink_seconds=2)
-    with open_handler(PlantedQueuePort(defect)) as transport:
+    with open_handler(page_port.PagePort(defect)) as transport:
         return run(transport, options)
 
 
@@ -76,7 +75,7 @@ def test_the_defect_planted_in_the_queue_is_proved(defect: str, misreading: str)
     """A case that may hide another defect is not claimed."""
     report = reported_queue(defect)
     assert_under_their_own_clauses(report)
-    assert QUEUE_DEFECTS[defect] in {item.clause for item in failing_clauses(report)}
+    assert page_port.DEFECTS[defect].clause in {item.clause for item in failing_clauses(report)}
     [cause] = causes(report)
     assert cause["misreadings"] == [misreading]
     assert set(cause["cases"]) <= {line.id for line in failed(report)}
@@ -86,7 +85,7 @@ def test_the_defect_planted_in_the_queue_is_proved(defect: str, misreading: str)
 def test_without_a_misreading_that_gives_the_same_no_cause_is_stated(defect: str) -> None:
     report = reported(defect)
     assert_under_their_own_clauses(report)
-    assert planted_port.DEFECTS[defect] in {item.clause for item in failing_clauses(report)}
+    assert page_port.DEFECTS[defect].clause in {item.clause for item in failing_clauses(report)}
     assert causes(report) == []
     if defect in SILENT:
         assert SILENT[defect] in {line.verdict for line in failed(report)} <= {SILENT[defect], "diverged"}
@@ -105,7 +104,7 @@ MISREAD = {
 def test_the_planted_defect_is_proved(defect: str) -> None:
     report = reported(defect)
     assert_under_their_own_clauses(report)
-    assert planted_port.DEFECTS[defect] in {item.clause for item in failing_clauses(report)}
+    assert page_port.DEFECTS[defect].clause in {item.clause for item in failing_clauses(report)}
     assert [cause["misreadings"] for cause in causes(report)] == [[MISREAD[defect]]]
 
 
@@ -123,7 +122,7 @@ def test_mending_what_a_cause_names_mends_what_it_claims(defects: tuple[str, ...
 
 
 def test_the_last_line_says_what_cut_the_run_short() -> None:
-    command = [sys.executable, planted_port.__file__, "slow-retry"]
+    command = [sys.executable, page_port.__file__, "slow-retry"]
     with open_command(command, case_timeout=1.5) as transport:
         report = run(transport, Options(select=["IDX-SEL-1/*"], shrink_seconds=0, restarts=1))
     assert "not conformant: " in conclusion(report)
@@ -137,7 +136,7 @@ def test_the_last_line_says_what_cut_the_run_short() -> None:
 
 def test_a_port_that_differs_in_observed_clauses_alone_is_told_so() -> None:
     """It refuses names with a sign, which 4.9.3 takes: IDX-FILE-4 is OBSERVED."""
-    with open_handler(planted_port.PlantedPort()) as transport:
+    with open_handler(page_port.PagePort("unsigned-names")) as transport:
         report = run(transport, Options(select=["IDX-FILE-4/*", "IDX-HDR-*"], examples=5))
     assert report.exit_code == 1
     level, last = conclusions(report)
@@ -148,6 +147,6 @@ def test_a_port_that_differs_in_observed_clauses_alone_is_told_so() -> None:
 
 
 def test_a_must_failure_leaves_the_line_on_levels_out() -> None:
-    with open_handler(planted_port.PlantedPort("number-into-the-entry")) as transport:
+    with open_handler(page_port.PagePort("number-into-the-entry+unsigned-names")) as transport:
         report = run(transport, Options(select=["IDX-FILE-4/*", "IDX-PUT-7/*"], examples=5))
     assert len(conclusions(report)) == 1

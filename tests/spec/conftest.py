@@ -1,4 +1,4 @@
-"""What the real store answered, and a reader for the YAML that the .ksy files keep to."""
+"""What the real store answered, and the .ksy files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 from rocket_spec.data import find_data
 
 Tree = dict[str, Any]
@@ -29,50 +30,13 @@ def stores() -> dict[str, list[Tree]]:
     return loaded
 
 
-def _scalar(text: str) -> str:
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
-
-
-def _block(lines: list[tuple[int, str]], at: int, indent: int) -> tuple[Any, int]:
-    """The list or map whose lines have this indent, from line `at` on, and the line behind it."""
-    if lines[at][1].startswith("- "):
-        items: list[Any] = []
-        while at < len(lines) and lines[at][0] == indent and lines[at][1].startswith("- "):
-            rest = lines[at][1][2:]
-            if ": " in rest or rest.endswith(":"):
-                lines[at] = (indent + 2, rest)
-                item, at = _block(lines, at, indent + 2)
-            else:
-                item, at = _scalar(rest), at + 1
-            items.append(item)
-        return items, at
-    found: Tree = {}
-    while at < len(lines) and lines[at][0] == indent:
-        name, _, value = lines[at][1].partition(":")
-        at += 1
-        if value.strip() == "|":
-            text: list[str] = []
-            while at < len(lines) and (lines[at][0] > indent or not lines[at][1]):
-                text.append(lines[at][1])
-                at += 1
-            found[name] = "\n".join(text)
-        elif value:
-            found[name] = _scalar(value.strip())
-        elif at < len(lines) and lines[at][0] > indent:
-            found[name], at = _block(lines, at, lines[at][0])
-    return found, at
-
-
 @pytest.fixture(scope="session")
 def ksy() -> Callable[[str], Tree]:
-    """Reads a .ksy file by its id: maps, lists, plain and block scalars, all as strings."""
+    """Reads a .ksy file by its id, all scalars as strings."""
 
     def read(name: str) -> Tree:
         text = find_data(f"spec/{name}.ksy").read_text("utf-8")
-        rows = [(len(line) - len(line.lstrip()), line.strip()) for line in text.splitlines()]
-        tree, end = _block([row for row in rows if row[1]], 0, 0)
-        assert end == len([row for row in rows if row[1]])
-        assert isinstance(tree, dict)
+        tree: Tree = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - it makes strings alone
         return tree
 
     return read

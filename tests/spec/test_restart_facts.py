@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
-from importlib import util
 from pathlib import Path
 
 import pytest
+from make_facts import make_restarts
 from restart_states import State, checkpoint, content, doubled, indexed, log, queue, units
 
 REAL = Path(__file__).parent / "real"
@@ -34,16 +33,10 @@ def scripts_of(path: Path) -> list[bytes]:
 
 @pytest.mark.java
 def test_the_restarts_are_fresh(maven: str, tmp_path: Path) -> None:
-    spec = util.spec_from_file_location("make_facts", REAL / "make_facts.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = util.module_from_spec(spec)
-    sys.modules["make_facts"] = module
-    spec.loader.exec_module(module)
     recorded = scripts_of(REAL / "restarts.json")
     differing = dict(enumerate(recorded))
     for _ in range(ATTEMPTS):
-        module.make_restarts(tmp_path / "restarts.json")
+        make_restarts(tmp_path / "restarts.json")
         made = scripts_of(tmp_path / "restarts.json")
         assert len(made) == len(recorded)
         differing = {number: text for number, text in differing.items() if made[number] != text}

@@ -107,17 +107,6 @@ def test_magics_are_the_numbers_of_the_java() -> None:
     assert (MESSAGE_MAGIC, BLANK_MAGIC) == (-626843481, -875286124)
 
 
-def test_layouts_read_the_bytes() -> None:
-    assert values(HEADER, INDEX_HEADER) == HEADER_VALUES
-    assert values(ENTRY_2, INDEX_ENTRY) == {
-        "key_hash": 0x7FFFFFFF, "phy_offset": 1 << 40, "time_diff": 5, "prev_entry": 1,
-    }  # fmt: skip
-    assert values(UNIT, QUEUE_UNIT) == {"phy_offset": 1 << 33, "size": 239, "tags_code": -(1 << 63) + 48}
-    assert values(POINT, CHECKPOINT) == {
-        "physic_msg_timestamp": 1, "logics_msg_timestamp": -2, "index_msg_timestamp": 3,
-    }  # fmt: skip
-
-
 def test_an_empty_record_has_the_fixed_length() -> None:
     assert len(packed_record(body=b"", topic=b"", properties=b"")) == RECORD_FIXED_V4
 
@@ -146,25 +135,6 @@ def test_construct_reads_what_the_layout_reads_and_builds_it_again(
     assert {field.name for field in layout.fields} - set(parsed) == set()
     assert {name: parsed[name] for name in values(data, layout)} == values(data, layout)
     assert schema.build(parsed) == data
-
-
-def test_construct_reads_an_index_file() -> None:
-    schema = schemas.index_file(GEOMETRY)
-    parsed = schema.parse(INDEX + b"tail")
-    assert parsed["header"] == HEADER_VALUES
-    assert parsed["slots"] == [2, 0, 3]
-    assert [entry["key_hash"] for entry in parsed["entries"]] == [0, 97, 0x7FFFFFFF, 0, 0, 0]
-    assert parsed["tail"] == b"tail"
-    assert schema.build(parsed) == INDEX + b"tail"
-
-
-def test_construct_reads_a_record_with_both_lengths_of_hosts() -> None:
-    for sys_flag, born, store in ((0, 4, 4), (16, 16, 4), (32, 4, 16), (48, 16, 16)):
-        data = packed_record(sys_flag=sys_flag)
-        parsed = schemas.RECORD.parse(data)
-        assert (len(parsed["born_host"]["address"]), len(parsed["store_host"]["address"])) == (born, store)
-        assert parsed["born_host"]["port"] == 54321
-        assert schemas.RECORD.build(parsed) == data
 
 
 def test_construct_computes_lengths_checksum_and_magic() -> None:
@@ -251,17 +221,6 @@ def index(data: bytes, geometry: Geometry = GEOMETRY) -> Indexfile.Table:
     return Indexfile.Table(*geometry, stream(data))
 
 
-def test_kaitai_reads_an_index_file() -> None:
-    file = index(INDEX + b"tail")
-    assert {name: getattr(file.header, name) for name in HEADER_VALUES} == HEADER_VALUES
-    assert file.slots == [2, 0, 3]
-    assert (file.ofs_entries, file.num_entries) == (52, 3)
-    rows = [(e.key_hash, e.phy_offset, e.time_diff, e.prev_entry) for e in file.entries]
-    assert rows == [struct.unpack(">iqii", data) for data in (ENTRY_1, ENTRY_2, ENTRY_3)]
-    assert file.entries[1].store_timestamp == 1700000005123
-    assert file.unused_entry == bytes(20)
-
-
 def test_kaitai_reads_no_more_of_an_index_file_than_it_is_asked_for() -> None:
     file = index(INDEX[:52])
     assert file.slots == [2, 0, 3]
@@ -331,16 +290,6 @@ def test_kaitai_refuses_damaged_units(unit: bytes) -> None:
 def test_kaitai_wants_whole_units() -> None:
     with pytest.raises(EOFError):
         Consumequeue.from_bytes(UNIT + UNIT[:19])
-
-
-@pytest.mark.parametrize("tail", [b"\xff\xff" + b"stale", bytes(4)])
-def test_kaitai_reads_an_ext_file(tail: bytes) -> None:
-    file = ConsumequeueExt.from_bytes(EXT_8 + EXT_0 + tail)
-    assert file.num_units == 2
-    assert [(u.len_unit, u.tags_code, u.store_timestamp, u.len_bit_map, u.bit_map) for u in file.units[:2]] == [
-        (28, 2598919, 1700000000123, 8, b"bit map!"), (20, -1, 0, 0, b""),
-    ]  # fmt: skip
-    assert [u.is_unit for u in file.units] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from rocket_reference import java, key_hash
 from rocket_spec.data import find_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["code", "headings"]
 
@@ -22,9 +22,13 @@ def headings() -> list[str]:
     return [match[1] for match in _BLOCK.finditer(_SPEC)]
 
 
-def code(heading: str, **more: Any) -> dict[str, Callable[..., Any]]:
-    """The functions of the code block under a heading, which may call those in `more`."""
+def code(
+    heading: str, *, changes: Mapping[str, str] | None = None, **more: Any
+) -> dict[str, Callable[..., Any]]:
+    """The functions of the code block under a heading, which may call those in `more`; `changes` replace texts in it."""
     (block,) = (match[2] for match in _BLOCK.finditer(_SPEC) if match[1] == heading)
+    for old, new in (changes or {}).items():
+        block = block.replace(old, new)
     names: dict[str, Any] = {
         "i64": java.to_i64,
         "rem": java.rem,
