@@ -117,7 +117,7 @@ class OpenFile:
             if seed > 0:
                 setattr(self, f"begin_{end}", seed)
                 setattr(self, f"end_{end}", seed)
-                if "seeds-with-a-count" in defects:
+                if end == "phy_offset" and "seeds-with-a-count" in defects:
                     setattr(self, "index_count", 1)  # noqa: B010 - set by name
         if op["load"]:
             self.load()
