@@ -529,10 +529,7 @@ def test_wrong_keys_break_the_clause_of_the_rule_that_gives_them(
         "index/1",
         Geometry(*manifest().stores["small-roll"].geometry),
     )
-    run = [
-        Put(index, number, Entry(key_hash(text), 0, 0, 0))
-        for number, text in enumerate(texts, 2)
-    ]
+    run = [Put(index, number, Entry(key_hash(text), 0, 0, 0)) for number, text in enumerate(texts, 2)]
     assert wrong_keys(run, one_record(keys))[0] == clause
 
 
