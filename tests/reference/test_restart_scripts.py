@@ -55,6 +55,7 @@ CHOSEN = [
     if "clock" not in script
     and not {step["do"] for step in script["steps"]} & set(NOT_HERE)
     and "messageDelayLevel" not in script["config"]  # the reference has the default levels
+    and not any(file.startswith("config/") for file in script["files"])  # nor does it read delayOffset.json
 ]
 
 
@@ -79,7 +80,7 @@ class Life:
         if self.store is not None:
             self.store.close()
         config = self.config
-        paths = config.get("storePathCommitLog", "")
+        paths = config.get("storePathCommitLog", "").strip()  # STORE-17
         several = tuple(path.removeprefix("$ROOT/") for path in paths.split(",") if path)
         read_only = config.get("readOnlyCommitLogStorePaths", "")
         self.store = Store(

@@ -50,6 +50,11 @@ def test_unused_topics_come_back(stores: Stores) -> None:
     assert set(dispatched["queues"]) == {"T/0"}
     (lost,) = stores["unused, sent to again, unclean"]  # the records 4 to 7 have the logical offsets 0 to 3
     assert offsets(lost, "U/0") == PLACES[:3] + PLACES[4:5]
+    (old,) = stores[
+        "unused, sent to again, unclean, old offsets from 3"
+    ]  # 3, 4, and after the deletion 0, 1, 6, 7
+    assert units(old, "U/0")[:3] == [PRE_BLANK] * 3
+    assert offsets(old, "U/0")[3:] == [PLACES[n] for n in (0, 1, 3, 5, 6)]
     (kept,) = stores["unused, sent to again, unclean, a unit left"]
     assert offsets(kept, "U/0") == PLACES[4:8]
 
@@ -73,8 +78,15 @@ def test_a_query_over_a_wrong_size(stores: Stores) -> None:
     *_, asked, expired, _, forced = stores["query of a wrong size"]
     assert asked["result"]["phy_offsets"] == [0, 202]
     assert (expired["result"], forced["result"]) == (0, 1)
-    *_, expired = stores["query of right sizes"]
-    assert expired["result"] == 1
+    for name, deleted, hits in (
+        ("query of right sizes", 1, [0, 101, 202]),
+        ("query of a size beyond the file", 0, [0, 202]),
+        ("query, lowest of a negative size", 0, [101, 202]),
+        ("query, lowest of a size beyond the file", 1, [101, 202]),
+        ("query of 2 bytes of a record", 0, [0, 101]),
+    ):
+        (found,) = [state["result"] for state in stores[name] if state["do"] == "query"]
+        assert (stores[name][-1]["result"], found["phy_offsets"]) == (deleted, hits), name
 
 
 def test_a_select_that_is_rejected_keeps_its_file(stores: Stores) -> None:
@@ -121,11 +133,15 @@ def test_names_of_light_queues(stores: Stores) -> None:
     *_, once, twice = stores["arriving, empty offset between"]
     assert once["thrown"] == twice["thrown"] == "NumberFormatException"
     assert [len(indexed(state)) for state in (once, twice)] == [1, 2]
+    assert (
+        stores["arriving, record of type 12"][-1]["result"] is False
+    )  # it has no unit: the start never returns
 
 
 def test_pre_blank_units_stop_dispatch(stores: Stores) -> None:
-    """STORE-14: queue T has two pre-blank units and nothing else; U is sent to."""
-    *_, sent, _ = stores["queue of pre-blank units alone"]
+    """STORE-14: queue T has two pre-blank units and nothing else; U is sent to, and gets its unit at the next load."""
+    *_, sent, _, again = stores["queue of pre-blank units alone"]
+    assert queue(again, "U/0") == [0, 1, 222 + 93]
     assert sent["result"][0] == "PUT_OK"
     assert log(sent) == [0, 222 + 93]
     assert set(sent["queues"]) == {"T/0"}
@@ -190,12 +206,36 @@ def test_sizes_that_a_search_by_time_meets(stores: Stores) -> None:
 # --- start and shutdown ---------------------------------------------------------------------------------
 
 
+def test_a_missing_file_of_the_log(stores: Stores) -> None:
+    """STORE-14, STORE-12: of the files 0, 400, 800 and 1200, that of 800 is missing. STORE-6: the name 100."""
+    returned = {
+        name.removeprefix("file missing, "): states[-1]["result"]
+        for name, states in stores.items()
+        if name.startswith("file missing, ")
+    }
+    assert returned == {
+        "6 units": False,
+        "9 units": False,
+        "11 units": True,
+        "6 units, unclean": True,
+        "9 units, only made ahead after it": False,
+        "9 units, only made ahead after it, unclean": False,
+    }
+    assert log(stores["first file of another name"][0]) == [100, 100 + (100 + 222) % 400]
+
+
+def test_a_directory_in_the_log(stores: Stores) -> None:
+    """STORE-3: no file system gives it 400 bytes."""
+    assert stores["directory in the log"][0]["result"] is False
+
+
 def test_last_records_without_a_unit(stores: Stores) -> None:
     """STORE-9: an empty queue shows by a unit of zeros (CQ-TRUNC-3) whether queues are truncated."""
     empty = {
         kind: queue(stores[f"clean, last record of type {kind}"][0], "Empty/0") for kind in (0, 4, 8, 12)
     }
     assert empty == {0: [0, 1, 0], 4: [0, 0, -1], 8: [0, 1, 0], 12: [0, 0, -1]}
+    assert queue(stores["clean, last record's queue deleted"][0], "Empty/0") == [0, 0, -1]
 
 
 def test_checkpoint_bounds_wrap(stores: Stores) -> None:
@@ -243,6 +283,8 @@ def test_a_second_start(stores: Stores) -> None:
         for states in (alone, met)
     ]
     assert asked == [[[0, 500], [0, 500]], [[0, 500], [0]]]
+    more = stores["second start, more messages"][-1]  # 800 to 1100 are gone, 1200 to 1500 are not
+    assert (more["result"], log(more), queue(more)) == (True, [0, 1500], [0, 12, 1500])
 
 
 def test_a_directory_of_the_whole_text(stores: Stores) -> None:
@@ -251,20 +293,25 @@ def test_a_directory_of_the_whole_text(stores: Stores) -> None:
     assert "a," in folders
     *_, state = stores["paths, all read-only"]
     assert state["thrown"] == "ArithmeticException"
-    ends = {name: log(stores[f"paths, {name}"][0])[1] for name in ("an empty part", "a blank before a name")}
-    assert ends == {"an empty part": 733, "a blank before a name": 333}
+    ends = {
+        name: log(stores[f"paths, {name}"][0])[1]
+        for name in ("an empty part", "a blank before a name", "a blank at the end")
+    }
+    assert ends == {"an empty part": 733, "a blank before a name": 333, "a blank at the end": 733}
 
 
 def test_delay_levels_that_do_not_parse(stores: Stores) -> None:
     """STORE-24: the queues are recovered either way."""
     parses = {
-        "1s 5s": True, " ": True, "1s ": True, "-1s": True,
-        "1s  5s": False, "1s 5x": False, "1s 5": False, "s": False, "1S": False, " 1s": False,
+        "1s 5s": True, "1s ": True, "-1s": True, "1s  5s": False, "1s 5": False, "1S": False, " 1s": False,
     }  # fmt: skip
     for levels, loads in parses.items():
         (state,) = stores[f"delay levels {levels!r}"]
         assert state["result"] is loads, levels
         assert queue(state) == [0, 5, 622]
+    offsets = (b"", b'{"offsetTable":{}}')
+    loads_with = [stores[f"delay offsets {text!r}, bad copy"][0]["result"] for text in offsets]
+    assert loads_with == [False, True]
 
 
 def test_other_files_of_a_store(stores: Stores, tmp_path: Path) -> None:

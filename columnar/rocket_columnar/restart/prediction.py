@@ -14,6 +14,7 @@ from rocket_columnar.restart.recovery import (
     Deletion,
     deleted_indexes,
     deleted_logs,
+    passed_gap,
     recovery_start,
     refusal,
     times_of,
@@ -142,6 +143,7 @@ def _loaded(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:
         return Restart(clean, refused, walk_from, end, dispatch_from, (*indexes,), (), lost)
     deletions = (*indexes, *deleted_logs(plan, end), *_of_queues(queues), *deleted_exts(plan, queues))
     units = tuple(unit for queue in queues for unit in queue.lost(dispatch_from, end))
+    refused = passed_gap(plan, behind, end, clean=clean)
     if any(queue.endless for queue in queues):
         refused = "consume-queue files of one unit: truncating them never ends"
     return Restart(clean, refused, walk_from, end, dispatch_from, deletions, units, lost)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 from zlib import crc32
 
@@ -30,6 +31,7 @@ __all__ = [
     "Deletion",
     "deleted_indexes",
     "deleted_logs",
+    "passed_gap",
     "recovery_start",
     "refusal",
     "times_of",
@@ -149,6 +151,20 @@ def too_long_record(plan: Plan, end: int) -> str | None:
                     f"{file.name}: the record at physical offset {end:,} claims {length:,} bytes, more than Java can "
                     "allocate: a start ends in OutOfMemoryError while it reads the log"
                 )
+    return None
+
+
+def passed_gap(plan: Plan, position: int, end: int, *, clean: bool) -> str | None:
+    """Why the dispatch from `position`, the greatest end of a queue, never comes to the log's end (STORE-14).
+
+    After a crash the recovery has dispatched what follows a missing file, unless nothing does.
+    """
+    for (file, size), (following, _) in pairwise(zip(plan.logs, plan.log_sizes, strict=True)):
+        gap, after = file.base_offset + size, following.base_offset
+        if gap < after and position < after and (end == after or (clean and end > after)):
+            return (
+                f"{file.name}: the file after it is missing, and dispatch stops there: a start never returns"
+            )
     return None
 
 

@@ -150,6 +150,22 @@ def test_what_real_stores_did(name: str, tmp_path: Path) -> None:
         }
 
 
+MISSING: dict[str, Any] = {
+    name: script
+    for name, script in runpy.run_path(str(REAL / "edge_scripts.py"))["edge_scripts"]().items()
+    if name.startswith("file missing, ")
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_start_that_never_returns(name: str, tmp_path: Path) -> None:
+    """STORE-14: dispatch stops at a file that is missing in the middle."""
+    for file, data in MISSING[name]["files"].items():
+        put(tmp_path, file, bytes.fromhex(data))
+    *_, started = json.loads((REAL / "restarts.json").read_text("utf-8"))[name]
+    assert (restart(tmp_path, geometry=Geometry(7, 100)).refused is None) == started["result"]
+
+
 @pytest.mark.parametrize(
     ("size", "starts"), [(0x7FFFFFFF, False), (0x7FFFFFFE, False), (0x7FFFFFFD, True), (1 << 20, True)]
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from restart_scripts import Script
 
 START: Final = {"do": "start"}
+BRIEFLY: Final = {"do": "start_briefly"}
 SHUTDOWN: Final = {"do": "shutdown"}
 ADDRESS: Final = -(1 << 63)
 """The ext address of offset 0."""
@@ -71,6 +72,11 @@ def _unused() -> dict[str, Script]:
     clean = {"do": "clean_unused", "topics": ["T"]}
     again = [message(n, topic="U", queue_offset=n - 4) if n > 3 else rows[n] for n in range(8)]
     twice = log([*again[:3], BLANK], [*again[3:6], BLANK], again[6:])
+    numbers = {0: 3, 1: 4, 3: 0, 4: 1, 5: 6, 6: 7}
+    later = [
+        message(n, topic="U", queue_offset=numbers[n]) if n in numbers else message(n, queue_offset=0)
+        for n in range(7)
+    ]
     roomy = {"maxIndexNum": 100}  # no roll, whose time would name a file
     return {
         "unused, clean start": script(whole | of_u | of_t, LOAD, clean, START, SHUTDOWN, LOAD, **roomy),
@@ -79,6 +85,9 @@ def _unused() -> dict[str, Script]:
             LOAD, clean, LOAD, reput(PLACES[3] + SIZE), **roomy,
         ),
         "unused, sent to again, unclean": script(twice | of_t | ABORT, LOAD, **roomy),
+        "unused, sent to again, unclean, old offsets from 3": script(
+            log([*later[:3], BLANK], [*later[3:6], BLANK], later[6:]) | queue(unit(2)) | ABORT, LOAD, **roomy
+        ),
         "unused, sent to again, unclean, a unit left": script(
             twice | of_t | queue(unit(4), topic="U") | ABORT, LOAD, **roomy
         ),
@@ -96,7 +105,14 @@ def _in_use() -> dict[str, Script]:
         for n in (1, 2)
     }
     delete = {"do": "delete_index", "offset": 900}
-    wrong = {"do": "damage", "offset": 101, "byte": -1}
+
+    def wrong(offset: int, *first: int) -> list[Script]:
+        """The first bytes of the size of the record at this offset."""
+        return [{"do": "damage", "offset": offset + n, "byte": byte} for n, byte in enumerate(first)]
+
+    def asked(*steps: Script) -> Script:
+        return script(filled, LOAD, reput(0), *steps, query("same"), expire)
+
     return {
         "in use, queue that is deleted": script(
             log_of(3) | queue(*(unit(n) for n in range(3))), LOAD, {"do": "hold_queue"}, {"do": "clean_unused", "topics": []},
@@ -105,9 +121,15 @@ def _in_use() -> dict[str, Script]:
         "in use, first file of three": script(three, LOAD, {"do": "hold_queue"}, {"do": "expire_queue", "offset": 1400}),
         "not in use, first file of three": script(three, LOAD, {"do": "expire_queue", "offset": 1400}),
         "query of a wrong size": script(
-            filled, LOAD, reput(0), wrong, query("same"), expire, {"do": "sleep", "millis": 5}, {**expire, "interval": 1}
+            filled, LOAD, reput(0), *wrong(101, -1), query("same"), expire, {"do": "sleep", "millis": 5}, {**expire, "interval": 1}
         ),
-        "query of right sizes": script(filled, LOAD, reput(0), query("same"), expire),
+        "query of right sizes": asked(),
+        "query of a size beyond the file": asked(*wrong(101, 1)),
+        "query, lowest of a negative size": asked(*wrong(0, -1)),
+        "query, lowest of a size beyond the file": asked(*wrong(0, 1)),
+        "query of 2 bytes of a record": script(
+            log(rows), LOAD, reput(0), wrote(204), query("same"), wrote(400), {"do": "next_file", "files": 4}, expire
+        ),
         "query of no slots": script(
             no_slots, LOAD, query("same", 0, T + 1), delete, {"do": "sleep", "millis": 3100}, delete, maxHashSlotNum=0
         ),
@@ -116,10 +138,9 @@ def _in_use() -> dict[str, Script]:
 
 
 def _dispatch() -> dict[str, Script]:
-    def multi(queues: str, offsets: str) -> dict[str, bytes]:
-        return log(
-            [record(0, f"KEYS\1k\2INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}")]
-        )
+    def multi(queues: str, offsets: str, kind: int = 0) -> dict[str, bytes]:
+        text = f"KEYS\1k\2INNER_MULTI_DISPATCH\1{queues}\2INNER_MULTI_QUEUE_OFFSET\1{offsets}"
+        return log([record(0, text, sys_flag=kind)])
 
     on = {"enableMultiDispatch": True, "enableLmq": True}
     eleven = log_of(11)
@@ -142,8 +163,9 @@ def _dispatch() -> dict[str, Script]:
             for queues, offsets in (("q1,", "5"), ("q1,,", "5,"), (",q1", "5,6"), ("q1,,q2", "5,6,7"))
         },
         "arriving, empty offset between": script(multi("x,y,z", "1,,2"), LOAD, {"do": "arriving_listener"}, reput(0), reput(0)),
+        "arriving, record of type 12": script(multi("x", "y", 12) | ABORT, LOAD, {"do": "arriving_listener"}, BRIEFLY),
         "queue of pre-blank units alone": clocked(
-            script(log_of(2) | queue(PRE_BLANK, PRE_BLANK), LOAD, START, send(topic="U"), SHUTDOWN)
+            script(log_of(2) | queue(PRE_BLANK, PRE_BLANK), LOAD, START, send(topic="U"), SHUTDOWN, LOAD)
         ),
         "record longer than its file": clocked(
             script({}, LOAD, START, send(), send(body=400), send(), SHUTDOWN, LOAD)
@@ -221,6 +243,7 @@ def _paths() -> dict[str, Script]:
     return {
         "paths, an empty part": script(two, LOAD, storePathCommitLog="$ROOT/a,,$ROOT/b"),
         "paths, a blank before a name": script(two, LOAD, **blank),
+        "paths, a blank at the end": script(two, LOAD, storePathCommitLog="$ROOT/a,$ROOT/b "),
         "paths, all read-only": script(two, LOAD, wrote(400), roll, **both),
     }
 
@@ -233,7 +256,29 @@ def _starts() -> dict[str, Script]:
         return queue(*(unit(n) for n in range(count))) | queue(topic="Empty")
 
     times = [(-(1 << 63), 5000, 0), (-(1 << 63) + 2999, 5000, 7), (-(1 << 63) + 3000, 5000, 7), (-1, -1, 5)]
+    eleven = log_of(11)
+    without = {name: data for name, data in eleven.items() if not name.endswith("800")}
+    made_ahead = without | {f"commitlog/{1200:020}": bytes(400)}
     return {
+        **{
+            f"file missing, {count} units{', only made ahead after it' * (files is made_ahead)}{', unclean' * bool(left)}": script(
+                files | queue(*(unit(n) for n in range(count))) | checkpoint(2 * T, 2 * T) | left, LOAD, BRIEFLY, maxIndexNum=100
+            )
+            for files, count, left in (
+                (without, 6, {}), (without, 9, {}), (without, 11, {}), (without, 6, ABORT), (made_ahead, 9, {}), (made_ahead, 9, ABORT)
+            )
+        },
+        "directory in the log": script(log_of(3) | {"commitlog/lost+found/x": b""}, LOAD),
+        "first file of another name": script({f"commitlog/{100:020}": log_of(2)[f"commitlog/{0:020}"]}, LOAD),
+        "clean, last record's queue deleted": script(
+            log([message(0), message(1), message(2), BLANK], [message(3, topic="U")]) | queue(*(unit(n) for n in range(3))) | queue(topic="Empty"), LOAD
+        ),
+        **{
+            f"delay offsets {text!r}, bad copy": script(
+                log_of(3) | queue(unit(0)) | {"config/delayOffset.json": text, "config/delayOffset.json.bak": b"{"}, LOAD
+            )
+            for text in (b"", b'{"offsetTable":{}}')
+        },
         **{f"clean, last record of type {kind}": script(last_of(kind) | queues(count), LOAD) for kind, count in ((0, 4), (4, 3), (8, 4), (12, 3))},
         "bounds that wrap": script(
             {},
@@ -245,7 +290,7 @@ def _starts() -> dict[str, Script]:
         "disk full at the shutdown": clocked(script({}, LOAD, START, send(), {"do": "disk_full"}, SHUTDOWN, {"do": "names", "folder": "."})),
         **{
             f"delay levels {levels!r}": script(log_of(5) | queue(unit(0)) | ABORT, LOAD, messageDelayLevel=levels)
-            for levels in ("1s 5s", "1s  5s", "1s 5x", "1s 5", "s", " ", "1S", "1s ", " 1s", "-1s")
+            for levels in ("1s 5s", "1s  5s", "1s 5", "1S", "1s ", " 1s", "-1s")
         },
         "unclean, duplication, bound of the first record": script(
             log_of(5) | checkpoint(T * 2, T * 2) | index(end_time=5) | ABORT, LOAD, duplicationEnable=True
@@ -260,6 +305,9 @@ def _second_start() -> dict[str, Script]:
     return {
         "second start": clocked(
             script({}, LOAD, START, *more, *names, {"do": "second_start"}, *names, *more, query("k0"), *names, SHUTDOWN, LOAD, START, query("k0"))
+        ),
+        "second start, more messages": clocked(
+            script({}, LOAD, START, *more, {"do": "second_start"}, *more, *more, SHUTDOWN, LOAD, BRIEFLY)
         ),
         "no second start": clocked(script({}, LOAD, START, *more, *names, *more, query("k0"), *names, SHUTDOWN, LOAD, START, query("k0"))),
     }  # fmt: skip
