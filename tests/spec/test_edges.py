@@ -357,6 +357,8 @@ def test_entries_of_odd_sizes(dledger: dict[str, Facts]) -> None:
         assert dledger[name]["loaded"]
         assert dledger[name]["end_index"] == dledger["magic+7"]["end_index"] < whole["end_index"]
     assert dledger["size 45 and body size -3"]["loaded"] is False
+    found = dledger["no blank in the third file from the end"]
+    assert found["write_pos"] == 8192 * (len(whole["log_files"]) - 2)
 
 
 def test_queues_beyond_the_committed_position(dledger: dict[str, Facts]) -> None:
@@ -400,13 +402,21 @@ def test_no_light_queues_in_dledger_mode(dledger: dict[str, Facts]) -> None:
 
 
 def test_an_entry_longer_than_its_file(dledger: dict[str, Facts]) -> None:
-    """DLG-22: files of 8192 bytes; the second body has 8192 bytes, or makes an entry of about that length."""
-    found = dledger["puts by a leader, one of a file's length"]
+    """DLG-22: files of 8192 bytes; the second body has 8192 bytes, or makes an entry of 8187 or 8192 bytes."""
+    exact = "puts by a leader, one of a file's length"
+    assert [status for status, _ in dledger[exact]["puts"]] == [
+        "PUT_OK",
+        "OS_PAGECACHE_BUSY",
+        "PUT_OK",
+        "PUT_OK",
+    ]
+    assert len(dledger[exact]["log_files"]) == len(dledger["whole"]["log_files"]) + 3
+    found = dledger["puts by a leader, one of about a file's length"]
     assert [status for status, _ in found["puts"]] == [
         "PUT_OK",
         "OS_PAGECACHE_BUSY",
         "UNKNOWN_ERROR",
         "UNKNOWN_ERROR",
     ]
-    for name in ("puts by a leader", "puts by a leader, one of a file's length"):
+    for name in ("puts by a leader", "puts by a leader, one of about a file's length"):
         assert len(dledger[name]["log_files"]) == len(dledger["whole"]["log_files"]) + 2

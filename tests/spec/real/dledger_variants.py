@@ -74,6 +74,16 @@ def _files(store: Path) -> list[Path]:
     return sorted(store.glob("dledger-n0/data/*"))
 
 
+def _without_blank(store: Path) -> None:
+    """The last entry of the third file from the end goes on to the end of its file."""
+    path = _files(store)[-3]
+    data = bytearray(path.read_bytes())
+    place = [entry["pos"] for entry in entries() if entry["file"].endswith(path.name)][-1] - int(path.name)
+    struct.pack_into(">i", data, place + 4, SIZE - place)
+    struct.pack_into(">i", data, place + 44, SIZE - place - 48)
+    path.write_bytes(data)
+
+
 def _shorter(store: Path) -> None:
     last = _files(store)[-1]
     last.write_bytes(last.read_bytes()[:-1])
@@ -173,6 +183,7 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     "a file in the middle is missing": lambda store: _files(store)[2].unlink(),
     "the last file is missing": lambda store: _files(store)[-1].unlink(),
     "the last file is a byte short": _shorter,
+    "no blank in the third file from the end": _without_blank,
     "no index of entries": _without_entry_index,
     "no checkpoint of DLedger": lambda store: (store / "dledger-n0/checkpoint").unlink(),
     "no data file": _without_log,
@@ -211,6 +222,7 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
     "no index of entries, no first files": _without_first_files,
     "first start over a record of a huge size": _first_start,
     "puts by a leader": lambda _: None,
+    "puts by a leader, one of about a file's length": lambda _: None,
     "puts by a leader, one of a file's length": lambda _: None,
     "committed index -1": lambda store: _checkpoint(store, "endIndex=216\ncommittedIndex=-1\n"),
 }
@@ -218,7 +230,8 @@ VARIANTS: dict[str, Callable[[Path], None]] = {
 
 PUTS: dict[str, tuple[int, ...]] = {
     "puts by a leader": (1, SIZE, 1, 1),
-    "puts by a leader, one of a file's length": (1, 8018, 1, 1),
+    "puts by a leader, one of about a file's length": (1, 8018, 1, 1),
+    "puts by a leader, one of a file's length": (1, 8023, 1, 1),
 }
 """Lengths of the bodies that are put after the start, by variant."""
 
