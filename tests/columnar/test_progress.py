@@ -42,9 +42,8 @@ def size(store: Path, *folders: str) -> int:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_audit(store: Path, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit(store: Path, threads: int) -> None:
     """32 queue files, 6 index files and the 4 ranges of 4 log files, one of which is filled up to its last record."""
-    monkeypatch.setattr("rocket_columnar.audit.plan.is_large", lambda _: threads > 1)
     reported = Reported()
     list(audit(store, threads=threads, on_progress=reported))
     done = [part for part, _ in reported]

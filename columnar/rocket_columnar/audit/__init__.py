@@ -25,16 +25,16 @@ from rocket_columnar.audit.plan import LEVELS, Level, Plan, Range, make_plan, pl
 from rocket_columnar.audit.plan import make_plan as plan_audit
 from rocket_columnar.audit.range_check import Scanned, check_range, entries_of, read_frames, scan_range
 from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import Blocks, RangeResult, Surveys
+from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
+from rocket_columnar.audit.rows import Surveys, Targets
 from rocket_columnar.audit.store_audit import audit
 from rocket_columnar.findings import CODES, Finding, Severity
 
 __all__ = [
     "CODES",
     "LEVELS",
-    "Blocks",
     "Finding",
     "Frames",
     "IndexSurvey",
@@ -47,6 +47,7 @@ __all__ = [
     "Scanned",
     "Severity",
     "Surveys",
+    "Targets",
     "audit",
     "check_range",
     "entries_of",

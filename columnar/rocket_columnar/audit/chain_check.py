@@ -1,4 +1,4 @@
-"""Walks the chains of all slots of an index file at once, step by step, and finds what was not reached.
+"""Walks the chains of slots of an index file, and finds what was not reached.
 
 An entry belongs to the slot that its key hash names. A pointer is a slot, or an entry's prev field; each leads
 to the newest older entry of its slot. Damage is reported at the field that has it: at the pointer if that
@@ -8,13 +8,11 @@ is wrong, at the key hash if the entry no longer fits the chain that leads to it
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from rocket_spec.layout import INDEX_ENTRY
 
 from rocket_columnar.audit.fault_runs import MOST
-from rocket_columnar.fast import pays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["ChainProblem", "chain_problems"]
-
-_LONG: Final = 1 << 8
-"""Steps of a walk; where chains are longer, a compiled loop takes those at which nothing is wrong."""
 
 
 class ChainProblem(NamedTuple):
@@ -34,20 +29,6 @@ class ChainProblem(NamedTuple):
     place: Literal["slot", "prev", "hash"]
     number: int
     message: str
-
-
-class _Pointers(NamedTuple):
-    """Fields that lead to entries: `source` is an entry's number, or -1 - slot."""
-
-    source: NDArray[np.int64]
-    slot: NDArray[np.int64]
-    target: NDArray[np.int64]
-
-    def where(self, chosen: NDArray[np.bool_]) -> _Pointers:
-        return _Pointers(self.source[chosen], self.slot[chosen], self.target[chosen])
-
-    def each(self) -> Iterator[tuple[int, int, int]]:
-        return zip(self.source.tolist(), self.slot.tolist(), self.target.tolist(), strict=True)
 
 
 class _Walk:
@@ -62,7 +43,7 @@ class _Walk:
         self.first_more: dict[str, tuple[Literal["slot", "prev", "hash"], int]] = {}
         self.bad_slot = np.zeros(slots, np.bool_)
         self.bad_entry = np.zeros(slot_of.size, np.bool_)
-        self.strays: list[_Pointers] = []
+        self.strays: list[tuple[int, int, int]] = []
 
     def problem(self, code: str, source: int, message: str) -> None:
         if source < 0:
@@ -86,37 +67,26 @@ class _Walk:
             text = f"{self.counts[code] - MOST + 1:,} more of this kind in this file from here on"
             yield ChainProblem(code, place, number, text)
 
-    def follow(self, pointers: _Pointers) -> None:
-        """Walks on from pointers of which no two are of one slot."""
-        limit = self.owner.size
-        steps = 0
-        while pointers.source.size:
-            steps += 1
-            if steps > _LONG and pays(INDEX_ENTRY.size * limit):
-                from rocket_columnar.fast.compiled.audit_loops import advance
-
-                left = advance(*pointers, self.slot_of, self.previous, self.owner)
-                pointers = _Pointers(*(column[:left] for column in pointers))
-            low, high = pointers.target < 0, pointers.target >= limit
-            for source, _, target in pointers.where(low | high).each():
+    def follow(self, source: int, slot: int, target: int) -> None:
+        """Walks on from a pointer of a slot's chain: the field of an entry, or for -1 - slot that of the slot."""
+        owner, slot_of, previous = self.owner.data, self.slot_of.data, self.previous.data
+        while target:
+            if not 0 < target < len(owner):
                 code = "index.slot_range" if source < 0 else "index.prev_range"
-                self.problem(code, source, f"found {target:,}, expected 0 to {limit - 1:,}, the newest entry")
-            pointers = pointers.where(~low & ~high & (pointers.target > 0))
-            met = self.owner[pointers.target] >= 0
-            for source, slot, target in pointers.where(met).each():
+                self.problem(
+                    code, source, f"found {target:,}, expected 0 to {len(owner) - 1:,}, the newest entry"
+                )
+                return
+            if owner[target] >= 0:
                 self._met(source, slot, target)
-            pointers = pointers.where(~met)
-            fits = self.slot_of[pointers.target] == pointers.slot
-            if not fits.all():
-                self.strays.append(pointers.where(~fits))
-                pointers = pointers.where(fits)
-            self.owner[pointers.target] = pointers.slot
-            for source, _, target in pointers.where(
-                (pointers.source > 0) & (pointers.target >= pointers.source)
-            ).each():
+                return
+            if slot_of[target] != slot:
+                self.strays.append((source, slot, target))
+                return
+            owner[target] = slot
+            if 0 < source <= target:
                 self.problem("index.prev_range", source, f"found {target:,}, expected an older entry")
-            following = self.previous[pointers.target].astype(np.int64)
-            pointers = _Pointers(pointers.target, pointers.slot, following)
+            source, target = target, previous[target]
 
     def _met(self, source: int, slot: int, target: int) -> None:
         """A pointer to an entry that the walk has already reached."""
@@ -135,7 +105,7 @@ class _Walk:
         """Pointers to entries of other slots: the pointer is wrong if the entry is in its own chain, otherwise its hash is."""
         while self.strays:
             strays, self.strays = self.strays, []
-            for source, slot, target in (columns for part in strays for columns in part.each()):
+            for source, slot, target in strays:
                 if self.owner[target] >= 0:
                     if self.owner[target] != slot:
                         self._met(source, slot, target)
@@ -147,8 +117,7 @@ class _Walk:
                     f"found a hash of slot {self.slot_of[target]:,}, expected one of slot {slot:,}, whose chain leads here",
                 )
                 self.owner[target] = slot
-                columns = [np.array([value], np.int64) for value in (target, slot, self.previous[target])]
-                self.follow(_Pointers(*columns))
+                self.follow(target, slot, int(self.previous[target]))
 
     def unreached(self, written: NDArray[np.bool_]) -> None:
         """Entries that no chain leads to, reported at the pointer that should lead there."""
@@ -198,8 +167,8 @@ def chain_problems(
         written: which entries must be found; the others may be.
     """
     walk = _Walk(slot_of, previous, slots.size)
-    used = np.flatnonzero(slots)
-    walk.follow(_Pointers(-1 - used, used, slots[used].astype(np.int64)))
+    for slot in np.flatnonzero(slots).tolist():
+        walk.follow(-1 - slot, slot, int(slots[slot]))
     walk.settle_strays()
     walk.unreached(written)
     return [*walk.problems, *walk.more()]

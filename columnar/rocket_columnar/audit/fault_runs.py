@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST", "Mark", "Marks", "stretches"]
+__all__ = ["MOST", "Mark", "Marks", "runs_of", "values_at"]
 
 MOST: Final = 1000
 """Findings of one kind in one file that are reported one by one; of more, only how many."""
@@ -74,7 +74,12 @@ class Marks:
         return every
 
 
-def stretches(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
+def values_at(places: NDArray[np.int64], *columns: NDArray[Any]) -> Callable[[int], tuple[int, ...]]:
+    """The values of the rows at some places, for `Marks.add`."""
+    return lambda number: tuple(int(column[places[number]]) for column in columns)
+
+
+def runs_of(numbers: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Runs of neighbouring ascending numbers as (place of the first, length); numbers may repeat."""
     if not numbers.size:
         return []

@@ -1,25 +1,25 @@
 """Surveys one consume-queue or index file by itself: what it points to, and what is wrong without the log.
 
-Targets are summarised per block: the least and the greatest physical offset of a few units or entries. So a range
+Targets are summarised per run: the least and the greatest physical offset of a few units or entries. So a range
 of the log finds what points into it, whatever damage has done to the order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import MOST, Marks, stretches
+from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of, values_at
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
 from rocket_columnar.audit.select_check import unreached
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import EntryWindows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["ENTRIES", "UNITS", "IndexSurvey", "QueueSurvey", "survey_file", "survey_index", "survey_queue"]
 
 UNITS: Final = 256
-"""Units of a block."""
+"""Units of a run."""
 ENTRIES: Final = 1024
-"""Entries of a block; the first block begins with entry 0, which is never written."""
+"""Entries of a run; the first run begins with entry 0, which is never written."""
 
-_AT_ONCE: Final = 1 << 15  # units; a multiple of a block
+_AT_ONCE: Final = 1 << 15  # units; a multiple of a run
 _NONE: Final = np.iinfo(np.int64).max
 
 
@@ -48,8 +48,8 @@ class QueueSurvey:
     Attributes:
         file: its name.
         count: units up to the last that is not all zeros.
-        blocks: numbers of the blocks that are not holes.
-        low: least physical offset of a unit that counts, for each of these blocks.
+        runs: numbers of the runs of `UNITS` that are not holes.
+        low: least physical offset of a unit that counts, for each of these runs.
         high: the greatest one.
         marks: units that 4.9.3 does not accept.
         zeros: runs of units of zeros before others, as (first, length).
@@ -57,7 +57,7 @@ class QueueSurvey:
 
     file: str
     count: int
-    blocks: NDArray[np.int64]
+    runs: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     marks: Marks = field(default_factory=Marks)
@@ -73,9 +73,9 @@ class IndexSurvey:
         header: as it is in the file.
         count: one more than the newest entry's number.
         moving: whether a broker put into it meanwhile.
-        blocks: numbers of its blocks.
-        low: least physical offset of an entry, for each block.
-        high: greatest physical offset of each block.
+        runs: numbers of its runs of `ENTRIES`.
+        low: least physical offset of an entry, for each run.
+        high: greatest physical offset of each run.
         ends: physical offsets of the first and the last entry; none without entries.
         before: physical offset of the entry before the last; None without one.
         marks: entries that are wrong by themselves.
@@ -88,7 +88,7 @@ class IndexSurvey:
     header: IndexHeader
     count: int
     moving: bool
-    blocks: NDArray[np.int64]
+    runs: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     ends: tuple[int, int] | tuple[()] = ()
@@ -99,11 +99,11 @@ class IndexSurvey:
     unreached: tuple[tuple[int, int], ...] = ()
 
 
-def _blocks(
-    offsets: NDArray[np.int64], chosen: NDArray[np.bool_] | None, size: int
+def _bounds(
+    offsets: NDArray[np.int64], chosen: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Least and greatest of each block."""
-    starts = np.arange(0, offsets.size, size)
+    """Least and greatest of each run."""
+    starts = np.arange(0, offsets.size, UNITS)
     if chosen is None or chosen.all():
         return np.minimum.reduceat(offsets, starts), np.maximum.reduceat(offsets, starts)
     low = np.minimum.reduceat(np.where(chosen, offsets, _NONE), starts)
@@ -116,7 +116,7 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
     Raises:
         OSError: the file cannot be read.
     """
-    lows, highs, blocks = ([np.empty(0, np.int64)] for _ in range(3))
+    lows, highs, runs = ([np.empty(0, np.int64)] for _ in range(3))
     marks = Marks()
     zeros: list[tuple[int, int]] = []
     done = 0
@@ -124,12 +124,12 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
         last = reader.last_nonzero(0, reader.size)
         whole = reader.size // QUEUE_UNIT.size
         count = 0 if last is None else min(last // QUEUE_UNIT.size + 1, whole)
-        for start, stop in _pieces(reader, count):
+        for start, stop in _batches(reader, count):
             data = reader.read(start * QUEUE_UNIT.size, (stop - start) * QUEUE_UNIT.size)
             if ahead is not None and not start:
                 ahead.keep(file.name, data)
             raw = data.view(UNIT_DTYPE)
-            blocks.append(np.arange(start // UNITS, -(-stop // UNITS)))
+            runs.append(np.arange(start // UNITS, -(-stop // UNITS)))
             if start > done:
                 zeros.append((done, start - done))
             done = stop
@@ -142,28 +142,22 @@ def survey_queue(file: StoreFile, *, ahead: ReadAhead | None = None) -> QueueSur
                 empty = (offset == 0) & (size == 0) & (tags == 0)
                 judged = valid & ~((offset == 0) & (size == PRE_BLANK_SIZE) & (tags == 0))
                 found = np.flatnonzero(empty)
-                zeros += [(start + int(found[at]), length) for at, length in stretches(found)]
+                zeros += [(start + int(found[at]), length) for at, length in runs_of(found)]
                 bad = np.flatnonzero(~valid & ~empty)
-                values = _values(bad, offset, size, tags)
-                marks.add("unit.invalid", file.name, bad + start, values)
-            low, high = _blocks(offset, judged, UNITS)
+                marks.add("unit.invalid", file.name, bad + start, values_at(bad, offset, size, tags))
+            low, high = _bounds(offset, judged)
             lows.append(low)
             highs.append(high)
-    numbers, low, high = (np.concatenate(parts) for parts in (blocks, lows, highs))
+    numbers, low, high = (np.concatenate(parts) for parts in (runs, lows, highs))
     return QueueSurvey(file.name, count, numbers, low, high, marks, _runs(zeros))
 
 
-def _pieces(reader: Reader, count: int) -> Iterator[tuple[int, int]]:
-    """The first `count` units, some at a time, as (first, after the last); blocks that are holes are skipped."""
-    block = UNITS * QUEUE_UNIT.size
-    for begin, end in reader.blocks(block, count * QUEUE_UNIT.size):
+def _batches(reader: Reader, count: int) -> Iterator[tuple[int, int]]:
+    """The first `count` units, some at a time, as (first, after the last); runs that are holes are skipped."""
+    for begin, end in reader.aligned(UNITS * QUEUE_UNIT.size, count * QUEUE_UNIT.size):
         stop = end // QUEUE_UNIT.size
         for start in range(begin // QUEUE_UNIT.size, stop, _AT_ONCE):
             yield start, min(start + _AT_ONCE, stop)
-
-
-def _values(places: NDArray[np.int64], *columns: NDArray[Any]) -> Callable[[int], tuple[int, ...]]:
-    return lambda number: tuple(int(column[places[number]]) for column in columns)
 
 
 def _runs(found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -177,9 +171,7 @@ def _runs(found: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(runs[:MOST])
 
 
-def survey_index(
-    file: StoreFile, geometry: Geometry, *, live: bool, last: bool, compiled: bool = False
-) -> IndexSurvey:
+def survey_index(file: StoreFile, geometry: Geometry, *, live: bool, last: bool) -> IndexSurvey:
     """Reads an index file through.
 
     Args:
@@ -187,7 +179,6 @@ def survey_index(
         geometry: its slots and entries.
         live: whether a broker runs, or died: the last file may then contain one entry more than its count.
         last: whether no other file follows.
-        compiled: whether to use compiled loops.
 
     Raises:
         OSError: the file cannot be read.
@@ -195,24 +186,25 @@ def survey_index(
     marks = Marks()
     with file.open() as reader:
         windows = EntryWindows(reader, geometry)
-        survey = _survey_loop() if compiled else None
         state = windows.state
         count = used_count(state)
-        blocks = np.full((2, -(-count // ENTRIES)), _NONE)
-        blocks[1] = -1 - _NONE
+        low = np.full(-(-count // ENTRIES), _NONE)
+        high = -1 - low
         replay = Replay.of(geometry)
         ends: list[int] = []
         newest: list[int] = []
         used, ended = 0, False
         for start, raw in windows.each(reached_count(state, live=live and last), 1):
             counted = raw[: count - start]
-            roots, negative = _replayed(raw, start, count, replay, blocks, survey)
-            used += roots
-            if negative:
-                ended = True
-                diffs = counted["time_diff"].astype(np.int32)
-                bad = np.flatnonzero(diffs < 0)
-                marks.add("entry.negative", file.name, bad + start, _values(bad, diffs))
+            replay.put(start, raw["key_hash"].astype(np.int32), raw["prev_entry"].astype(np.int32))
+            offsets, diffs = counted["phy_offset"].astype(np.int64), counted["time_diff"].astype(np.int32)
+            place = np.arange(start, start + offsets.size) // ENTRIES
+            np.minimum.at(low, place, offsets)
+            np.maximum.at(high, place, offsets)
+            used += int(np.count_nonzero(counted["prev_entry"] == 0))
+            bad = np.flatnonzero(diffs < 0)
+            ended |= bad.size > 0
+            marks.add("entry.negative", file.name, bad + start, values_at(bad, diffs))
             if counted.size:
                 ends = [*ends[:1], *counted["phy_offset"][[0, -1]].tolist()]
                 newest = [*newest[-1:], *counted["phy_offset"][-2:].tolist()]
@@ -223,9 +215,9 @@ def survey_index(
         header=state.header,
         count=count,
         moving=state.moving,
-        blocks=np.arange(blocks.shape[1]),
-        low=blocks[0],
-        high=blocks[1],
+        runs=np.arange(low.size),
+        low=low,
+        high=high,
         ends=(ends[0], ends[-1]) if ends else (),
         before=newest[-2] if newest[1:] else None,
         marks=marks,
@@ -233,40 +225,6 @@ def survey_index(
         sound=sound,
         unreached=lost,
     )
-
-
-def _survey_loop() -> Callable[..., tuple[int, int]]:
-    """The compiled loop for the runs of one file."""
-    from rocket_columnar.fast.compiled.audit_loops import survey_entries
-
-    return survey_entries
-
-
-def _replayed(
-    raw: NDArray[np.void],
-    start: int,
-    count: int,
-    replay: Replay,
-    blocks: NDArray[np.int64],
-    survey: Callable[..., tuple[int, int]] | None,
-) -> tuple[int, int]:
-    """Replays the puts of entries, and finds the physical offsets of those before `count`; with a compiled loop or without.
-
-    Returns:
-        Of these, how many have no previous entry, and how many have a negative time diff.
-    """
-    if survey is not None:
-        from rocket_columnar.fast.compiled.audit_loops import EntryBlocks
-
-        sides = replay.heads, replay.differs
-        return survey(raw.view(np.uint8), start, count, sides, EntryBlocks(ENTRIES, *blocks))
-    replay.put(start, raw["key_hash"].astype(np.int32), raw["prev_entry"].astype(np.int32))
-    counted = raw[: count - start]
-    offsets = counted["phy_offset"].astype(np.int64)
-    place = np.arange(start, start + offsets.size) // ENTRIES
-    np.minimum.at(blocks[0], place, offsets)
-    np.maximum.at(blocks[1], place, offsets)
-    return int(np.count_nonzero(counted["prev_entry"] == 0)), int(np.count_nonzero(counted["time_diff"] < 0))
 
 
 def survey_file(
@@ -288,6 +246,6 @@ def survey_file(
             return survey_queue(file, ahead=ahead)
         assert plan.geometry is not None  # noqa: S101 - else no index file's content is checked
         last = file.name == plan.indexes[-1][0].name
-        return survey_index(file, plan.geometry, live=plan.live, last=last, compiled=plan.large)
+        return survey_index(file, plan.geometry, live=plan.live, last=last)
     except FileNotFoundError:
         return None

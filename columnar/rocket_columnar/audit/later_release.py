@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.plan import Plan
     from rocket_columnar.audit.range_records import Frames
     from rocket_columnar.audit.range_result import RangeResult
+    from rocket_columnar.audit.rows import Rows
 
 __all__ = ["UNJUDGED", "later_record", "later_sign", "without_later_records", "without_tag_entries"]
 
@@ -76,8 +77,7 @@ def without_tag_entries(
     plan: Plan,
     frames: Frames,
     flags: NDArray[np.uint8],
-    hashes: NDArray[np.int32],
-    places: NDArray[np.int64],
+    entries: Rows,
     result: RangeResult,
 ) -> NDArray[np.uint8]:
     """The flags of entries, without WRONG for those of `topic#T#tag`, which 5.4.0 and later add for each message with tags.
@@ -89,7 +89,7 @@ def without_tag_entries(
     if not rows.size:
         return flags
     every, names = frames.all, frames.names.names
-    of = places[rows]
+    of, hashes = entries.record[rows], entries.columns["key_hash"]
     heads = np.array([string_hash(f"{name}#T#") & 0xFFFFFFFF for name in names] or [0], np.uint64)
     own, tags = heads[every.topic[of]], every.tags_code[of].astype(np.uint64)
     low = np.uint64(0xFFFFFFFF)

@@ -8,7 +8,7 @@ import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_columnar.audit.fault_runs import MOST, stretches
+from rocket_columnar.audit.fault_runs import MOST, runs_of
 from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, KeyRun, RangeResult, UnitRun
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.store import find_files, is_safe
@@ -110,7 +110,7 @@ def _missing_units(
         chosen = part[~taken]
         for kind in (BEFORE, NEWEST, AFTER):
             some = chosen[where[lacking[chosen]] == kind]
-            found = stretches(offset[some])
+            found = runs_of(offset[some])
             result.dropped += max(len(found) - MOST, 0)
             for first, length in found[:MOST]:
                 begin, last = int(some[first]), int(some[first + length - 1])
@@ -154,7 +154,7 @@ def _taken(
                 inside = np.flatnonzero(
                     (logical >= first) & (logical < first + reader.size // QUEUE_UNIT.size)
                 )
-                for start, length in stretches(logical[inside]):
+                for start, length in runs_of(logical[inside]):
                     places = inside[start : start + length]
                     begin, end = int(logical[places[0]]), int(logical[places[-1]]) + 1
                     size = QUEUE_UNIT.size

@@ -18,7 +18,6 @@ from rocket_columnar.store import (
     find_files,
     folder_signs,
     is_batch_queue,
-    is_large,
     later_signs,
     refuse_member,
     usual_size,
@@ -80,7 +79,6 @@ class Plan:
         store: directory of the store, to read it again; None if there is none.
         level: how much is checked; see `make_plan`.
         live: whether the store has an abort file: a broker writes it, or died.
-        large: whether the store is so large that compiled loops pay.
         logs: the commit-log files, in order.
         log_sizes: their lengths in bytes.
         queues: the consume-queue files.
@@ -101,7 +99,6 @@ class Plan:
     store: Path | None
     level: Level
     live: bool
-    large: bool
     logs: tuple[StoreFile, ...]
     log_sizes: tuple[int, ...]
     queues: tuple[StoreFile, ...]
@@ -225,13 +222,11 @@ def plan_files(
     found: list[Finding] = []
     whole = _usual(indexes)
     shape = _geometry(whole, geometry, found.append)
-    large = any(is_large(of.get(kind, [])) for kind in ("log", "queue", "index"))
     begin = tail.files[0].base_offset if tail.files else 0
     return Plan(
         store=None,
         level=level,
         live=live,
-        large=large,
         logs=tail.files,
         log_sizes=tail.sizes,
         queues=tuple(file for file in of.get("queue", []) if not is_batch_queue(file)),

@@ -6,14 +6,13 @@ the offsets in headers, the last dispatched record.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.appended import without_appended
-from rocket_columnar.audit.fault_runs import MOST, Marks
-from rocket_columnar.audit.file_survey import ENTRIES, UNITS
+from rocket_columnar.audit.fault_runs import MOST, values_at
 from rocket_columnar.audit.later_release import without_later_records, without_tag_entries
 from rocket_columnar.audit.matching import (
     DOUBLE,
@@ -21,29 +20,27 @@ from rocket_columnar.audit.matching import (
     OUTSIDE,
     TIME,
     WRONG,
-    EntryColumns,
-    EntryPieces,
-    EntryRecords,
-    UnitColumns,
-    UnitPieces,
-    UnitRecords,
     match_entries,
     match_units,
+    seconds_since,
 )
 from rocket_columnar.audit.missing import check_missing
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies, read_copies
 from rocket_columnar.audit.range_records import Frames
-from rocket_columnar.audit.range_result import Blocks, RangeResult, Surveys
-from rocket_columnar.audit.unit_check import Judge, Pieces
-from rocket_columnar.formats import ENTRY_DTYPE, LONG_MIN, UNIT_DTYPE
+from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.audit.rows import Rows
+from rocket_columnar.audit.unit_check import Judge
+from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.log import Requests, RequestScan, TopicNames
 from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocket_columnar.audit.fault_runs import Marks
     from rocket_columnar.audit.plan import Plan, Range
     from rocket_columnar.audit.read_ahead import ReadAhead
+    from rocket_columnar.audit.rows import Surveys, Targets
 
 __all__ = ["Frames", "Scanned", "check_range", "entries_of", "read_frames", "scan_range"]
 
@@ -131,7 +128,7 @@ def _records(
 
     try:
         with file.open() as reader:
-            scan = RequestScan(reader, base, names, check_crc=plan.deep, compiled=plan.large, rows=_ROWS)
+            scan = RequestScan(reader, base, names, check_crc=plan.deep, rows=_ROWS)
             begin, end = (range_.begin if start is None else start) - base, range_.end - base
             parts = list(
                 scan.run(
@@ -157,129 +154,66 @@ def _records(
 
 def _check_units(
     plan: Plan,
-    queues: Blocks,
+    queues: Targets,
     frames: Frames,
     copies: RangeCopies,
     result: RangeResult,
     ahead: ReadAhead | None,
 ) -> NDArray[np.uint8]:
     """Checks every unit that points into the range; returns which records have one in their queue."""
-    range_, every = result.range, frames.all
-    queued = np.zeros(every.phy_offset.size, np.uint8)
-    met = queues.meeting(range_.begin, range_.last)
-    pieces = Pieces.read(plan, queues, met, UNITS, UNIT_DTYPE, ahead)
-    if not pieces.files:
+    range_ = result.range
+    queued = np.zeros(frames.all.phy_offset.size, np.uint8)
+    units = Rows.read(plan, queues, (range_.begin, range_.last), frames, ahead)
+    if not units.files:
         return queued
-    topics = [frames.names.numbers.get(file.topic or "", -1) for file in pieces.files]
-    firsts = [
-        file.base_offset // QUEUE_UNIT.size + first
-        for file, first in zip(pieces.files, pieces.firsts, strict=True)
-    ]
-    where = UnitPieces(
-        pieces.bounds,
-        np.array(topics, np.int64),
-        np.array([file.queue_id or 0 for file in pieces.files], np.int64),
-        np.array(firsts, np.int64),
-    )
-    records = UnitRecords(*(getattr(every, name) for name in UnitRecords._fields))
-    raw, span = pieces.raw, (range_.begin, range_.last)
-    if plan.large:
-        from rocket_columnar.fast.compiled.audit_loops import units_are_sound
-
-        if units_are_sound(raw.view(np.uint8), where, records, span, queued):
-            return queued
-        queued[:] = 0
-    offsets = raw["phy_offset"].astype(np.int64)
-    units = UnitColumns(
-        offsets, raw["size"].astype(np.int32), raw["tags_code"].astype(np.int64), frames.find(offsets)
-    )
-    flags = match_units(where, units, records, span, queued)
+    flags = match_units(units, frames, range_, queued)
     if (flags & ~np.uint8(OUTSIDE)).any():
-        flags = without_later_records(plan, flags, offsets, result)
-        Judge(plan, pieces, units, frames, copies, range_, result.marks).judge(flags)
+        flags = without_later_records(plan, flags, units.columns["phy_offset"], result)
+        Judge(plan, units, frames, copies, range_, result.marks).judge(flags)
     return queued
 
 
-def entries_of(plan: Plan, indexes: Blocks, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:
+def entries_of(plan: Plan, indexes: Targets, frames: Frames, result: RangeResult) -> NDArray[np.uint8]:
     """Checks every entry that points into the range; returns which keys have one."""
-    range_, every = result.range, frames.all
-    seen = np.zeros(every.key_hash.size, np.uint8)
-    met = indexes.meeting(range_.begin, range_.last)
-    if range_.number == 0:
-        met = indexes.meeting(LONG_MIN, range_.last)  # negative offsets are nobody's
-    pieces = Pieces.read(plan, indexes, met, ENTRIES, ENTRY_DTYPE)
-    if not pieces.files:
+    range_, records = result.range, frames.all
+    seen = np.zeros(records.key_hash.size, np.uint8)
+    begin = range_.begin if range_.number else LONG_MIN  # negative offsets are nobody's
+    entries = Rows.read(plan, indexes, (begin, range_.last), frames)
+    if not entries.files:
         return seen
-    raw = pieces.raw
-    begins = [indexes.files[owner].header.begin_timestamp for owner in pieces.owners]
-    where = EntryPieces(pieces.bounds, np.array(pieces.firsts, np.int64), np.array(begins, np.int64))
-    records = EntryRecords(every.phy_offset, every.store_timestamp, every.key_count, every.key_hash)
-    span = range_.begin, range_.last
-    if plan.large and range_.number:  # of the first range, negative offsets are judged too
-        from rocket_columnar.fast.compiled.audit_loops import entries_are_sound
-
-        if entries_are_sound(raw.view(np.uint8), where, records, span, seen):
-            return seen
-        seen[:] = 0
-    columns = {
-        name: raw[name].astype(ENTRY_DTYPE[name].newbyteorder("=")) for name in ENTRY_DTYPE.names or ()
-    }
-    entries = EntryColumns(**columns, record=frames.find(columns["phy_offset"]))
-    offsets = entries.phy_offset
-    flags = match_entries(where, entries, records, span, seen)
+    begins = entries.of_runs([indexes.files[owner].header.begin_timestamp for owner in entries.owners])
+    flags = match_entries(entries, begins, records, range_, seen)
+    offsets = entries.columns["phy_offset"]
     if range_.number == 0:
         flags[offsets < 0] = LOST
     if (flags & ~np.uint8(OUTSIDE)).any():
         flags = without_appended(plan, flags, offsets)
         flags = without_later_records(plan, flags, offsets, result)
-        flags = without_tag_entries(plan, frames, flags, entries.key_hash, entries.record, result)
-        _mark_entries(pieces, where, flags, entries, records, result.marks)
+        flags = without_tag_entries(plan, frames, flags, entries, result)
+        _mark_entries(entries, begins, flags, records, result.marks)
     return seen
 
 
 def _mark_entries(
-    pieces: Pieces,
-    where: EntryPieces,
-    flags: NDArray[np.uint8],
-    entries: EntryColumns,
-    records: EntryRecords,
-    marks: Marks,
+    entries: Rows, begins: NDArray[np.int64], flags: NDArray[np.uint8], records: Requests, marks: Marks
 ) -> None:
-    hashes, offsets, diffs, _, places = entries
-    for piece, file in enumerate(pieces.files):
-        part = slice(int(pieces.bounds[piece]), int(pieces.bounds[piece + 1]))
-        if not flags[part].any():
-            continue
-        number = pieces.firsts[piece] - part.start
-
-        def add(
-            what: str,
-            chosen: NDArray[np.bool_],
-            *values: NDArray[Any],
-            part: slice = part,
-            number: int = number,
-            name: str = file.name,
-        ) -> None:
-            at = np.flatnonzero(chosen[part]) + part.start
-            marks.add(
-                what, name, at + number, lambda place: tuple(int(column[at[place]]) for column in values)
-            )
-
-        add("entry.lost", flags & LOST != 0, offsets)
-        add("entry.wrong", (flags & WRONG != 0) & ~(flags & DOUBLE != 0), hashes, offsets)
-        add("entry.double", flags & DOUBLE != 0, offsets)
-        timed = flags & TIME != 0
-        if timed[part].any():
-            seconds = np.zeros(offsets.size, np.int64)
-            begin = int(where.begins[piece])
-            if begin > 0:
-                seconds[timed] = np.clip(
-                    (records.store_timestamp[places[timed]] - begin) // 1000, 0, 0x7FFFFFFF
-                )
-            add("entry.time", timed, diffs, seconds)
+    hashes, offsets, diffs = (entries.columns[name] for name in ("key_hash", "phy_offset", "time_diff"))
+    numbers, doubled, timed = entries.numbers, flags & DOUBLE != 0, np.flatnonzero(flags & TIME)
+    seconds = np.zeros(offsets.size, np.int64)
+    seconds[timed] = seconds_since(begins[timed], records.store_timestamp[entries.record[timed]])
+    wrong = (flags & WRONG != 0) & ~doubled
+    for what, chosen, values in (
+        ("entry.lost", flags & LOST != 0, (offsets,)),
+        ("entry.wrong", wrong, (hashes, offsets)),
+        ("entry.double", doubled, (offsets,)),
+        ("entry.time", flags & TIME != 0, (diffs, seconds)),
+    ):
+        for run, (start, stop) in enumerate(pairwise(entries.bounds.tolist())):
+            at = np.flatnonzero(chosen[start:stop]) + start
+            marks.add(what, entries.files[run].name, numbers[at], values_at(at, *values))
 
 
-def _probe(indexes: Blocks, frames: Frames, result: RangeResult) -> None:
+def _probe(indexes: Targets, frames: Frames, result: RangeResult) -> None:
     """Store timestamps of the records that headers and outermost entries name."""
     wanted: set[int] = set()
     for look in indexes.files:

@@ -1,25 +1,18 @@
-"""The result of one range of the log, and where the units and entries of all files point to."""
+"""The result of one range of the log."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from rocket_columnar.audit.fault_runs import Marks
-from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from rocket_columnar.audit.plan import Range
     from rocket_columnar.log import Gap
     from rocket_columnar.store import Sign
 
-__all__ = ["AFTER", "BEFORE", "NEWEST", "Blocks", "KeyRun", "RangeResult", "Surveys", "UnitRun"]
+__all__ = ["AFTER", "BEFORE", "NEWEST", "KeyRun", "RangeResult", "UnitRun"]
 
 BEFORE, NEWEST, AFTER = range(3)
 """Where a record is: before the range's last indexed one, from there up to the last one that is in its queue, after that."""
@@ -118,75 +111,3 @@ class RangeResult:
     hashes: frozenset[int] = frozenset()
     dropped: int = 0
     signs: list[Sign] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """Where the units and entries of all files point to, block by block.
-
-    Attributes:
-        files: the surveys, in the order of the files.
-        owner: place of each block's survey.
-        number: place of each block in its file.
-        low: least physical offset of each block.
-        high: greatest physical offset of each block.
-    """
-
-    files: tuple[Any, ...]
-    owner: NDArray[np.int32]
-    number: NDArray[np.int64]
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, surveys: Sequence[QueueSurvey] | Sequence[IndexSurvey]) -> Blocks:
-        """The blocks of these files."""
-        sizes = [survey.low.size for survey in surveys]
-        empty = np.empty(0, np.int64)
-        return cls(
-            tuple(surveys),
-            np.repeat(np.arange(len(surveys), dtype=np.int32), sizes),
-            np.concatenate([empty, *(survey.blocks for survey in surveys)]),
-            np.concatenate([empty, *(survey.low for survey in surveys)]),
-            np.concatenate([empty, *(survey.high for survey in surveys)]),
-        )
-
-    def meeting(self, begin: int, last: int) -> list[tuple[int, int, int]]:
-        """Runs of blocks that point into a range up to `last`: (survey, first block, after the last)."""
-        hits = np.flatnonzero((self.low <= last) & (self.high >= begin))
-        if not hits.size:
-            return []
-        breaks = np.flatnonzero((np.diff(self.number[hits]) != 1) | (np.diff(self.owner[hits]) != 0)) + 1
-        starts = np.concatenate([[0], breaks])
-        stops = np.append(breaks, hits.size) - 1
-        heads, tails = hits[starts], hits[stops]
-        return list(
-            zip(
-                self.owner[heads].tolist(),
-                self.number[heads].tolist(),
-                (self.number[tails] + 1).tolist(),
-                strict=True,
-            )
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Surveys:
-    """What all consume-queue and index files hold.
-
-    Attributes:
-        queues: blocks of the consume-queue files.
-        indexes: blocks of the index files.
-    """
-
-    queues: Blocks
-    indexes: Blocks
-
-    @classmethod
-    def of(cls, surveys: Iterable[QueueSurvey | IndexSurvey | None]) -> Surveys:
-        """The surveys of a plan's files, in their order; None for a file that no longer existed."""
-        there = [survey for survey in surveys if survey is not None]
-        return cls(
-            Blocks.of([survey for survey in there if isinstance(survey, QueueSurvey)]),
-            Blocks.of([survey for survey in there if isinstance(survey, IndexSurvey)]),
-        )

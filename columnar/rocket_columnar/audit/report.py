@@ -17,7 +17,7 @@ from rocket_columnar.audit.later_release import UNJUDGED, later_record, later_si
 from rocket_columnar.audit.log_check import check_log
 from rocket_columnar.audit.plan import list_kind
 from rocket_columnar.audit.range_check import check_range
-from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, Surveys, UnitRun
+from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
 from rocket_columnar.audit.wording import (
     say_entry,
     say_missing_keys,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
     from rocket_columnar.audit.plan import Plan
+    from rocket_columnar.audit.rows import Surveys
     from rocket_columnar.store import Sign
 
 __all__ = ["findings", "quick_findings"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocket_columnar.audit.fault_runs import MOST, stretches
+from rocket_columnar.audit.fault_runs import MOST, runs_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,4 +42,4 @@ def unreached(windows: EntryWindows, *, ended: bool) -> tuple[tuple[int, int], .
             lost[entry] = True
             entry = int(previous[entry])  # noqa: PLW2901 - the walk goes on
     numbers = np.flatnonzero(lost[: min(count, state.written)])
-    return tuple((int(numbers[place]), length) for place, length in stretches(numbers)[:MOST])
+    return tuple((int(numbers[place]), length) for place, length in runs_of(numbers)[:MOST])

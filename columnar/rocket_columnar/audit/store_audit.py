@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from rocket_columnar.audit.file_survey import survey_file
 from rocket_columnar.audit.plan import LEVELS, Level, Plan, make_plan, relisted
 from rocket_columnar.audit.range_check import check_range, scan_range
-from rocket_columnar.audit.range_result import Surveys
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
+from rocket_columnar.audit.rows import Surveys
 from rocket_columnar.findings import CODES, Finding, Severity
 from rocket_columnar.store import WorkDone, size_of
 
@@ -58,7 +58,7 @@ def audit(
             and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
             reports entries that a query of their own key does not reach.
         geometry: of the index files; by default inferred.
-        threads: number of threads for a large store; by default the number of processors, at most 4.
+        threads: number of threads; by default the number of processors, at most 4.
         commitlog: further directories of the commit log, as for `find_files`.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
         on_signs: called with the signs that 5.x wrote to the store, before the first finding; findings that its rules
@@ -73,7 +73,7 @@ def audit(
         on_signs(plan.signs)
         return quick_findings(plan)
     work = _Work(plan, on_progress, on_signs)
-    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else threads, work)
+    return _audit(plan, min(os.cpu_count() or 1, 4) if threads is None else max(threads, 1), work)
 
 
 class _Work(WorkDone):
@@ -96,35 +96,12 @@ class _Work(WorkDone):
 
 
 def _audit(plan: Plan, threads: int, work: _Work) -> Iterator[Finding]:
-    if not plan.large or threads < 2:
-        yield from _findings(plan, work)
-        return
     with ThreadPoolExecutor(threads) as pool:
-        yield from _threaded(plan, pool, threads, work)
+        yield from _findings(plan, pool, threads, work)
 
 
-def _findings(plan: Plan, work: _Work) -> Iterator[Finding]:
-    held = ReadAhead(len(plan.queues))
-
-    def survey(plan: Plan, file: StoreFile) -> _Survey:
-        found = survey_file(plan, file, held)
-        work.surveyed([file])
-        return found
-
-    def check(part: Range) -> RangeResult:
-        result = check_range(current, seen, part, ahead=held)
-        work.add(part.size)
-        return result
-
-    surveys = [survey(plan, file) for file in plan.queues]
-    current = relisted(plan) if plan.live else plan
-    surveys += [survey(current, file) for file in current.content_indexes]
-    seen = Surveys.of(surveys)
-    yield from findings(current, seen, map(check, current.ranges), work.on_signs)
-
-
-def _threaded(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -> Iterator[Finding]:
-    """As `_findings`; threads that have nothing left to survey scan the first ranges meanwhile."""
+def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -> Iterator[Finding]:
+    """The findings; threads that have nothing left to survey scan the first ranges meanwhile."""
     held = ReadAhead(len(plan.queues))
     current = plan
 

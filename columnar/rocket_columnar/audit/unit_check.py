@@ -1,4 +1,4 @@
-"""Units and entries read in pieces of files, and what is wrong with units."""
+"""What is wrong with units that do not match their records."""
 
 from __future__ import annotations
 
@@ -21,86 +21,19 @@ from rocket_columnar.formats import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from rocket_columnar.audit.fault_runs import Marks
-    from rocket_columnar.audit.matching import UnitColumns
     from rocket_columnar.audit.multi_dispatch_check import RangeCopies
     from rocket_columnar.audit.plan import Plan, Range
     from rocket_columnar.audit.range_records import Frames
-    from rocket_columnar.audit.read_ahead import ReadAhead
+    from rocket_columnar.audit.rows import Rows
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Judge", "Pieces"]
+__all__ = ["Judge"]
 
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _INT: Final = 1 << 31
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """Parts of files, one after the other.
-
-    Attributes:
-        files: file of each piece.
-        owners: number of each piece's file among the surveyed files.
-        firsts: number of each piece's first unit or entry in its file.
-        bounds: first row of each piece, and at last the number of rows.
-        raw: the rows as they are in the files.
-    """
-
-    files: list[StoreFile]
-    owners: list[int]
-    firsts: list[int]
-    bounds: NDArray[np.int64]
-    raw: NDArray[np.void]
-
-    @classmethod
-    def read(
-        cls,
-        plan: Plan,
-        blocks: Any,
-        met: Sequence[tuple[int, int, int]],
-        block: int,
-        kind: np.dtype[np.void],
-        ahead: ReadAhead | None = None,
-    ) -> Pieces:
-        """Reads runs of blocks of `block` units or entries; a file that no longer exists is skipped."""
-        size = kind.itemsize
-        entries = kind.names is not None and kind.names[0] == "key_hash"
-        known = {file.name: file for file in (plan.content_indexes if entries else plan.queues)}
-        wanted = []
-        for owner, begin, end in met:
-            look = blocks.files[owner]
-            first, stop = max(begin * block, int(entries)), min(end * block, look.count)
-            if stop > first and look.file in known:
-                wanted.append((known[look.file], owner, first, stop))
-        raw = np.empty(sum(stop - first for *_, first, stop in wanted), kind)
-        data = raw.view(np.uint8)
-        files, owners, firsts, bounds = [], [], [], [0]
-        header = 40 + 4 * plan.geometry.hash_slot_num if entries and plan.geometry else 0
-        for file, owner, first, stop in wanted:
-            rows = data[bounds[-1] * size :][: (stop - first) * size]
-            try:
-                if ahead is None or not ahead.take(file.name, first, rows):
-                    with file.open() as reader:
-                        stop = min(stop, (reader.size - header) // size)  # noqa: PLW2901 - may have been cut off meanwhile
-                        if stop <= first:
-                            continue
-                        rows = rows[: (stop - first) * size]
-                        if ahead is None or stop - first >= ahead.rows:
-                            reader.read_into(header + first * size, rows)
-                        else:
-                            ahead.read(reader, file.name, first, blocks.files[owner].count, rows)
-            except FileNotFoundError:
-                continue
-            files.append(file)
-            owners.append(owner)
-            firsts.append(first)
-            bounds.append(bounds[-1] + stop - first)
-        return cls(files, owners, firsts, np.array(bounds, np.int64), raw[: bounds[-1]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,30 +41,28 @@ class Judge:
     """Determines what is wrong with the units that have flags."""
 
     plan: Plan
-    pieces: Pieces
-    units: UnitColumns
+    units: Rows
     frames: Frames
     copies: RangeCopies
     range: Range
     marks: Marks
 
     def judge(self, flags: NDArray[np.uint8]) -> None:
-        """Marks the units that have flags, piece by piece."""
-        flags = without_appended(self.plan, flags, self.units.phy_offset)
-        for piece in np.unique(
-            np.searchsorted(self.pieces.bounds, np.flatnonzero(flags), side="right") - 1
-        ).tolist():
-            begin, end = self.pieces.bounds[piece : piece + 2].tolist()
+        """Marks the units that have flags, file by file."""
+        flags = without_appended(self.plan, flags, self.units.columns["phy_offset"])
+        bad = np.flatnonzero(flags)
+        for run in np.unique(np.searchsorted(self.units.bounds, bad, side="right") - 1).tolist():
+            begin, end = self.units.bounds[run : run + 2].tolist()
             rows = np.arange(begin, end)[flags[begin:end] != 0]
-            self._piece(piece, rows, flags[rows])
+            self._run(run, rows, flags[rows])
 
-    def _piece(self, piece: int, rows: NDArray[np.int64], flags: NDArray[np.uint8]) -> None:
-        file = self.pieces.files[piece]
-        number = self.pieces.firsts[piece] - int(self.pieces.bounds[piece])
+    def _run(self, run: int, rows: NDArray[np.int64], flags: NDArray[np.uint8]) -> None:
+        file = self.units.files[run]
+        number = self.units.firsts[run] - int(self.units.bounds[run])
 
         def mark(what: str, chosen: NDArray[np.bool_]) -> None:
             some = rows[chosen]
-            values = (self.units.phy_offset, self.units.size, self.units.tags_code)
+            values = tuple(self.units.columns.values())
             self.marks.add(
                 what, file.name, some + number, lambda at: tuple(int(column[some[at]]) for column in values)
             )
@@ -146,7 +77,7 @@ class Judge:
             strange[at] = logical is None
             if logical is not None:
                 self.copies.seen.setdefault(queue, set()).add(int(self.units.record[row]))
-                moved[at] = self._is_moved(piece, row, logical, base + row)
+                moved[at] = self._is_moved(run, row, logical, base + row)
         mark("unit.strange", strange)
         mark("unit.size", (flags & SIZE != 0) & ~strange)
         mark("unit.moved", moved)
@@ -154,23 +85,23 @@ class Judge:
         if tagged.any():
             self._tags(file, rows, tagged, mark)
 
-    def _is_moved(self, piece: int, row: int, logical: int, position: int) -> bool:
+    def _is_moved(self, run: int, row: int, logical: int, position: int) -> bool:
         """Whether no put leaves a copy's unit here: it is before its position, or out of order with its neighbours."""
         if logical == position or 0 != logical < position:
             return logical != position
-        file, offset = self.pieces.files[piece], int(self.units.phy_offset[row])
-        begin, end = self.pieces.bounds[piece : piece + 2].tolist()
+        file, offsets = self.units.files[run], self.units.columns["phy_offset"]
+        begin, end = self.units.bounds[run : run + 2].tolist()
         for other, step in ((row - 1, 1), (row + 1, -1)):
             if begin <= other < end and self._may_be_sound(file, other):
-                distance = (offset - int(self.units.phy_offset[other])) * step
+                distance = (int(offsets[row]) - int(offsets[other])) * step
                 if distance < 0 or (distance == 0 and step > 0):
                     return True
         return False
 
     def _may_be_sound(self, file: StoreFile, row: int) -> bool:
         """Whether a unit points to a copy for its queue, or into another range of the log."""
-        offset = int(self.units.phy_offset[row])
-        if self.units.size[row] <= 0 or not self.plan.begin <= offset < self.plan.end:
+        offset = int(self.units.columns["phy_offset"][row])
+        if self.units.columns["size"][row] <= 0 or not self.plan.begin <= offset < self.plan.end:
             return False
         queue = file.topic or "", file.queue_id or 0
         elsewhere = not self.range.begin <= offset < self.range.end
@@ -197,7 +128,7 @@ class Judge:
             return
 
     def _tags(self, file: StoreFile, rows: NDArray[np.int64], tagged: NDArray[np.bool_], mark: Any) -> None:
-        tags = self.units.tags_code[rows]
+        tags = self.units.columns["tags_code"][rows]
         found_places = np.maximum(self.units.record[rows], 0)
         expected = self.frames.all.tags_code[found_places]
         addresses = tagged & (tags <= LAST_ADDRESS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.decode.log_columns import LogColumns
-from rocket_columnar.fast import log_form, pays
+from rocket_columnar.fast import log_form
 from rocket_columnar.log import Records, Scan
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["LogState", "log_columns"]
 
 
 class LogState:
-    """What the files of one decode share: the columns with their topics, and how many bytes they have.
+    """What the files of one decode share: the columns with their topics.
 
     Args:
         choice: the columns, which records are rows, and the size of a batch.
@@ -33,18 +33,14 @@ class LogState:
 
     def __init__(self, choice: RowChoice) -> None:
         self.choice = choice
-        self._room = 0
         self._columns: LogColumns | None = None
-        self._compiled = False
 
     def columns(self, room: int) -> LogColumns:
         """The columns, for one more file of which the disk holds `room` bytes."""
-        self._room += room
-        compiled = pays(self._room)
-        if self._columns is None or compiled != self._compiled:
+        form = log_form(room)
+        if self._columns is None or type(form) is not type(self._columns.form):
             topics = None if self._columns is None else self._columns.topics
-            form = log_form(compiled=compiled)
-            self._columns, self._compiled = LogColumns(self.choice.names, form, topics), compiled
+            self._columns = LogColumns(self.choice.names, form, topics)
         return self._columns
 
 

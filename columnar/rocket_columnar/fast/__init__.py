@@ -1,26 +1,33 @@
-"""Which form of a loop is used, plain or compiled; the compiled ones are in `fast.compiled`, whose import loads Numba."""
+"""Loops that have a plain and a compiled form, and the choice between the two; the import of `fast.compiled` loads Numba."""
 
 from rocket_columnar.fast.cache import cache_folder
-from rocket_columnar.fast.choice import SETTINGS, forced, pays, settings_in_the_way
+from rocket_columnar.fast.chain_file import ChainFile, Hits, Puts
+from rocket_columnar.fast.chains import many_selects, put_entries
+from rocket_columnar.fast.choice import SETTINGS, forced, settings_in_the_way
 from rocket_columnar.fast.key_hashes import hash_keys
 from rocket_columnar.fast.log_forms import log_form
 from rocket_columnar.fast.log_row import ROW, SLACK, LogForm, LogRange, StringNumbers
 from rocket_columnar.fast.notice import announce, tell
-from rocket_columnar.fast.plain_log import row_of
+from rocket_columnar.fast.plain_log import PlainLog, row_of
 
 __all__ = [
     "ROW",
     "SETTINGS",
     "SLACK",
+    "ChainFile",
+    "Hits",
     "LogForm",
     "LogRange",
+    "PlainLog",
+    "Puts",
     "StringNumbers",
     "announce",
     "cache_folder",
     "forced",
     "hash_keys",
     "log_form",
-    "pays",
+    "many_selects",
+    "put_entries",
     "row_of",
     "settings_in_the_way",
     "tell",

@@ -19,12 +19,15 @@ SETTINGS: Final = ".numba_config.yaml"
 _FROM: Final = 16 << 20
 """Bytes of input from which compiled loops are used; for less, loading them costs more than they save."""
 
+_asked = 0
 _forced: bool | None = None
 
 
 def pays(size: int) -> bool:
-    """Whether compiled loops are used for an input of `size` bytes."""
-    wanted = size >= _FROM if _forced is None else _forced
+    """Whether compiled loops are used for `size` bytes more of input: once this process has been asked for enough."""
+    global _asked  # noqa: PLW0603 - loops are loaded once a process
+    _asked += size
+    wanted = _asked >= _FROM if _forced is None else _forced
     return wanted and not settings_in_the_way()
 
 

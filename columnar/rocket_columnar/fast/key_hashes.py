@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rocket_columnar import formats
+from rocket_columnar.fast.choice import pays
 from rocket_columnar.formats import index_key, string_hash
 
 if TYPE_CHECKING:
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["hash_keys"]
 
+_WORTH: Final = 16
+"""Bytes that cost about as much as a key."""
 
-def hash_keys(keys: Sequence[str] | Any, topic: str | None = None, *, compiled: bool) -> NDArray[np.int32]:
-    """As `formats.hash_keys`; Arrow's arrays, and none others, by a compiled loop if `compiled`.
+
+def hash_keys(keys: Sequence[str] | Any, topic: str | None = None) -> NDArray[np.int32]:
+    """As `formats.hash_keys`; many keys in Arrow's arrays by a compiled loop.
 
     Raises:
         ValueError: an Arrow array that contains a null, or bytes that are not UTF-8.
     """
-    if not compiled or isinstance(keys, (list, tuple)):
+    if isinstance(keys, (list, tuple)) or not pays(len(keys) * _WORTH):
         return formats.hash_keys(keys, topic)
     code = 0 if topic is None else string_hash(index_key(topic, "")) & 0xFFFFFFFF
     hashes = [_hash_arrow(chunk, code) for chunk in getattr(keys, "chunks", [keys])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocket_columnar.fast.choice import pays
 from rocket_columnar.fast.plain_log import PlainLog
 
 if TYPE_CHECKING:
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["log_form"]
 
 
-def log_form(*, compiled: bool) -> LogForm:
-    """The form for a log; see `pays` for when the compiled one is worth it."""
-    if compiled:
+def log_form(size: int) -> LogForm:
+    """The form for a log of `size` bytes, or a file of one."""
+    if pays(size):
         from rocket_columnar.fast.compiled.log_form import CompiledLog
 
         return CompiledLog()

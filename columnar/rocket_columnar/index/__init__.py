@@ -1,8 +1,8 @@
 """One index file: header, put, select, geometry, entries; and index files in bulk."""
 
+from rocket_columnar.fast import Hits
 from rocket_columnar.index.bulk_build import IndexBuilder, build
 from rocket_columnar.index.bulk_put import plain
-from rocket_columnar.index.chain_select import Hits
 from rocket_columnar.index.entry_reader import (
     EntryWindows,
     IndexState,

@@ -1,6 +1,6 @@
 """Builds index files in bulk, byte for byte as single puts would have made them, rolls included.
 
-Keys go from UTF-8 to hashes without becoming Python strings; large batches use compiled loops.
+Keys go from UTF-8 to hashes without becoming Python strings.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
-from rocket_columnar import fast
+from rocket_columnar.fast import Puts, hash_keys
 from rocket_columnar.index.bulk_file import NewIndex
-from rocket_columnar.index.bulk_put import Puts, plain
+from rocket_columnar.index.bulk_put import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["IndexBuilder", "build"]
 
 _AT_ONCE: Final = 1 << 16
-_WORTH: Final = 16
-"""Bytes that cost about as much as a put."""
 
 
 class IndexBuilder:
@@ -65,7 +63,6 @@ class IndexBuilder:
         self._paths = iter(paths)
         self._file: NewIndex | None = None
         self._seed = end_phy_offset, end_timestamp
-        self._count = 0
 
     def __enter__(self) -> Self:
         return self
@@ -87,12 +84,11 @@ class IndexBuilder:
             self._file.abandon()
             self._file = None
 
-    def begin(self, puts: int) -> None:
-        """Creates the first file, or the next one after a full file, before the first of about `puts` puts.
+    def begin(self) -> None:
+        """Creates the first file, or the next one after a full file, before its first put.
 
         Errors as in `put_many`.
         """
-        self._count = puts
         if self._file is None or self._file.full():
             self._file = self._rolled()
 
@@ -123,20 +119,18 @@ class IndexBuilder:
         times = np.ascontiguousarray(store_timestamps, np.int64)
         if not len(keys) == len(offsets) == len(times):
             raise ValueError(f"{len(keys)} keys, {len(offsets)} offsets, {len(times)} timestamps")
-        self._count += len(keys)
-        compiled = fast.pays(self._count * _WORTH)
         done = 0
-        for hashes in _hashed(keys, topic, compiled=compiled):
+        for hashes in _hashed(keys, topic):
             stop = done + len(hashes)
-            self._put(Puts(hashes, offsets[done:stop], times[done:stop]), compiled=compiled)
+            self._put(Puts(hashes, offsets[done:stop], times[done:stop]))
             done = stop
 
-    def _put(self, puts: Puts, *, compiled: bool) -> None:
+    def _put(self, puts: Puts) -> None:
         done, number = 0, len(puts.hashes)
         while done < number:
             if self._file is None or self._file.full():
                 self._file = self._rolled()
-            done += self._file.put(puts.part(done, number), compiled=compiled)
+            done += self._file.put(puts.part(done, number))
 
     def _rolled(self) -> NewIndex:
         """The next file, seeded with the end of the full one."""
@@ -154,15 +148,15 @@ class IndexBuilder:
         return file
 
 
-def _hashed(keys: Any, topic: str | None, *, compiled: bool) -> Iterator[NDArray[np.int32]]:
+def _hashed(keys: Any, topic: str | None) -> Iterator[NDArray[np.int32]]:
     """The hashes of the keys, a batch at a time."""
     if isinstance(keys, np.ndarray):
         yield np.ascontiguousarray(keys, np.int32)
     elif hasattr(getattr(keys, "type", None), "index_type"):  # a dictionary is hashed once
-        yield fast.hash_keys(keys, topic, compiled=compiled)
+        yield hash_keys(keys, topic)
     else:
         for start in range(0, len(keys), _AT_ONCE):
-            yield fast.hash_keys(keys[start : start + _AT_ONCE], topic, compiled=compiled)
+            yield hash_keys(keys[start : start + _AT_ONCE], topic)
 
 
 def build(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER
 
-from rocket_columnar.index.bulk_put import Puts, after, put_words
+from rocket_columnar.fast import put_entries
+from rocket_columnar.index.bulk_put import after
 from rocket_columnar.index.index_file import IndexFile
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
+    from rocket_columnar.fast import Puts
     from rocket_columnar.index.header import IndexHeader
 
 __all__ = ["NewIndex"]
@@ -48,13 +50,14 @@ class NewIndex:
         """Whether no further put is accepted (IDX-FULL-1)."""
         return self.header.index_count >= self.geometry.index_num
 
-    def put(self, puts: Puts, *, compiled: bool) -> int:
+    def put(self, puts: Puts) -> int:
         """Puts as many as fit, and returns their number."""
         accepted = min(len(puts.hashes), self.geometry.index_num - self.header.index_count)
         for start in range(0, accepted, _RUN):
             part = puts.part(start, min(start + _RUN, accepted))
             entries = np.empty(len(part.hashes) * INDEX_ENTRY.size // 4, np.uint32)
-            used = put_words(self._slots, entries, part, self.header, compiled=compiled)
+            header = self.header
+            used = put_entries(self._slots, entries, part, header.index_count, header.begin_timestamp)
             position = self.geometry.entries_offset + INDEX_ENTRY.size * self.header.index_count
             self._write(position, entries)
             self.header = after(self.header, part, used)

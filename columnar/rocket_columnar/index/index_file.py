@@ -16,10 +16,9 @@ import numpy as np
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import INDEX_ENTRY
 
-from rocket_columnar import fast
+from rocket_columnar.fast import ChainFile, Hits, Puts, many_selects
 from rocket_columnar.formats import hash_key, hash_keys, to_i32, to_i64
-from rocket_columnar.index.bulk_put import Puts, plain, put_batch
-from rocket_columnar.index.chain_select import Chains, Hits, select_compiled
+from rocket_columnar.index.bulk_put import plain, put_batch
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.index.mapped_index import (
     BEGIN_PHY_OFFSET,
@@ -38,17 +37,14 @@ from rocket_columnar.index.mapped_index import (
 from rocket_columnar.index.mapping import RejectedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
 __all__ = ["Entry", "Hits", "IndexFile", "IndexHeader", "RejectedError"]
 
 _HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
-_WORTH = 1 << 9
-"""Bytes that cost about as much as a key that is looked up."""
 _INT_MAX = 0x7FFFFFFF
-_LONG_MAX = 0x7FFFFFFFFFFFFFFF
 
 
 class IndexFile(MappedIndex):
@@ -182,48 +178,42 @@ class IndexFile(MappedIndex):
         self._select(hash_key(key), offsets, max_num, begin, end)
         return offsets
 
-    def _select(  # noqa: C901 - one walk, read beside the Java
-        self, key_hash: int, offsets: list[int], max_num: int, begin: int, end: int
-    ) -> None:
-        slot = self.slot_position(key_hash)
-        mapping, entries, count = self._mapping, self._entries, self._index_count
-        header_begin, last = self._begin_timestamp, self._size - ENTRY_SIZE
-        try:
-            (entry,) = self._read_int(slot)
-        except struct.error:
-            return
-        if entry <= 0 or entry > count or count <= 1:
-            return
-        mark, steps, limit = entry, 0, 1
-        while len(offsets) < max_num:
-            position = entries + ENTRY_SIZE * entry
-            if position > last:
-                position = to_i32(position)
-            if not 0 <= position <= last:
+    def _select(self, key_hash: int, offsets: list[int], max_num: int, begin: int, end: int) -> None:
+        mark, steps, limit = 0, 0, 1
+        for entry, found in self.chain(key_hash):
+            if len(offsets) >= max_num:
                 return
-            self._fetch(position, ENTRY_SIZE)
-            hash_read, phy_offset, time_diff, previous = ENTRY.unpack_from(mapping, position)
-            if time_diff < 0:
-                return
-            time = header_begin + 1000 * time_diff
-            if time > _LONG_MAX:
-                time = to_i64(time)
-            if hash_read == key_hash and begin <= time <= end:
-                offsets.append(phy_offset)
-                mark, steps, limit = entry, 0, 1
-            if previous <= 0 or previous > count or previous == entry or time < begin:
-                return
-            entry = previous
+            if entry == mark:  # Brent: back at the mark without a hit since
+                raise self._endless(entry)
             steps += 1
-            if entry == mark and len(offsets) < max_num:  # Brent: back at the mark without a hit since
-                raise self._endless(entry, position)
             if steps == limit:
-                mark, steps, limit = entry, 0, limit * 2
+                mark, steps, limit = entry, 0, 2 * limit
+            time = to_i64(self._begin_timestamp + 1000 * found.time_diff)
+            if found.time_diff < 0:
+                return
+            if found.key_hash == key_hash and begin <= time <= end:
+                offsets.append(found.phy_offset)
+                mark, steps, limit = entry, 0, 1
+            if time < begin:
+                return
 
-    def _endless(self, entry: int, position: int) -> InvalidError:
+    def chain(self, key_hash: int) -> Iterator[tuple[int, Entry]]:
+        """The entries of a hash's chain and their numbers, newest first; without end if the chain is a cycle.
+
+        Source: IDX-SEL-1, IDX-SEL-6, IDX-SEL-8.
+        """
+        count = self._index_count
+        number = self.slot(key_hash) or 0
+        while 0 < number <= count > 1 and (found := self.entry(number)) is not None:
+            yield number, found
+            if found.prev_entry == number:
+                return
+            number = found.prev_entry
+
+    def _endless(self, entry: int) -> InvalidError:
         return InvalidError(
             file=str(self.path),
-            offset=position,
+            offset=self.entry_position(entry),
             found=f"a chain that leads back to entry {entry:,}",
             expected="a chain that ends; a broker would never answer",
             clause="IDX-SEL-6",
@@ -236,7 +226,7 @@ class IndexFile(MappedIndex):
         begin: int,
         end: int,
     ) -> Hits:
-        """As `select` for each key; see there. A long batch is walked by compiled loops.
+        """As `select` for each key; see there.
 
         Args:
             keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
@@ -247,14 +237,16 @@ class IndexFile(MappedIndex):
         hashes = _hashes(keys)
         rooms = np.atleast_1d(np.asarray(max_num, np.int64))
         safe = abs(self._begin_timestamp) < 1 << 62  # no time of an entry wraps
-        if self._slots and self._size and safe and fast.pays(len(hashes) * _WORTH):
+        selects = many_selects(len(hashes)) if self._slots and self._size and safe else None
+        if selects is not None:
             if self._image is not None:
                 self._image.fetch_all()
-            chains = Chains(self._mapping, self._slots, self._entries, self.header())
-            hits = select_compiled(chains, hashes, rooms, (begin, end))
+            words = np.frombuffer(self._mapping, np.uint32, len(self._mapping) // 4)
+            file = ChainFile(words, self._slots, self._entries, self._index_count, self._begin_timestamp)
+            hits = selects(file, hashes, rooms, (begin, end))
             if isinstance(hits, Hits):
                 return hits
-            raise self._endless(hits, 0)
+            self._select(int(hashes[hits]), [], int(rooms[hits % len(rooms)]), begin, end)  # raises the error
         found: list[int] = []
         bounds = np.zeros(len(hashes) + 1, np.int64)
         for number, (key_hash, room) in enumerate(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_walk import RequestScan
-from rocket_columnar.store import is_large
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,19 +20,15 @@ def read_requests(
     file: StoreFile,
     names: TopicNames,
     on_gap: Callable[[Gap], None],
-    *,
-    check_crc: bool = False,
-    compiled: bool | None = None,
 ) -> Iterator[Requests]:
     """The requests of one commit-log file; `on_gap` is called with each range in which no record verifies.
 
     Raises:
         OSError: the file cannot be read.
     """
-    large = is_large([file]) if compiled is None else compiled
     with file.open() as reader:
         if not reader.size:
             on_gap(Gap(reader.name, file.base_offset, file.base_offset, "an empty file", "a commit log"))
             return
-        scan = RequestScan(reader, file.base_offset, names, check_crc=check_crc, compiled=large)
+        scan = RequestScan(reader, file.base_offset, names)
         yield from scan.run(0, reader.size, exact=True, on_gap=on_gap)

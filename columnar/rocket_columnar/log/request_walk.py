@@ -77,7 +77,6 @@ class RequestScan:
         base_offset: where the file begins in the log, in bytes.
         names: to which topics are added.
         check_crc: whether bodies are checked against their sums.
-        compiled: whether compiled loops read it.
         rows: maximum number of records in a batch.
     """
 
@@ -88,10 +87,9 @@ class RequestScan:
         names: TopicNames,
         *,
         check_crc: bool = False,
-        compiled: bool = False,
         rows: int = _ROWS,
     ) -> None:
-        form = log_form(compiled=compiled)
+        form = log_form(reader.allocated)
         self._scan = Scan(reader, base_offset, form, bodies=check_crc, rows=rows)
         self._dispatch = Dispatch(names, form, check_crc=check_crc)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_columnar.fast import ROW, SLACK, LogRange, log_form, row_of
+from rocket_columnar.fast import ROW, SLACK, LogRange, PlainLog, row_of
 from rocket_columnar.formats import Bad, Record, clean_utf8
 from rocket_columnar.log.frame_walk import Walk
 from rocket_columnar.log.gaps import Gap
@@ -73,7 +73,7 @@ class Records:
 def records_of(data: bytes, record: Record) -> Records:
     """A record that was parsed from its bytes."""
     window = np.frombuffer(data + bytes(SLACK), np.uint8)
-    return Records(window, np.array([row_of(record, 0)], ROW), log_form(compiled=False))
+    return Records(window, np.array([row_of(record, 0)], ROW), PlainLog())
 
 
 class Scan:

@@ -81,7 +81,7 @@ def write_index(plan: IndexPlan, path: Path, keys: Sequence[LogKeys], geometry: 
     with IndexBuilder(
         [path], geometry, end_phy_offset=seed.phy_offset, end_timestamp=seed.store_timestamp
     ) as builder:
-        builder.begin(plan.end - plan.begin)
+        builder.begin()
         for directory, some in every:
             if some.begin < some.end:
                 columns = _records(directory, some)
@@ -123,17 +123,15 @@ class IndexFiles:
     Args:
         directory: of the files, which are called "0", "1" and so on until their names are known.
         geometry: of the files.
-        expected: about how many keys there will be.
 
     Attributes:
         causes: of each file what `write_index` returns.
     """
 
-    def __init__(self, directory: Path, geometry: Geometry, expected: int) -> None:
+    def __init__(self, directory: Path, geometry: Geometry) -> None:
         self.causes: list[int | None] = []
         self._room = geometry.index_num - 1
         self._builder = IndexBuilder((directory / str(number) for number in count()), geometry)
-        self._expected = expected
         self._keys = 0
 
     @property
@@ -144,7 +142,7 @@ class IndexFiles:
     def put(self, added: KeysAdded) -> None:
         """Puts the keys of a batch, which has at least one record."""
         if not self.made:
-            self._builder.begin(self._expected)  # by the first record, with keys or without
+            self._builder.begin()  # by the first record, with keys or without
             self.causes.append(None)
         first, self._keys = self._keys, self._keys + added.key_hash.size
         full = range(first - first % self._room + self._room, self._keys + 1, self._room)
@@ -156,7 +154,7 @@ class IndexFiles:
     def close(self, files: int) -> None:
         """Completes the files, of which there are `files`: a last one has no entries if the one before it is full."""
         if len(self.made) < files:
-            self._builder.begin(0)
+            self._builder.begin()
         del self.causes[files:]
         self._builder.close()
 

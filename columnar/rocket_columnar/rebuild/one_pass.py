@@ -11,7 +11,6 @@ from rocket_columnar.rebuild.holes import Gaps, log_holes
 from rocket_columnar.rebuild.index_writer import IndexFiles, name_indexes
 from rocket_columnar.rebuild.plan import plan_indexes
 from rocket_columnar.rebuild.queue_writer import QueueFiles
-from rocket_columnar.store import is_large
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +25,6 @@ __all__ = ["rebuild_in_one_pass"]
 
 _RECORDS: Final = 1 << 13
 """Of a batch at least, and usually at most twice as many: with what is made of them, they stay in a processor's cache."""
-
-_KEY: Final = 16
-"""Bytes of the log for each key, at least."""
 
 
 def rebuild_in_one_pass(
@@ -56,12 +52,10 @@ class _Making:
     """Index files and queues in the making, and what was found in the log."""
 
     def __init__(self, plan: RebuildPlan, directory: Path) -> None:
-        self._compiled = is_large(plan.logs)
-        expected = sum(file.size() for file in plan.logs) // _KEY if self._compiled else 0
         holes = log_holes(plan.logs)
         self._plan = plan
         self._folder = directory / "index"
-        self._index = IndexFiles(self._folder, plan.geometry, expected)
+        self._index = IndexFiles(self._folder, plan.geometry)
         self._queues = QueueFiles(directory, plan.files, plan.queue_file_size, holes)
         self._batches: dict[StoreFile, list[Batch]] = {file: [] for file in plan.logs}
         self._gaps = {file: Gaps(file, holes, last=file is plan.logs[-1]) for file in plan.logs}
@@ -71,7 +65,7 @@ class _Making:
         for file in self._plan.logs:
             gaps = self._gaps[file]
             done = file.base_offset
-            requests = read_requests(file, self._queues.topics, gaps.add, compiled=self._compiled)
+            requests = read_requests(file, self._queues.topics, gaps.add)
             for batch in joined_batches(requests, _RECORDS):
                 gaps.pass_over(batch)
                 self._put(file, batch)

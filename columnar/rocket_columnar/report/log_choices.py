@@ -168,7 +168,7 @@ def _messages(plan: Plan, name: str, end: int) -> int:
         return 0
     total = 0
     with file.open() as reader:
-        scan = RequestScan(reader, file.base_offset, TopicNames(), check_crc=False, compiled=plan.large)
+        scan = RequestScan(reader, file.base_offset, TopicNames())
         for batch in scan.run(0, reader.size, exact=True, on_gap=lambda _: None):
             total += int(np.count_nonzero(batch.queued & (batch.phy_offset < end)))
     return total

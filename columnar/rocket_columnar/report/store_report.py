@@ -79,7 +79,7 @@ def audit(
         store: the directory of a store.
         level: how much is checked, as for `rocket_columnar.audit.audit`.
         geometry: of the index files; by default inferred.
-        threads: number of threads for a large store; by default the number of processors, at most 4.
+        threads: number of threads; by default the number of processors, at most 4.
         commitlog: further directories of the commit log, as for `find_files`.
         broker_conf: the configuration of the broker, with which the files are compared.
         options: of the verbs in the cures' commands; by default those that name the values above.

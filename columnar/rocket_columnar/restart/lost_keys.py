@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocket_columnar.audit import Blocks, RangeResult, entries_of, read_frames, survey_index
+from rocket_columnar.audit import RangeResult, Targets, entries_of, read_frames, survey_index
 from rocket_columnar.formats import Record, clean_utf8, hash_key, index_key, parse_properties
 from rocket_columnar.log import NARROW, Walk
 from rocket_columnar.store import size_of
@@ -108,17 +108,17 @@ def lost_keys(plan: Plan, deleted: AbstractSet[str], begin: int, work: WorkDone)
     work.expect(sum(sizes) + sum(part.size for part in ranges))
     surveys = []
     for file, size in zip(plan.content_indexes, sizes, strict=True):
-        surveys.append(survey_index(file, plan.geometry, live=False, last=False, compiled=plan.large))
+        surveys.append(survey_index(file, plan.geometry, live=False, last=False))
         work.add(size)
-    gone = Blocks.of([survey for survey in surveys if survey.file in deleted])
-    kept = Blocks.of([survey for survey in surveys if survey.file not in deleted])
+    gone = Targets.of([survey for survey in surveys if survey.file in deleted])
+    kept = Targets.of([survey for survey in surveys if survey.file not in deleted])
     offsets, hashes = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     start: int | None = None
     for part in ranges:
         result = RangeResult(part, part.begin, part.end)
         frames = read_frames(plan, part, None if part.exact else start, result)
         start = result.next
-        held, safe = (entries_of(plan, blocks, frames, result) != 0 for blocks in (gone, kept))
+        held, safe = (entries_of(plan, targets, frames, result) != 0 for targets in (gone, kept))
         lost = _lost_in(frames, held, safe, begin)
         offsets.append(np.repeat(frames.all.phy_offset, frames.all.key_count)[lost])
         hashes.append(frames.all.key_hash[lost])

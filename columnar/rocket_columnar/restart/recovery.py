@@ -39,7 +39,6 @@ __all__ = [
     "walked_end",
 ]
 
-_LONG: Final = 1 << 19  # bytes of records from which on compiled loops pay again
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
 _BORN_V6: Final = 16
@@ -131,7 +130,7 @@ def walked_end(plan: Plan, begin: int, work: WorkDone) -> int:
     end, left = begin, sum(size for _, size in files)
     work.expect(left)
     for file, size in files:
-        end = file.base_offset + _walked(plan, file)
+        end = file.base_offset + _walked(file)
         if not _rolls(file, end - file.base_offset):
             break
         work.add(size)
@@ -168,16 +167,15 @@ def passed_gap(plan: Plan, position: int, end: int, *, clean: bool) -> str | Non
     return None
 
 
-def _walked(plan: Plan, file: StoreFile) -> int:
+def _walked(file: StoreFile) -> int:
     """How far the walk comes in one file."""
-    position, compiled = 0, plan.large
+    position = 0
     with file.open() as reader:
         while position < reader.size:
             size = _misplaced(reader, file.base_offset, position)
             if not size:
-                scan = RequestScan(reader, file.base_offset, TopicNames(), check_crc=True, compiled=compiled)
+                scan = RequestScan(reader, file.base_offset, TopicNames(), check_crc=True)
                 size = _sound(scan, file.base_offset, position, reader.size)
-                compiled = plan.large and size >= _LONG
             if not size:
                 break
             position += size

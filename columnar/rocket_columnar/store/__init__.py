@@ -23,7 +23,7 @@ from rocket_columnar.store.reader import (
     read_gently,
 )
 from rocket_columnar.store.safe_names import is_safe
-from rocket_columnar.store.sizes import is_large, size_of, usual_size
+from rocket_columnar.store.sizes import size_of, usual_size
 from rocket_columnar.store.store_file import (
     KINDS,
     Kind,
@@ -54,7 +54,6 @@ __all__ = [
     "folder_signs",
     "is_batch_queue",
     "is_gone",
-    "is_large",
     "is_later_record",
     "is_safe",
     "later_line",

@@ -152,8 +152,8 @@ class Reader(ABC):
         if begin < self.size:
             yield begin, self.size
 
-    def blocks(self, size: int, end: int) -> Iterator[tuple[int, int]]:
-        """The ranges before `end` that may hold data, widened to blocks of `size` bytes from the file's beginning."""
+    def aligned(self, size: int, end: int) -> Iterator[tuple[int, int]]:
+        """The ranges before `end` that may hold data, widened to multiples of `size`."""
         done = 0
         for first, last in self.extents():
             begin, stop = max(first // size * size, done), min(-(-last // size) * size, end)

@@ -1,11 +1,10 @@
-"""Lengths of files: of one, the usual one among many, and whether they are large together."""
+"""Lengths of files: of one, and the usual one among many."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rocket_columnar.fast import pays
 from rocket_columnar.store.reader import settled
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from rocket_columnar.store.store_file import StoreFile
 
 
-__all__ = ["is_large", "size_of", "usual_size"]
+__all__ = ["size_of", "usual_size"]
 
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
@@ -31,24 +30,3 @@ def size_of(file: StoreFile) -> int | None:
         return settled(file.path.stat).st_size
     except FileNotFoundError:
         return None
-
-
-def is_large(files: Sequence[StoreFile]) -> bool:
-    """Whether these files hold so much that compiled loops pay."""
-    held = 0
-    for file in files:
-        try:
-            held += _allocated(file)
-        except FileNotFoundError:
-            continue
-        if pays(held):
-            return True
-    return False
-
-
-def _allocated(file: StoreFile) -> int:
-    """Bytes of a file that the disk holds at most, without holes."""
-    if file.source is not None:
-        return file.source.size
-    status = file.path.stat()
-    return min(status.st_size, 512 * getattr(status, "st_blocks", 1 << 54))

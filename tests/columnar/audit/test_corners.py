@@ -33,13 +33,6 @@ def found(store: Path, level: Level = "default") -> list[Place]:
     ]
 
 
-@pytest.fixture(params=(False, True), ids=("plain", "compiled"))
-def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways in which units and entries are looked at."""
-    monkeypatch.setattr("rocket_columnar.audit.plan.is_large", lambda _files: request.param)
-
-
-@pytest.mark.usefixtures("large")
 def test_greatest_offset_of_a_unit(tmp_path: Path) -> None:
     store = open_store("ext", tmp_path)
     queue = store / "consumequeue" / "Plain" / "0" / "00000000000000000000"
@@ -47,7 +40,6 @@ def test_greatest_offset_of_a_unit(tmp_path: Path) -> None:
     assert ("queue.dangling", "consumequeue/Plain/0/00000000000000000000", 60) in found(store)
 
 
-@pytest.mark.usefixtures("large")
 def test_greatest_offset_of_an_entry(tmp_path: Path) -> None:
     store = open_store("replica", tmp_path)
     index = min((store / "index").iterdir())

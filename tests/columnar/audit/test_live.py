@@ -47,7 +47,7 @@ def scanned(*states: bytes) -> tuple[list[int], list[Gap]]:
 
     gaps: list[Gap] = []
     with open_reader(Path("log"), Source("log", SIZE, read)) as reader:
-        scan = RequestScan(reader, 0, TopicNames(), check_crc=False, compiled=False)
+        scan = RequestScan(reader, 0, TopicNames())
         batches = list(scan.run(0, SIZE, exact=True, on_gap=gaps.append))
     return [offset for batch in batches for offset in batch.phy_offset.tolist()], gaps
 

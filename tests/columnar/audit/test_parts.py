@@ -1,10 +1,9 @@
-"""An audit in parts: however a log is cut, by whatever loops, the findings are those of the whole."""
+"""An audit in parts: however a log is cut, the findings are those of the whole."""
 
 from __future__ import annotations
 
 import pickle
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +27,13 @@ from store_bytes import put, record
 KINDS = {variant.damage: variant for variant in damaged()}
 
 
-def in_parts(store: Path, size: int, *, large: bool = False) -> list[Finding]:
+def in_parts(store: Path, size: int) -> list[Finding]:
     """Everything that goes from part to part is pickled on the way."""
 
     def sent(value: Any) -> Any:
         return pickle.loads(pickle.dumps(value))  # noqa: S301
 
-    plan = sent(replace(plan_audit(store, "deep", range_size=size), large=large))
+    plan = sent(plan_audit(store, "deep", range_size=size))
     surveys = sent(
         Surveys.of(sent(survey_file(plan, file)) for file in [*plan.queues, *plan.content_indexes])
     )
@@ -56,18 +55,13 @@ def test_damage_in_small_ranges(variant: Damaged, tmp_path: Path) -> None:
     assert in_parts(store, 1000) == whole
 
 
-def test_damage_by_compiled_loops(variant: Damaged, tmp_path: Path) -> None:
-    store = open_damaged(variant.name, tmp_path)
-    assert in_parts(store, 1 << 14, large=True) == list(audit(store, "deep"))
-
-
 def test_damage_by_threads(variant: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More ranges than are scanned before the surveys are done."""
     store = open_damaged(variant.name, tmp_path)
-    whole = list(audit(store, "deep"))
+    whole = list(audit(store, "deep", threads=1))
 
     def make_plan(*arguments: Any, **_: Any) -> Any:
-        return replace(plan_audit(*arguments, range_size=1 << 12), large=True)
+        return plan_audit(*arguments, range_size=1 << 12)
 
     monkeypatch.setattr("rocket_columnar.audit.store_audit.make_plan", make_plan)
     assert list(audit(store, "deep", threads=2)) == whole
@@ -92,10 +86,7 @@ def test_files_that_lie_elsewhere(tmp_path: Path) -> None:
     assert list(findings(plan, surveys, (check_range(plan, surveys, part) for part in plan.ranges))) == []
 
 
-@pytest.mark.parametrize("loops", ["plain", "compiled"])
-def test_files_of_many_queues_are_opened_twice(
-    loops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_many_queues_are_opened_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once to look at each, once for all ranges."""
     data = b""
     for number in range(900):
@@ -110,7 +101,7 @@ def test_files_of_many_queues_are_opened_twice(
     unit = tmp_path / "store" / "consumequeue" / "T" / "77" / f"{0:020}"
     unit.write_bytes(unit.read_bytes()[:20] + bytes(20) + unit.read_bytes()[40:])
 
-    plan = replace(plan_audit(tmp_path / "store", range_size=4096), large=loops == "compiled")
+    plan = plan_audit(tmp_path / "store", range_size=4096)
     opened: Counter[str] = Counter()
     really = StoreFile.open
     monkeypatch.setattr(StoreFile, "open", lambda file: (opened.update([file.name]), really(file))[1])

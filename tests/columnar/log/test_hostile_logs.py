@@ -7,6 +7,7 @@ import struct
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import pytest
+from rocket_columnar import fast
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import Bad, Record
 from rocket_columnar.log import Gap, RequestScan, TopicNames, Walk
@@ -109,7 +110,8 @@ def test_a_walk_reads_and_searches_each_byte_a_few_times(
         Searched.work = work
         gaps: list[Gap] = []
         with open_reader("", work.source) as reader:
-            scan = RequestScan(reader, 0, TopicNames(), compiled=compiled)
+            with fast.forced(compiled=compiled):
+                scan = RequestScan(reader, 0, TopicNames())
             for _ in scan.run(0, reader.size, exact=True, on_gap=gaps.append):
                 pass
         costs.append((work.read / size, work.searched / size, work.reads))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rocket_columnar import fast
 from rocket_columnar.log import Gap, Requests, RequestScan, TopicNames
 from rocket_columnar.store import Source, StoreFile, find_files
 from rocket_golden import manifest, open_store, truth
@@ -22,7 +23,8 @@ def read(file: StoreFile, begin: int, end: int, *, exact: bool, compiled: bool) 
     names = TopicNames()
     gaps: list[Gap] = []
     with file.open() as reader:
-        scan = RequestScan(reader, file.base_offset, names, check_crc=True, compiled=compiled)
+        with fast.forced(compiled=compiled):
+            scan = RequestScan(reader, file.base_offset, names, check_crc=True)
         batches = list(scan.run(begin, end, exact=exact, on_gap=gaps.append))
     return names.names, Requests.joined(batches), gaps, scan.first, scan.next
 
@@ -202,7 +204,8 @@ def test_windows_follow_on_one_another(tmp_path: Path, far: bool) -> None:  # no
 def test_a_file_that_is_cut_off_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     file = _long_log(tmp_path)
     with file.open() as reader:
-        scan = RequestScan(reader, 0, TopicNames(), compiled=True)
+        with fast.forced(compiled=True):
+            scan = RequestScan(reader, 0, TopicNames())
         os.truncate(file.path, reader.size // 2)
         with pytest.raises(MalformedError, match="the end of the file"):
             list(scan.run(0, reader.size, exact=True, on_gap=lambda _: None))
@@ -219,7 +222,8 @@ def test_batches_around_damage_hold_no_room_for_other_records(tmp_path: Path) ->
     put(tmp_path, f"commitlog/{0:020}", bytes(data))
     (file,) = find_files(tmp_path / "commitlog")
     with file.open() as reader:
-        scan = RequestScan(reader, 0, TopicNames(), check_crc=True, compiled=True)
+        with fast.forced(compiled=True):
+            scan = RequestScan(reader, 0, TopicNames(), check_crc=True)
         batches = list(scan.run(0, len(data), exact=True, on_gap=lambda _: None))
     columns = [getattr(batch, name) for batch in batches for name in Requests.dtypes()]
     held = {
@@ -238,6 +242,7 @@ def test_a_short_rest_without_records_gives_no_batch(tmp_path: Path) -> None:
     put(tmp_path, f"commitlog/{0:020}", first + bytes(300))
     (file,) = find_files(tmp_path / "commitlog")
     with file.open() as reader:
-        scan = RequestScan(reader, 0, TopicNames(), compiled=True)
+        with fast.forced(compiled=True):
+            scan = RequestScan(reader, 0, TopicNames())
         batches = scan.run(0, reader.size, exact=True, on_gap=lambda _: None)
         assert [batch.phy_offset.tolist() for batch in islice(batches, 3)] == [[0]]

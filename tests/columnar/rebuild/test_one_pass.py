@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rocket_columnar import fast
 from rocket_columnar.rebuild import MANIFEST, Rebuilt, rebuild
 from rocket_golden import open_store, stores
 from rocket_reference import ConsumeQueue
@@ -32,10 +33,11 @@ def tree(root: Path) -> dict[str, bytes]:
 def check(
     store: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch, geometry: Geometry | None = None
 ) -> Rebuilt:
-    plain = rebuild(store, scratch / "plain", geometry=geometry, queue_file_size=None)
-    monkeypatch.setattr("rocket_columnar.rebuild.one_pass.is_large", lambda _: True)
+    with fast.forced(compiled=False):
+        plain = rebuild(store, scratch / "plain", geometry=geometry, queue_file_size=None)
     monkeypatch.setattr("rocket_columnar.rebuild.one_pass._RECORDS", 16)
-    assert rebuild(store, scratch / "compiled", geometry=geometry) == plain
+    with fast.forced(compiled=True):
+        assert rebuild(store, scratch / "compiled", geometry=geometry) == plain
     assert tree(scratch / "compiled") == tree(scratch / "plain")
     return plain
 
@@ -126,8 +128,7 @@ def test_a_full_disk_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("rocket_columnar.rebuild.one_pass.is_large", lambda _: True)
-    monkeypatch.setattr("rocket_columnar.index.bulk_file.put_words", full)
+    monkeypatch.setattr("rocket_columnar.index.bulk_file.put_entries", full)
     store = open_store("live-copy", tmp_path / "golden")
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)

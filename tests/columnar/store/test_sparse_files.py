@@ -160,7 +160,7 @@ def test_blocks_are_widened_and_never_given_twice(tmp_path: Path) -> None:
             file.seek(place)
             file.write(b"x")
     with open_reader(path) as reader:
-        found = list(reader.blocks(20 * 256, 1 << 20))
+        found = list(reader.aligned(20 * 256, 1 << 20))
     covered = [place for place in (5000, 9000, 900_000) if any(a <= place < b for a, b in found)]
     assert covered == [5000, 9000, 900_000]
     assert all(begin % (20 * 256) == 0 for begin, _ in found)

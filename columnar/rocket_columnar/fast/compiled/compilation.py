@@ -21,7 +21,7 @@ import numba
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SWAP", "inlined", "jit", "long", "signed", "slot_of"]
+__all__ = ["SWAP", "inlined", "jit", "long", "signed"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
@@ -71,14 +71,3 @@ def signed(word: Any) -> Any:
             | value >> np.uint32(24)
         )
     return np.int32(value)
-
-
-@inlined
-def slot_of(key_hash: int, slots: int, inverse: float) -> Any:
-    """The slot of a hash that is not negative: its remainder; `inverse` is 1 / `slots`."""
-    slot = key_hash - long(key_hash * inverse) * slots  # one too far at most, on either side
-    if slot < 0:
-        slot += slots
-    elif slot >= slots:
-        slot -= slots
-    return np.uint64(slot)

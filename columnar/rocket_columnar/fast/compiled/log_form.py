@@ -6,14 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocket_columnar.fast.compiled.log_records import (
-    StringTable,
-    find_records,
-    gather_bytes,
-    number_strings,
-)
-from rocket_columnar.fast.compiled.log_values import find_values, hash_codes, hash_row_keys, split_pairs
-from rocket_columnar.fast.log_row import SLACK
+from rocket_columnar.fast.compiled import log_loops
+from rocket_columnar.fast.compiled.log_loops import StringTable, number_strings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,11 +62,11 @@ class CompiledLog:
         self, window: NDArray[np.uint8], range_: LogRange, rows: NDArray[np.void]
     ) -> tuple[int, int]:
         """See `LogForm`."""
-        return find_records(window, range_, rows)
+        return log_loops.find_records(window, range_, rows)
 
     def find_values(self, window: NDArray[np.uint8], rows: NDArray[np.void]) -> None:
         """See `LogForm`."""
-        find_values(window, rows)
+        log_loops.find_values(window, rows)
 
     def gather(
         self, window: NDArray[np.uint8], at: NDArray[np.int64], lengths: NDArray[np.int64]
@@ -80,8 +74,8 @@ class CompiledLog:
         """See `LogForm`."""
         offsets = np.zeros(len(lengths) + 1, np.int32)
         np.cumsum(lengths, out=offsets[1:])
-        data = np.empty(int(offsets[-1]) + SLACK, np.uint8)
-        gather_bytes(window, np.ascontiguousarray(at), offsets, data)
+        data = np.empty(int(offsets[-1]), np.uint8)
+        log_loops.gather_bytes(window, np.ascontiguousarray(at), offsets, data)
         return offsets, data
 
     def hash_codes(
@@ -89,7 +83,7 @@ class CompiledLog:
     ) -> NDArray[np.int32]:
         """See `LogForm`."""
         codes = np.empty(len(at), np.int32)
-        hash_codes(window, np.ascontiguousarray(at), np.ascontiguousarray(lengths), codes)
+        log_loops.hash_codes(window, np.ascontiguousarray(at), np.ascontiguousarray(lengths), codes)
         return codes
 
     def hash_keys(
@@ -98,7 +92,7 @@ class CompiledLog:
         """See `LogForm`."""
         most = int(rows["keys_length"].sum()) // 2 + 2 * len(rows)
         counts, hashes = np.empty(len(rows), np.int32), np.empty(most, np.int32)
-        used = hash_row_keys(window, rows, codes, (counts, hashes))
+        used = log_loops.hash_row_keys(window, rows, codes, (counts, hashes))
         return counts, hashes[:used].copy()
 
     def split_properties(
@@ -107,7 +101,7 @@ class CompiledLog:
         """See `LogForm`."""
         counts = np.empty(len(rows), np.int32)
         pairs = np.empty((4, int(rows["properties_length"].sum()) // 2 + len(rows)), np.int64)
-        used = split_pairs(window, rows, counts, pairs)
+        used = log_loops.split_pairs(window, rows, counts, pairs)
         names, values = (self.gather(window, pairs[k, :used], pairs[k + 1, :used]) for k in (0, 2))
         return counts, names, values
 

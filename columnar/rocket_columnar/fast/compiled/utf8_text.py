@@ -1,88 +1,95 @@
-"""Compiled loops over text in UTF-8: whether it is well formed, and its hashes."""
+"""Compiled loops over bytes and text in UTF-8: numbers, whether text is well formed, and its hashes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rocket_columnar.fast.compiled.compilation import inlined, jit, long
-from rocket_columnar.fast.compiled.intrinsics import byte, high_marks, i32, lowest
-from rocket_columnar.fast.compiled.raw_bytes import address, byte_hash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["hash_utf8", "key_hash", "text_hash", "well_formed"]
+    _Bytes = NDArray[np.uint8]
 
-# Characters of 1 to 4 bytes by the highest four bits of the first byte, one row each: the number of bytes; a mask of four
-# bytes and what it must give; how far the bits of a shorter character are shifted left; the least code point that needs so
-# many bytes; the mask of the code point.
-_CHARACTERS: Final = np.array(
-    [[1, 0x80000000, 0, 18, 0, 0x7F]] * 8
-    + [[1, 0, 1, 18, 0, 0]] * 4  # no character begins with these
-    + [[2, 0xE0C00000, 0xC0800000, 12, 0x80, 0x7FF]] * 2
-    + [[3, 0xF0C0C000, 0xE0808000, 6, 0x800, 0xFFFF]]
-    + [[4, 0xF8C0C0C0, 0xF0808080, 0, 0x10000, 0x1FFFFF]],
-    np.int64,
-)
+__all__ = ["hash_utf8", "i32", "i64", "key_hash", "text_hash", "well_formed"]
 
 
 @inlined
-def _four_bytes(at: int, end: int) -> Any:
-    """The next four bytes, big-endian, with zeros for those at or after `end`."""
-    if end - at >= 4:
-        return i32(at) & 0xFFFFFFFF
-    value = long(0)
-    for place in range(4):
-        value = value << 8 | (byte(at + place) if at + place < end else 0)
-    return value
+def _u32(data: _Bytes, at: int) -> Any:
+    """Four bytes, big-endian; a place without a sign is not counted from the end."""
+    place = np.uint64(at)
+    value = np.uint32(data[place]) << np.uint32(24)
+    value |= np.uint32(data[place + np.uint64(1)]) << np.uint32(16)
+    value |= np.uint32(data[place + np.uint64(2)]) << np.uint32(8)
+    return value | np.uint32(data[place + np.uint64(3)])
 
 
 @inlined
-def _character(at: int, end: int) -> Any:
-    """The character at a place: its bytes, its code point, and whether it is one that Unicode's table 3-7 allows."""
-    data = _four_bytes(at, end)
-    kind = data >> 28
-    point = (data >> 6 & 0x1FC0000) | (data >> 4 & 0x3F000) | (data >> 2 & 0xFC0) | (data & 0x3F)
-    point = (point >> _CHARACTERS[kind, 3]) & _CHARACTERS[kind, 5]
-    good = data & _CHARACTERS[kind, 1] == _CHARACTERS[kind, 2]
-    good &= point >= _CHARACTERS[kind, 4]
-    good &= point >> 11 != 0x1B
-    good &= point < 0x110000
-    return _CHARACTERS[kind, 0], point, good
+def i32(data: _Bytes, at: int) -> Any:
+    """Four bytes, big-endian, as a signed number."""
+    return long(np.int32(_u32(data, at)))
+
+
+@inlined
+def i64(data: _Bytes, at: int) -> Any:
+    """Eight bytes, big-endian, as a signed number."""
+    return long(np.int32(_u32(data, at))) << 32 | long(np.uint32(_u32(data, at + 4)))
+
+
+@inlined
+def _character(data: _Bytes, at: int, end: int) -> tuple[int, int]:
+    """The character at a place: its number of bytes and its code point, -1 if it is none that Unicode's table 3-7 allows."""
+    first = long(data[np.uint64(at)])
+    if first < 0x80:
+        return long(1), first
+    length = long(2) if first < 0xE0 else long(3) if first < 0xF0 else long(4)
+    if not 0xC2 <= first <= 0xF4 or at + length > end:
+        return long(1), long(-1)
+    point = first & (0x7F >> length)
+    for place in range(at + 1, at + length):
+        unit = long(data[np.uint64(place)])
+        if unit & 0xC0 != 0x80:
+            return long(1), long(-1)
+        point = point << 6 | unit & 0x3F
+    least = long(0x80) if length == 2 else long(0x800) if length == 3 else long(0x10000)
+    if point < least or point > 0x10FFFF or point >> 11 == 0x1B:
+        return long(1), long(-1)
+    return length, point
 
 
 @jit
-def text_hash(at: int, end: int, code: int) -> Any:
-    """`String.hashCode` of UTF-8 after a text whose hash is `code`, as an unsigned number; -1 if it is not well formed.
-
-    Well formed is what Unicode's table 3-7 allows: no overlong form, no surrogate, nothing past U+10FFFF.
-    """
-    good = True
+def text_hash(data: _Bytes, at: int, end: int, code: int) -> int:
+    """`String.hashCode` of UTF-8 after a text whose hash is `code`, as an unsigned number; -1 if it is not well formed."""
     while at < end:
-        length, point, allowed = _character(at, end)
-        good &= allowed
+        place = np.uint64(at)
+        if at + 4 <= end and _u32(data, at) & np.uint32(0x80808080) == 0:  # four of ASCII
+            code = code * 923521 + data[place] * 29791 + data[place + np.uint64(1)] * 961
+            code += data[place + np.uint64(2)] * 31 + data[place + np.uint64(3)]
+            code &= 0xFFFFFFFF
+            at += 4
+            continue
+        length, point = _character(data, at, end)
+        if point < 0:
+            return -1
         if length == 4:
             code = code * 31 + 0xD7C0 + (point >> 10)
             point = 0xDC00 | point & 0x3FF
         code = (code * 31 + point) & 0xFFFFFFFF
         at += length
-    return code if good else long(-1)
+    return code
 
 
 @jit
-def well_formed(at: int, end: int) -> bool:
-    """Whether the bytes are UTF-8; ASCII among them is passed over 64 bytes at a time."""
-    good = True
+def well_formed(data: _Bytes, at: int, end: int) -> bool:
+    """Whether bytes are UTF-8: no overlong form, no surrogate, nothing past U+10FFFF."""
     while at < end:
-        others = high_marks(at)
-        at += lowest(others) if others else 64
-        while at < end and byte(at) >= 0x80:
-            length, _, allowed = _character(at, end)
-            good &= allowed
-            at += length
-    return good
+        length, point = _character(data, at, end)
+        if point < 0:
+            return False
+        at += length
+    return True
 
 
 @inlined
@@ -92,9 +99,7 @@ def key_hash(code: int) -> Any:
 
 
 @jit
-def hash_utf8(
-    data: NDArray[np.uint8], bounds: NDArray[np.integer], first: int, hashes: NDArray[np.int32]
-) -> int:
+def hash_utf8(data: _Bytes, bounds: NDArray[np.integer], first: int, hashes: NDArray[np.int32]) -> int:
     """Fills `hashes` with the key hash of each text (IDX-HASH-1, IDX-HASH-2).
 
     Args:
@@ -106,11 +111,8 @@ def hash_utf8(
     Returns:
         The first text that is not well formed, else -1.
     """
-    base = address(data)
     for i in range(len(hashes)):
-        at, end = base + long(bounds[i]), base + long(bounds[i + 1])
-        low, plain = byte_hash(at, end, first)
-        code = long(low) if plain else text_hash(at, end, first)
+        code = text_hash(data, long(bounds[i]), long(bounds[i + 1]), first)
         if code < 0:
             return i
         hashes[i] = key_hash(code)

@@ -1,0 +1,274 @@
+"""Compiled loops over the records of a window: frames and fields, properties, and byte strings joined or numbered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
+
+from rocket_columnar.fast.compiled.compilation import inlined, jit, long
+from rocket_columnar.fast.compiled.utf8_text import i32, i64, key_hash, text_hash, well_formed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocket_columnar.fast.log_row import LogRange
+
+    _Bytes = NDArray[np.uint8]
+
+__all__ = [
+    "StringTable",
+    "find_records",
+    "find_values",
+    "gather_bytes",
+    "hash_codes",
+    "hash_row_keys",
+    "number_strings",
+    "split_pairs",
+]
+
+_BORN_HOST: Final = 48  # its offset in a record
+_BEFORE_BODY: Final = 16  # bytes between the store host and the body
+_FIXED: Final = RECORD_FIXED_V4
+_MAGIC: Final = MESSAGE_MAGIC
+_PRIME: Final = 0x9E3779B97F4A7C15 - (1 << 64)
+
+# The first bytes of a pair, with the separator, as the high bytes of a big-endian long.
+_KEYS: Final = int.from_bytes(b"KEYS\1")
+_UNIQ_KEY: Final = int.from_bytes(b"UNIQ_KEY")
+_TAGS: Final = int.from_bytes(b"TAGS\1")
+_DELAY: Final = int.from_bytes(b"DELAY\1")
+_MULTI_DISPATCH: Final = tuple(map(int.from_bytes, (b"INNER_MU", b"LTI_DISP", b"ISPATCH\1")))
+
+
+@jit
+def find_records(window: _Bytes, range_: LogRange, rows: Any) -> tuple[int, int]:
+    """See `LogForm.find_records`; a record verifies if `formats.check_frame_head` and `formats.parse_record` accept it."""
+    at, room, position = range_.at, range_.room, range_.position
+    count = 0
+    while at < range_.stop and at + _FIXED <= range_.end and count < len(rows):
+        size = i32(window, at)
+        end = at + size
+        if not _FIXED <= size <= room or end > range_.end:
+            break
+        if i32(window, at + 4) != _MAGIC or i64(window, at + 28) != position:
+            break
+        sys_flag = i32(window, at + 36)
+        born = at + (68 if sys_flag & 16 else 56)  # after the born host
+        body = born + (44 if sys_flag & 32 else 32)
+        body_length = max(i32(window, body - 4), 0)
+        topic = body + body_length + 1
+        if topic + 2 > end:
+            break
+        topic_length = long(window[topic - 1])
+        properties = topic + topic_length + 2
+        if topic_length > 0x7F or properties > end:
+            break
+        length = i32(window, properties - 4) & 0xFFFF
+        if properties + (length if length < 0x8000 else 0) != end:
+            break
+        row = rows[count]
+        row.size = size
+        row.body_crc = i32(window, at + 8)
+        row.queue_id = i32(window, at + 12)
+        row.flag = i32(window, at + 16)
+        row.queue_offset = i64(window, at + 20)
+        row.phy_offset = position
+        row.sys_flag = sys_flag
+        row.born_timestamp = i64(window, at + 40)
+        row.store_timestamp = i64(window, born)
+        row.reconsume_times = i32(window, body - 16)
+        row.prepared_transaction_offset = i64(window, body - 12)
+        row.born_host_at = at + _BORN_HOST
+        row.born_host_length = born - at - _BORN_HOST
+        row.store_host_at = born + 8
+        row.store_host_length = body - _BEFORE_BODY - born - 8
+        row.body_at = body
+        row.body_length = body_length
+        row.topic_at = topic
+        row.topic_length = topic_length
+        row.properties_at = properties
+        row.properties_length = end - properties
+        count += 1
+        at, room, position = end, room - size, position + size
+    return count, at
+
+
+@jit
+def find_values(window: _Bytes, rows: Any) -> None:
+    """See `LogForm.find_values`."""
+    for i in range(len(rows)):
+        row = rows[i]
+        begin = row.properties_at
+        end = begin + row.properties_length
+        keys, keys_end, unique, unique_end = begin, begin, begin, begin
+        tags, tags_end, delay, delay_end = begin, begin, begin, begin
+        multi_dispatch, high = False, np.uint8(0)
+        at = begin
+        for pair_end in range(begin, end + 1):
+            if pair_end < end:  # the last pair ends with the properties
+                unit = window[np.uint64(pair_end)]
+                high |= unit
+                if unit != 2:
+                    continue
+            head = i64(window, at)
+            if head >> 24 == _KEYS and pair_end > at + 5:
+                keys, keys_end = at + 5, pair_end
+            elif head == _UNIQ_KEY and pair_end > at + 9 and window[at + 8] == 1:
+                unique, unique_end = at + 9, pair_end
+            elif head >> 24 == _TAGS and pair_end > at + 5:
+                tags, tags_end = at + 5, pair_end
+            elif head >> 16 == _DELAY and pair_end > at + 6:
+                delay, delay_end = at + 6, pair_end
+            elif (
+                head == _MULTI_DISPATCH[0]
+                and pair_end > at + 21
+                and i64(window, at + 8) == _MULTI_DISPATCH[1]
+                and i64(window, at + 13) == _MULTI_DISPATCH[2]
+            ):
+                multi_dispatch = True
+            at = pair_end + 1
+        row.keys_at, row.keys_length = keys, keys_end - keys
+        row.uniq_key_at, row.uniq_key_length = unique, unique_end - unique
+        row.tags_at, row.tags_length = tags, tags_end - tags
+        row.delay_at, row.delay_length = delay, delay_end - delay
+        row.multi_dispatch = multi_dispatch
+        row.readable = high < 0x80 or well_formed(window, begin, end)
+
+
+@jit
+def hash_codes(
+    window: _Bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64], codes: NDArray[np.int32]
+) -> None:
+    """See `LogForm.hash_codes`."""
+    for i in range(len(starts)):
+        codes[i] = np.int32(text_hash(window, starts[i], starts[i] + lengths[i], 0))
+
+
+@jit
+def hash_row_keys(window: _Bytes, rows: Any, codes: NDArray[np.uint32], room: tuple[Any, Any]) -> int:
+    """See `LogForm.hash_keys`; `room` is that for the number of keys of each row, and for the hashes. Returns their number."""
+    counts, hashes = room
+    used = 0
+    for i in range(len(rows)):
+        row, first, code = rows[i], used, long(codes[i])
+        if row.uniq_key_length > 0:
+            at = row.uniq_key_at
+            hashes[used] = key_hash(text_hash(window, at, at + row.uniq_key_length, code))
+            used += 1
+        word = row.keys_at
+        end = word + row.keys_length
+        for at in range(word, end + 1):
+            if at == end or window[np.uint64(at)] == 32:
+                if at > word:
+                    hashes[used] = key_hash(text_hash(window, word, at, code))
+                    used += 1
+                word = at + 1
+        counts[i] = used - first
+    return used
+
+
+@inlined
+def _same(data: _Bytes, at: int, other: _Bytes, place: int, length: int) -> bool:
+    """Whether two byte strings of one length are the same."""
+    i = 0
+    while i < length and data[np.uint64(at + i)] == other[np.uint64(place + i)]:
+        i += 1
+    return i >= length
+
+
+@jit
+def split_pairs(window: _Bytes, rows: Any, counts: NDArray[np.int32], pairs: NDArray[np.int64]) -> int:
+    """Finds all pairs of each row, and their number; a name keeps its first place and its last value, as in a dict.
+
+    `pairs` gets place and length of each name, and of each value. Returns the number of all pairs.
+    """
+    used = 0
+    for i in range(len(rows)):
+        name = rows[i].properties_at
+        end = name + rows[i].properties_length
+        first, separator = used, long(-1)
+        for at in range(name, end + 1):
+            unit = window[np.uint64(at)] if at < end else np.uint8(2)
+            if unit == 1 and separator < 0:
+                separator = at
+            if unit != 2:
+                continue
+            length = separator - name
+            if length > 0 and separator + 1 < at:
+                number = first
+                while number < used and not (
+                    pairs[1, number] == length and _same(window, pairs[0, number], window, name, length)
+                ):
+                    number += 1
+                if number == used:
+                    pairs[0, number], pairs[1, number] = name, length
+                    used += 1
+                pairs[2, number], pairs[3, number] = separator + 1, at - separator - 1
+            name, separator = at + 1, long(-1)
+        counts[i] = used - first
+    return used
+
+
+@inlined
+def _copy(to: _Bytes, place: int, data: _Bytes, at: int, length: int) -> None:
+    for i in range(length):
+        to[np.uint64(place + i)] = data[np.uint64(at + i)]
+
+
+@jit
+def gather_bytes(window: _Bytes, at: NDArray[np.int64], offsets: NDArray[np.int32], data: _Bytes) -> None:
+    """Fills `data` with an item from each place, one after the other, `offsets` giving their bounds."""
+    for i in range(len(at)):
+        _copy(data, long(offsets[i]), window, at[i], long(offsets[i + 1]) - long(offsets[i]))
+
+
+class StringTable(NamedTuple):
+    """Distinct byte strings: numbers by hash, -1 where free; their bytes, one after the other; where each begins.
+
+    The length of `table` is a power of two, and it is never full.
+    """
+
+    table: NDArray[np.int32]
+    pool: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+
+
+@jit
+def number_strings(
+    window: _Bytes,
+    items: tuple[NDArray[np.int64], NDArray[np.int64]],
+    first: int,
+    strings: StringTable,
+    used: int,
+    numbers: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Fills `numbers` with that of each item from `first` on among the distinct strings; new ones are added.
+
+    `items` are places and lengths. Returns the first item for which there is no room, and the number of known strings.
+    """
+    starts, lengths = items
+    table, pool, bounds = strings
+    for i in range(first, len(starts)):
+        at, length = starts[i], lengths[i]
+        code = length
+        for place in range(at, at + length):
+            code = (code ^ long(window[np.uint64(place)])) * _PRIME
+        code ^= code >> 32
+        probe = code & (len(table) - 1)
+        while table[probe] >= 0:
+            begin = bounds[table[probe]]
+            if bounds[table[probe] + 1] - begin == length and _same(window, at, pool, begin, length):
+                break
+            probe = (probe + 1) & (len(table) - 1)
+        if table[probe] < 0:
+            end = bounds[used] + length
+            if used + 1 >= len(bounds) or used * 2 >= len(table) or end > len(pool):
+                return i, used
+            _copy(pool, bounds[used], window, at, length)
+            table[probe] = used
+            used += 1
+            bounds[used] = end
+        numbers[i] = table[probe]
+    return len(starts), used
