@@ -25,7 +25,7 @@ from rocket_columnar.rebuild.batch_columns import (
     units_added,
 )
 from rocket_columnar.rebuild.holes import Gaps, Holes
-from rocket_columnar.store import is_safe
+from rocket_columnar.store import WorkDone, is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -171,7 +171,13 @@ def left_out_findings(left_out: Iterable[LeftOut], logs: Sequence[StoreFile]) ->
 
 
 def dispatch_log(
-    file: StoreFile, directory: Path, *, last: bool, buckets: int, light: bool = True
+    file: StoreFile,
+    directory: Path,
+    *,
+    last: bool,
+    buckets: int,
+    light: bool = True,
+    work: WorkDone | None = None,
 ) -> Dispatched:
     """Dispatches one log file into `directory`, which is created.
 
@@ -181,6 +187,7 @@ def dispatch_log(
         last: whether no other file follows: a gap at its end is then a torn write.
         buckets: as in `plan_rebuild`.
         light: whether light queues have the number 0; see `plan_rebuild`.
+        work: counts the bytes of the file.
 
     Raises:
         OSError: reading or writing fails.
@@ -190,9 +197,12 @@ def dispatch_log(
     gaps = Gaps(file, holes, last=last)
     topics = TopicNames()
     batches: list[Batch] = []
+    counted, done = work or WorkDone(None), file.base_offset
     with _Columns(directory, {**KEYS, **RECORDS}) as columns, _Buckets(directory, buckets) as dealt:
         for batch in joined_batches(read_requests(file, topics, gaps.add), _AT_ONCE):
             gaps.pass_over(batch)
+            counted.add(gaps.end - done)
+            done = gaps.end
             keys = keys_added(batch)
             if keys is None:
                 continue
@@ -201,6 +211,7 @@ def dispatch_log(
             units = dealt.add(units_added(file, batch, topics, light=light), topics)
             batches.append(keys.summary(units))
     (directory / "topics.json").write_text(json.dumps(topics.names), "utf-8")
+    counted.add(file.base_offset + file.size() - done)
     gaps.close()
     left_out = tuple(sorted(dealt.unsafe.values(), key=lambda found: found.phy_offset))
     return Dispatched(tuple(batches), tuple(gaps.findings), tuple(holes.ranges), left_out)

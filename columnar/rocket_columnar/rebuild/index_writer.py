@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -20,12 +19,11 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.index import IndexHeader
-    from rocket_columnar.rebuild.batch_columns import KeysAdded
     from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeyRange
     from rocket_columnar.rebuild.plan import IndexPlan
     from rocket_columnar.store import StoreFile
 
-__all__ = ["IndexFiles", "LogKeys", "keys_of", "name_indexes", "write_index"]
+__all__ = ["LogKeys", "keys_of", "name_indexes", "write_index"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FORM: Final = "%Y%m%d%H%M%S"
@@ -102,65 +100,12 @@ class _Seed(NamedTuple):
 def _seed(directory: Path, some: KeyRange) -> _Seed:
     """The seed of the file after the first key of a range."""
     offsets, times, counts = _records(directory, some)
-    owner, cause = _owner(times, np.cumsum(counts), some.begin)
-    return _Seed(int(offsets[owner]), int(times[owner]), cause)
-
-
-def _owner(times: NDArray[Any], ends: NDArray[Any], key: int) -> tuple[int, int | None]:
-    """The record of a key, and the time of the record that the next key would belong to, if that is in the batch.
-
-    `ends` has the number of keys up to the end of each record.
-    """
-    owner, after = (int(np.searchsorted(ends, number, "right")) for number in (key, key + 1))
+    ends = np.cumsum(counts)
+    owner, after = (int(np.searchsorted(ends, key, "right")) for key in (some.begin, some.begin + 1))
     if after > owner:  # the next record comes first, with keys or without
         after = owner + 1
-    return owner, int(times[after]) if after < times.size else None
-
-
-class IndexFiles:
-    """The index files of a store in the making, one after another.
-
-    Args:
-        directory: of the files, which are called "0", "1" and so on until their names are known.
-        geometry: of the files.
-
-    Attributes:
-        causes: of each file what `write_index` returns.
-    """
-
-    def __init__(self, directory: Path, geometry: Geometry) -> None:
-        self.causes: list[int | None] = []
-        self._room = geometry.index_num - 1
-        self._builder = IndexBuilder((directory / str(number) for number in count()), geometry)
-        self._keys = 0
-
-    @property
-    def made(self) -> list[Path]:
-        """The files so far."""
-        return self._builder.made
-
-    def put(self, added: KeysAdded) -> None:
-        """Puts the keys of a batch, which has at least one record."""
-        if not self.made:
-            self._builder.begin()  # by the first record, with keys or without
-            self.causes.append(None)
-        first, self._keys = self._keys, self._keys + added.key_hash.size
-        full = range(first - first % self._room + self._room, self._keys + 1, self._room)
-        ends = np.cumsum(added.key_count) if full else added.key_count
-        self.causes += (_owner(added.store_timestamp, ends, key - 1 - first)[1] for key in full)
-        offsets, times = (np.repeat(column, added.key_count) for column in added[1:3])
-        self._builder.put_many(added.key_hash, offsets, times)
-
-    def close(self, files: int) -> None:
-        """Completes the files, of which there are `files`: a last one has no entries if the one before it is full."""
-        if len(self.made) < files:
-            self._builder.begin()
-        del self.causes[files:]
-        self._builder.close()
-
-    def abandon(self) -> None:
-        """Closes a file that stays incomplete."""
-        self._builder.abandon()
+    cause = int(times[after]) if after < times.size else None
+    return _Seed(int(offsets[owner]), int(times[owner]), cause)
 
 
 def _records(directory: Path, some: KeyRange) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -19,7 +19,6 @@ from rocket_columnar.log import TopicNames
 from rocket_columnar.rebuild.batch_columns import UNIT, Units, by_queue
 from rocket_columnar.rebuild.dispatched_columns import LeftOut
 from rocket_columnar.rebuild.ext_addresses import Addresses
-from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -188,14 +187,11 @@ class QueueFiles:
         if queue is None:
             key = self.topics.names[number[0]], number[1]
             queue = self._queues[number] = _Queue(self._directory, key, self._file_size, self._open)
-            if not is_safe(key[0]):
-                self._leave_out(queue, int(units.phy_offset[at]), None)
-            else:
-                queue.addresses = Addresses(self._ext, *key) if self._ext else None
-                queue.begin(int(units.logical_offset[at]))
+            queue.addresses = Addresses(self._ext, *key) if self._ext else None
+            queue.begin(int(units.logical_offset[at]))
         return queue
 
-    def _leave_out(self, queue: _Queue, phy_offset: int, reason: str | None) -> None:
+    def _leave_out(self, queue: _Queue, phy_offset: int, reason: str) -> None:
         queue.left_out = True
         self.left_out.append(LeftOut(*queue.key, phy_offset, reason))
 

@@ -3,8 +3,8 @@
 The result equals what a healthy broker would have written from this log, byte for byte, except for the names of
 index files, which are clock times. The store is only read.
 
-It is one pass over the log (`one_pass`). On several machines the work consists of steps: each log file is dispatched
-separately, to columns on disk (`dispatch_log`). The number of keys in each file then determines where index files begin and
+The work consists of steps, which several machines can share: each log file is dispatched separately, to columns on disk
+(`dispatch_log`). The number of keys in each file then determines where index files begin and
 end, since a file takes exactly one key less than its number of entries (`plan_indexes`); each is built from its keys alone,
 seeded with the key before them (`write_index`). Consume queues are distributed to buckets by name, and each bucket's queues
 are written from the units that every log file has for it, in the order of the log (`write_queues`).
@@ -12,15 +12,18 @@ are written from the units that every log file has for it, in the order of the l
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocket_columnar.rebuild.dispatched_columns import left_out_findings
+from rocket_columnar.rebuild.dispatched_columns import dispatch_log, left_out_findings
+from rocket_columnar.rebuild.holes import log_holes
+from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
 from rocket_columnar.rebuild.missing_files import drop_unchanged
-from rocket_columnar.rebuild.one_pass import rebuild_in_one_pass
 from rocket_columnar.rebuild.output import commit, prepare, staged
-from rocket_columnar.rebuild.plan import plan_rebuild
+from rocket_columnar.rebuild.plan import plan_indexes, plan_rebuild
+from rocket_columnar.rebuild.queue_writer import write_queues
 from rocket_columnar.store import WorkDone
 
 if TYPE_CHECKING:
@@ -95,13 +98,41 @@ def rebuild(
     prepare([store, *map(Path, commitlog)], directory, force=force)
     with staged(directory) as staging:
         work = WorkDone(on_progress, sum(file.size() for file in plan.logs))
-        dispatched, left_out = rebuild_in_one_pass(plan, staging, work)
+        with tempfile.TemporaryDirectory(dir=staging) as scratch:
+            dispatched, left_out = _in_steps(plan, staging, Path(scratch), work)
         if only_missing:
             drop_unchanged(staging, plan.files)
         for part in ("index", "consumequeue"):  # a log without a record gives no file
             (staging / part).mkdir(exist_ok=True)
         files = commit(staging, directory, {"job": "rebuild", "store": str(store)}, force=force)
     return rebuilt(plan, dispatched, files, left_out)
+
+
+def _in_steps(
+    plan: RebuildPlan, directory: Path, scratch: Path, work: WorkDone
+) -> tuple[list[Dispatched], list[LeftOut]]:
+    """Writes the files; returns what the log files held, and the queues left out."""
+    folders = [scratch / str(number) for number in range(len(plan.logs))]
+    dispatched = [
+        dispatch_log(
+            file, folder, last=file is plan.logs[-1], buckets=plan.buckets, light=plan.light, work=work
+        )
+        for file, folder in zip(plan.logs, folders, strict=True)
+    ]
+    indexes, made = plan_indexes(dispatched, plan.geometry), scratch / "index"
+    causes = [
+        write_index(index, made / str(number), keys_of(index, folders, dispatched), plan.geometry)
+        for number, index in enumerate(indexes)
+    ]
+    (directory / "index").mkdir()
+    for number, name in enumerate(name_indexes(plan.files, dispatched, indexes, causes)):
+        (made / str(number)).rename(directory / "index" / name)
+    holes = log_holes(plan.logs, (hole for part in dispatched for hole in part.holes))
+    left_out: list[LeftOut] = []
+    for bucket in range(plan.buckets):
+        units = [(folder, part.unit_ranges(bucket)) for folder, part in zip(folders, dispatched, strict=True)]
+        left_out += write_queues(directory, units, plan.files, plan.queue_file_size, holes)
+    return dispatched, left_out
 
 
 def rebuilt(

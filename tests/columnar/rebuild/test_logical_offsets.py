@@ -1,0 +1,108 @@
+"""Queues by the logical offsets of their records, as the reference puts them; and a disk that is full."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import random
+import warnings
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rocket_columnar.rebuild import MANIFEST, rebuild
+from rocket_golden import open_store
+from rocket_reference import ConsumeQueue
+from rocket_spec.layout import Geometry
+from store_bytes import BEGIN, put, record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("consumequeue/*/*/*"))
+        if path.name != MANIFEST
+    }
+
+
+def log_of(root: Path, offsets: Sequence[int], topics: Sequence[bytes] = (b"T",)) -> Path:
+    """A log whose records have these logical offsets, their topics in turn."""
+    data = b""
+    for number, logical in enumerate(offsets):
+        data += record(
+            len(data),
+            topic=topics[number % len(topics)],
+            queue_offset=logical,
+            store_timestamp=BEGIN + 1000 * number,
+        )
+    put(root, f"commitlog/{0:020}", data.ljust(-(-len(data) // 4096) * 4096, b"\0"))
+    return root
+
+
+def put_by_reference(root: Path, offsets: Sequence[int]) -> dict[str, bytes]:
+    """The files of the queue that the reference makes of `log_of`, which are those of 4.9.3's puts."""
+    size = len(record(0))
+    with closing(ConsumeQueue(root / "reference" / "consumequeue", "T", 0, 100)) as queue:
+        for number, logical in enumerate(offsets):
+            assert queue.put(number * size, size, 0, logical)
+    return tree(root / "reference")
+
+
+def random_offsets(seed: int) -> list[int]:
+    """Mostly steps of one; repeats, steps back and zeros between; at most one jump, since two contradict each other."""
+    dice = random.Random(seed)  # noqa: S311
+    offsets = [dice.choice([0, 1, 7, 12])]
+    for _ in range(30):
+        offsets.append(max(offsets[-1] + dice.choice([1] * 9 + [0, -1, -4]), 0))
+    at = dice.randrange(25, 32)
+    offsets[at:] = [offset + 6 for offset in range(max(offsets), max(offsets) + 31 - at)]
+    return offsets
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        pytest.param([0, 1, 1, 4], id="repeated, and a gap"),
+        pytest.param([7, 8, 3, 9], id="begins later, and goes back"),
+        pytest.param([5, 0, 1, 6], id="0 is appended wherever it comes"),
+        pytest.param([3, 4, 2], id="skipped at the end of a file"),
+        pytest.param([-3, 0, 1], id="negative"),
+        *(pytest.param(random_offsets(seed), id=f"random {seed}") for seed in range(20)),
+    ],
+)
+def test_logical_offsets(offsets: list[int], tmp_path: Path) -> None:
+    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", bytes(100))  # five units a file
+    done = rebuild(log_of(tmp_path / "store", offsets), tmp_path / "made", geometry=Geometry(4, 8))
+    assert done.findings == ()
+    assert tree(tmp_path / "made") == put_by_reference(tmp_path, offsets)
+
+
+def test_the_greatest_java_long_and_others_after_it(tmp_path: Path) -> None:
+    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", bytes(100))
+    store = log_of(tmp_path / "store", [2**63 - 1, 2**63 - 1, 0, 5])
+    assert rebuild(store, tmp_path / "made", geometry=Geometry(4, 8)).records == 4
+
+
+def test_many_queues(tmp_path: Path) -> None:
+    topics = [b"T%d" % number for number in range(150)]
+    store = log_of(tmp_path / "store", [0] * 150 + [1] * 150, topics)
+    done = rebuild(store, tmp_path / "made", geometry=Geometry(4, 8))
+    assert sum(path.startswith("consumequeue/") for path in done.files) == 150
+
+
+def test_a_full_disk_leaves_no_file_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("rocket_columnar.index.bulk_file.put_entries", full)
+    store = open_store("live-copy", tmp_path / "golden")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        with pytest.raises(OSError, match="No space left"):
+            rebuild(store, tmp_path / "out", geometry=Geometry(4, 8))
+        gc.collect()
+    assert not (tmp_path / "out").exists()
