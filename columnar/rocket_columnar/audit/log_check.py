@@ -8,7 +8,7 @@ from rocket_spec.layout import BLANK, RECORD
 
 from rocket_columnar.audit.later_release import later_record
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
-from rocket_columnar.formats import is_blank
+from rocket_columnar.formats import body_begin, is_blank
 from rocket_columnar.store import read_at
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
 
 __all__ = ["check_log"]
+
+_FLAG: Final = RECORD.offset_of("sys_flag") + 3  # the byte of the flags that states how long the hosts are
 
 
 def check_log(  # noqa: C901 - one kind of finding after the other
@@ -64,7 +66,7 @@ def _bad_body(file: StoreFile, at: int) -> Finding:
     return finding(
         "log.crc",
         file.name,
-        at + body_place(file, at),
+        at + body_begin(read_at(file, at + _FLAG, 1)[0]),
         f"the body of the record at physical offset {file.base_offset + at:,} does not match its "
         "checksum: consumers get damaged bytes, and a recovery truncates the log here",
     )
@@ -93,29 +95,6 @@ def _check_end(
     )
 
 
-_BODY_V4: Final = 88  # bytes before the body with two IPv4 hosts
-
-
-_BORN_V6: Final = 16
-
-
-_STORE_V6: Final = 32
-
-
-_MORE: Final = 12  # bytes of an IPv6 address beyond those of an IPv4 one (LOG-REC-2)
-
-
-def _body_place(record: bytes) -> int:
-    at = RECORD.offset_of("sys_flag")
-    flags = int.from_bytes(record[at : at + 4])
-    return _BODY_V4 + _MORE * (bool(flags & _BORN_V6) + bool(flags & _STORE_V6))
-
-
-def body_place(file: StoreFile, at: int) -> int:
-    """Bytes before the body of the record at a place of a file."""
-    return _body_place(read_at(file, at, RECORD.offset_of("sys_flag") + 4))
-
-
 def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Finding | None:
     """A record whose lengths add up but whose properties end in zeros: its last bytes never reached the disk.
 
@@ -123,7 +102,7 @@ def torn_end(file: StoreFile, phy_offset: int, size: int, *, live: bool) -> Find
     """
     at = phy_offset - file.base_offset
     record = read_at(file, at, size)
-    body = _body_place(record)
+    body = body_begin(record[_FLAG])
     topic = body + max(int.from_bytes(record[body - 4 : body], signed=True), 0)
     properties = topic + 1 + record[topic] + 2
     if properties >= size or record[-1]:

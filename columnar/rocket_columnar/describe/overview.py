@@ -12,11 +12,10 @@ from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.decode import decode
-from rocket_columnar.describe.running import running_broker
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import WorkDone, find_files, is_gone, open_reader, read_at, size_of
+from rocket_columnar.store import WorkDone, find_files, is_gone, lock_holder, open_reader, read_at, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,7 +178,7 @@ def look_at(
         path=path,
         kind=_kind(path, by_kind["log"]),
         clean=not (path / "abort").exists() if whole else None,
-        running=running_broker(path) if whole else None,
+        running=lock_holder(path) if whole else None,
         log=log,
         indexes=indexes,
         geometry=guess,

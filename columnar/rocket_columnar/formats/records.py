@@ -23,9 +23,11 @@ __all__ = [
     "Buffer",
     "FixedFields",
     "Record",
+    "body_begin",
     "body_end",
     "check_frame_head",
     "clean_utf8",
+    "fixed_fields",
     "host_text",
     "is_blank",
     "parse_properties",
@@ -131,10 +133,19 @@ def is_blank(head: Buffer, at: int, room: int) -> bool:
     return _PAIR.unpack_from(head, at) in ((room, BLANK_MAGIC), (ENTRY_BLANK_MAGIC, room))
 
 
+def fixed_fields(head: Buffer) -> FixedFields:
+    """The fields before the body of a record that begins with these `HEAD_SIZE` bytes."""
+    return FixedFields._make(_FIXED[head[39] & _HOST_FLAGS].unpack_from(head))
+
+
+def body_begin(sys_flag: int) -> int:
+    """Bytes before the body of a record, by the flags that state how long its hosts are (LOG-REC-2)."""
+    return _FIXED[sys_flag & _HOST_FLAGS].size
+
+
 def body_end(head: Buffer) -> int:
     """Where the body of a record ends that begins with these `HEAD_SIZE` bytes, counted from its first."""
-    layout = _FIXED[head[39] & _HOST_FLAGS]
-    return layout.size + max(FixedFields._make(layout.unpack_from(head)).body_length, 0)
+    return body_begin(head[39]) + max(fixed_fields(head).body_length, 0)
 
 
 def parse_record(window: Buffer, at: int) -> Record | Bad:

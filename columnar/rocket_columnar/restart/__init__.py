@@ -4,7 +4,7 @@ from rocket_columnar.restart.lost_keys import LostKey, LostKeys
 from rocket_columnar.restart.prediction import Restart, predict, restart, restarts
 from rocket_columnar.restart.queues import LostUnits
 from rocket_columnar.restart.recovery import Deletion
-from rocket_columnar.restart.running import lock_holder, moment
+from rocket_columnar.restart.running import moment
 
 __all__ = [
     "Deletion",
@@ -12,7 +12,6 @@ __all__ = [
     "LostKeys",
     "LostUnits",
     "Restart",
-    "lock_holder",
     "moment",
     "predict",
     "restart",

@@ -6,17 +6,16 @@ Read beside `DefaultMessageStore.load` 192-228, `IndexService.load` 57-90, `Comm
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 from zlib import crc32
 
 import numpy as np
-from rocket_spec.layout import MESSAGE_MAGIC, RECORD, RECORD_FIXED_V4
+from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar.audit import read_checkpoint
-from rocket_columnar.formats import Record
+from rocket_columnar.formats import HEAD_SIZE, Record, fixed_fields
 from rocket_columnar.log import NARROW, RequestScan, TopicNames, Walk
 from rocket_columnar.store import read_at, size_of, usual_size
 
@@ -41,7 +40,6 @@ __all__ = [
 
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end
-_BORN_V6: Final = 16
 _LONGEST_ARRAY: Final = (1 << 31) - 3  # bytes, of a JVM's arrays
 
 
@@ -98,12 +96,10 @@ def recovery_start(
     if index_safe:
         bound = min(bound, index)
     for file in reversed(logs):
-        head = read_at(file, 0, 76)
-        if len(head) < 76 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
+        head = read_at(file, 0, HEAD_SIZE)
+        if len(head) < RECORD_FIXED_V4 or int.from_bytes(head[4:8], signed=True) != MESSAGE_MAGIC:
             continue
-        at = RECORD.offset_of("sys_flag")
-        born = 20 if int.from_bytes(head[at : at + 4]) & _BORN_V6 else 8
-        (stored,) = struct.unpack_from(">q", head, 48 + born)
+        stored = fixed_fields(head.ljust(HEAD_SIZE, b"\0")).store_timestamp
         if stored != 0 and stored <= bound:
             return file.base_offset
     return logs[0].base_offset

@@ -13,6 +13,7 @@ from rocket_columnar.store.later_release import (
     signs_at,
 )
 from rocket_columnar.store.listing import NO_NUMBER, find_files
+from rocket_columnar.store.lock import lock_holder
 from rocket_columnar.store.places import placed_file, protected_directories, refuse_member
 from rocket_columnar.store.reader import (
     PAUSES,
@@ -58,6 +59,7 @@ __all__ = [
     "is_safe",
     "later_line",
     "later_signs",
+    "lock_holder",
     "lower_priority",
     "open_reader",
     "placed_file",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from rocket_spec.errors import FormatError, UsageError
 
+from rocket_columnar.formats import body_begin
 from rocket_columnar.store.listing import find_files
 from rocket_columnar.store.places import is_store
 from rocket_columnar.store.reader import open_reader
@@ -40,9 +41,6 @@ _LATER_TIMES: Final = struct.Struct(">3q")
 """Bytes 24 to 47 of a checkpoint; 4.9.3 writes zeros there (CKP-1)."""
 
 _HEAD: Final = 40  # bytes, of a record up to its sysFlag
-_BODY: Final = 88  # bytes before the body with two IPv4 hosts
-_BORN_V6, _STORE_V6 = 16, 32
-_MORE: Final = 12  # bytes of an IPv6 address beyond those of an IPv4 one (LOG-REC-2)
 _LIMIT: Final = 1 << 56  # an offset or a time; a checkpoint of other bytes is damaged
 _LONGEST: Final = 1 << 24  # bytes of a configuration
 _LOGS: Final = 4  # files at each end of the log
@@ -100,8 +98,7 @@ def is_later_record(file: StoreFile, at: int) -> bool:
     head = read_at(file, at, _HEAD)
     if len(head) < _HEAD or head[4:8] != LATER_MAGIC.to_bytes(4, signed=True):
         return False
-    size, flags = int.from_bytes(head[:4], signed=True), int.from_bytes(head[36:40])
-    body = _BODY + _MORE * (bool(flags & _BORN_V6) + bool(flags & _STORE_V6))
+    size, body = int.from_bytes(head[:4], signed=True), body_begin(head[39])
     topic = body + int.from_bytes(read_at(file, at + body - 4, 4), signed=True)
     if not body <= topic <= size - 4:
         return False

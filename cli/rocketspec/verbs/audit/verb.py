@@ -120,8 +120,8 @@ def audit(
 
 def _restart(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.report import Shell
-    from rocket_columnar.restart import lock_holder, moment, restarts
-    from rocket_columnar.store import signs_at, while_listed
+    from rocket_columnar.restart import moment, restarts
+    from rocket_columnar.store import lock_holder, signs_at, while_listed
 
     from rocketspec._settings import warn
     from rocketspec._terminal import progress
@@ -130,7 +130,10 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
     warn(settings)
     store, commitlog = settings.store, settings.commitlog
     in_use = (store / "abort").exists()
-    running = lock_holder(store) if in_use else None
+    running, holder = None, lock_holder(store) if in_use else 0
+    if holder:
+        lock = store / "lock"
+        running = f"process {holder} holds the lock of {lock}" if holder > 0 else f"{lock} is locked"
     if running is None:
         before = while_listed(lambda: moment(store, commitlog)) if in_use else ()
         with progress("reading", unit="bytes") as step:
