@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, RECORD
+from rocket_spec.tables import TABLES
 
 from rocket_columnar.decode import decode
-from rocket_columnar.formats import LONG_MIN
+from rocket_columnar.formats import LONG_MIN, body_begin
 from rocket_columnar.index import GeometryGuess, resolve
 from rocket_columnar.store import find_files, open_reader
 
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rocket_spec.layout import Geometry, Layout
 
-    from rocket_columnar.log import Gap
     from rocket_columnar.store import Reader, StoreFile
 
     _Progress = Callable[[int, int], None] | None
+    _Row = dict[str, Any]
 
 __all__ = ["Difference", "diff"]
 
@@ -54,7 +55,7 @@ _LAYOUTS: Final[dict[str, Layout]] = {
     "checkpoint": CHECKPOINT,
 }
 _ABSENT: Final = "absent"
-_BORN_V6, _STORE_V6 = 16, 32  # sys_flag: a host of 20 bytes (LOG-REC-2)
+_BORN_V6: Final = 16  # of sys_flag (LOG-REC-2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ def _first_byte(pair: tuple[StoreFile, StoreFile]) -> Iterator[Difference]:
 
 
 def _held(one: Reader, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Offset and length of pieces of [begin, end), without holes that both files have."""
+    """Offset and length of parts of [begin, end), without holes that both files have."""
     for first, last in heapq.merge(one.extents(begin), other.extents(begin)):
         for start in range(max(first, begin), min(last, end), _BYTES):
             yield start, min(_BYTES, last - start, end - start)
@@ -212,36 +213,51 @@ def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Di
 
 
 def _batches(
-    file: StoreFile, table: str, geometry: Geometry | None, on_progress: _Progress
+    file: StoreFile, table: str, names: list[str], geometry: Geometry | None, on_progress: _Progress
 ) -> Iterator[pa.RecordBatch]:
-    def passed(_: Gap) -> None:
-        """What does not verify has no fields."""
-
     known = None if geometry is None else {file: GeometryGuess(geometry, "given", 1, "of the two files")}
-    for _, batch in decode([file], tables=[table], geometry=known, on_gap=passed, on_progress=on_progress):
-        if batch.num_rows:
-            yield batch
+    decoded = decode(
+        [file],
+        tables=[table],
+        columns=names,
+        geometry=known,
+        on_gap=lambda _: None,  # what does not verify has no fields
+        on_progress=on_progress,
+    )
+    return (batch for _, batch in decoded if batch.num_rows)
 
 
-class _Rows:
-    """The rows of a table, taken in pieces."""
+def _pairs(
+    one: Iterator[pa.RecordBatch], other: Iterator[pa.RecordBatch], key: str | None
+) -> Iterator[tuple[_Row | None, _Row | None]]:
+    """Rows with the same key, without those of equal batches; None for a row that a file lacks."""
+    first, second = next(one, None), next(other, None)
+    while first is not None and second is not None and _same_keys(first, second, key):
+        if not first.equals(second):
+            yield from zip(first.to_pylist(), second.to_pylist(), strict=True)
+        first, second = next(one, None), next(other, None)
+    if key is None:
+        return
+    rows = [
+        (row for batch in chain([head] if head is not None else [], rest) for row in batch.to_pylist())
+        for head, rest in ((first, one), (second, other))
+    ]
+    row, twin = (next(side, None) for side in rows)
+    while row is not None or twin is not None:
+        if twin is None or (row is not None and row[key] < twin[key]):
+            yield row, None
+            row = next(rows[0], None)
+        elif row is None or twin[key] < row[key]:
+            yield None, twin
+            twin = next(rows[1], None)
+        else:
+            yield row, twin
+            row, twin = (next(side, None) for side in rows)
 
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
-        self._batches = batches
-        self.batch: pa.RecordBatch | None = next(batches, None)
 
-    def take(self, count: int) -> pa.RecordBatch:
-        """The next `count` rows, no more than are left of the batch."""
-        batch = self.batch
-        if batch is None:
-            raise ValueError("no rows are left")
-        self.batch = batch.slice(count) if count < batch.num_rows else next(self._batches, None)
-        return batch.slice(0, count)
-
-    def take_below(self, key: str, limit: int) -> pa.RecordBatch:
-        """The next rows whose key is below `limit`."""
-        keys: list[Any] = self.batch.column(key).to_pylist() if self.batch is not None else []
-        return self.take(sum(value < limit for value in keys))
+def _same_keys(first: pa.RecordBatch, second: pa.RecordBatch, key: str | None) -> bool:
+    same: bool = key is None or first.column(key).equals(second.column(key))
+    return same
 
 
 def _rows(
@@ -253,77 +269,25 @@ def _rows(
     on_progress: _Progress = None,
 ) -> Iterator[Difference]:
     """Compares rows with the same key; a row that only one file has is one difference."""
-    reported = (on_progress, None)
+    names = [column.name for column in TABLES[table] if column.name not in _DERIVED.get(part, {"file"})]
     one, other = (
-        _Rows(_batches(file, table, geometry, report)) for file, report in zip(pair, reported, strict=True)
+        _batches(file, table, names, geometry, report)
+        for file, report in zip(pair, (on_progress, None), strict=True)
     )
     base = pair[0].base_offset
-    while one.batch is not None and other.batch is not None:
-        if key is not None:
-            first, second = _number(one.batch, key), _number(other.batch, key)
-            if first < second:
-                yield from _alone(one.take_below(key, second), part, key, base, geometry, missing=1)
-                continue
-            if second < first:
-                yield from _alone(other.take_below(key, first), part, key, base, geometry, missing=0)
-                continue
-        count = min(one.batch.num_rows, other.batch.num_rows)
-        if key is not None:
-            count = _same(one.batch.column(key), other.batch.column(key), count)
-        yield from _compared((one.take(count), other.take(count)), part, key, base, geometry)
-    for missing, rest in ((1, one), (0, other)):
-        while rest.batch is not None and key is not None:
-            yield from _alone(rest.take(rest.batch.num_rows), part, key, base, geometry, missing=missing)
-
-
-def _number(rows: pa.RecordBatch, key: str) -> int:
-    """The key of the first row."""
-    value: Any = rows.column(key)[0].as_py()
-    return int(value)
-
-
-def _same(first: Any, second: Any, count: int) -> int:
-    """How many keys from the front are equal."""
-    pairs = zip_longest(first.slice(0, count).to_pylist(), second.slice(0, count).to_pylist())
-    return next((number for number, (a, b) in enumerate(pairs) if a != b), count)
-
-
-def _alone(
-    rows: pa.RecordBatch, part: str, key: str, base: int, geometry: Geometry | None, *, missing: int
-) -> Iterator[Difference]:
-    """Rows that only one file has."""
-    for number in rows.column(key).to_pylist():
-        shown: list[Any] = ["there", "there"]
-        shown[missing] = _ABSENT
-        yield Difference(part, int(number or 0), part, _start(part, number, base, geometry), *shown)
-
-
-def _compared(
-    rows: tuple[pa.RecordBatch, pa.RecordBatch],
-    part: str,
-    key: str | None,
-    base: int,
-    geometry: Geometry | None,
-) -> Iterator[Difference]:
-    found: dict[int, list[str]] = {}
-    names = [
-        name for name in rows[0].schema.names if name not in _DERIVED.get(part, {"file"}) and name != key
-    ]
-    for name in names:
-        first, second = rows[0].column(name), rows[1].column(name)
-        if first.equals(second):
+    for first, second in _pairs(one, other, key):
+        row = first or second or {}
+        at = None if key is None else int(row[key])
+        if first is None or second is None:
+            shown = (_ABSENT if side is None else "there" for side in (first, second))
+            yield Difference(part, at, part, _start(part, at, base, geometry), *shown)
             continue
-        cells = zip(first.to_pylist(), second.to_pylist(), strict=True)
-        for number in (number for number, (a, b) in enumerate(cells) if a != b):
-            found.setdefault(number, []).append(name)
-    for number in sorted(found):
-        at = None if key is None else rows[0].column(key)[number].as_py()
-        for name in found[number]:
-            first, second = (row.column(name)[number].as_py() for row in rows)
-            offset = _offset(part, at, name, base, geometry)
-            if part == "record" and offset is None and at is not None:
-                offset = _varying(rows[0], number, name, int(at) - base)
-            yield Difference(part, at, name, offset, first, second)
+        for name in names:
+            if name != key and first[name] != second[name]:
+                offset = _offset(part, at, name, base, geometry)
+                if part == "record" and offset is None and at is not None:
+                    offset = _varying(first, name, at - base)
+                yield Difference(part, at, name, offset, first[name], second[name])
 
 
 def _start(part: str, number: int | None, base: int, geometry: Geometry | None) -> int | None:
@@ -338,22 +302,21 @@ def _start(part: str, number: int | None, base: int, geometry: Geometry | None) 
     return start if start >= 0 else None
 
 
-def _varying(rows: pa.RecordBatch, number: int, field: str, start: int) -> int | None:
+def _varying(row: _Row, field: str, start: int) -> int | None:
     """Byte of a record's field that is after its hosts, body or topic; None for any other column."""
-    flags, body, topic = (rows.column(name)[number].as_py() for name in ("sys_flag", "body", "topic"))
     born = start + RECORD.offset_of("born_timestamp") + 8
-    stored = born + (20 if flags & _BORN_V6 else 8)
-    behind = stored + 8 + (20 if flags & _STORE_V6 else 8)
-    name = behind + 16 + len(body or b"") + 1
+    body = start + body_begin(row["sys_flag"])
+    stored = born + body_begin(row["sys_flag"] & _BORN_V6) - body_begin(0) + 8
+    topic = body + len(row["body"] or b"") + 1
     return {
         "born_host": born,
         "store_timestamp": stored,
         "store_host": stored + 8,
-        "reconsume_times": behind,
-        "prepared_transaction_offset": behind + 4,
-        "body": behind + 16,
-        "topic": name,
-        "properties": name + len((topic or "").encode()) + 2,
+        "reconsume_times": body - 16,
+        "prepared_transaction_offset": body - 12,
+        "body": body,
+        "topic": topic,
+        "properties": topic + len((row["topic"] or "").encode()) + 2,
     }.get(field)
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
 from rocket_columnar.audit.checkpoint_check import check_checkpoint
-from rocket_columnar.log import RequestScan, TopicNames, Walk
-from rocket_columnar.store import Source, StoreFile, open_reader
+from rocket_columnar.store import StoreFile
 from store_bytes import BEGIN as T
 from store_bytes import blank, ext_unit, put, record, unit
 
@@ -20,50 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from rocket_columnar.findings import Finding
-    from rocket_columnar.log import Gap
 
 FIRST, SECOND = record(0), record(len(record(0)))
 SIZE = 4096
-OLD = FIRST.ljust(SIZE, b"\0")
-TORN = (FIRST + SECOND[:60]).ljust(SIZE, b"\0")
 quick = partial(audit, level="quick")
+OLD = FIRST.ljust(SIZE, b"\0")
 GROWN = (FIRST + SECOND).ljust(SIZE, b"\0")
 FULL = FIRST + blank(SIZE - len(FIRST))
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are allowed, whatever other tests read in the same minute."""
-    monkeypatch.setattr(Walk, "patience", type(Walk.patience)())
-
-
-def scanned(*states: bytes) -> tuple[list[int], list[Gap]]:
-    """Offsets and gaps of a log file that has the next state at each read; the last one stays."""
-    left = list(states)
-
-    def read(offset: int, length: int) -> bytes:
-        data = left.pop(0) if len(left) > 1 else left[0]
-        return data[offset : offset + length]
-
-    gaps: list[Gap] = []
-    with open_reader(Path("log"), Source("log", SIZE, read)) as reader:
-        scan = RequestScan(reader, 0, TopicNames())
-        batches = list(scan.run(0, SIZE, exact=True, on_gap=gaps.append))
-    return [offset for batch in batches for offset in batch.phy_offset.tolist()], gaps
-
-
-@pytest.mark.parametrize("states", [(OLD, GROWN), (TORN, GROWN)])
-def test_a_record_that_is_written_after_its_bytes_were_read(states: tuple[bytes, ...]) -> None:
-    assert scanned(*states) == ([0, len(FIRST)], [])
-
-
-def test_a_blank_that_is_written_after_its_bytes_were_read() -> None:
-    assert scanned(OLD, FULL) == ([0], [])
-
-
-def test_what_stays_torn_is_a_gap() -> None:
-    offsets, (gap,) = scanned(TORN)
-    assert (offsets, gap.begin, gap.end) == ([0], len(FIRST), SIZE)
 
 
 @pytest.mark.parametrize(("live", "severity"), [(True, "note"), (False, "warning")])

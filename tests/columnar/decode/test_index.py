@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
-from store_bytes import BEGIN, Entry, index_file, put
+from store_bytes import Entry, index_file, put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,33 +36,6 @@ def patched(offset: int, code: str, *values: int) -> bytes:
     data = bytearray(index_file(S, N, PUTS))
     struct.pack_into(">" + code, data, offset, *values)
     return bytes(data)
-
-
-def test_header_row_is_the_geometry_and_the_six_fields(tmp_path: Path) -> None:
-    assert rows(file(tmp_path), "index_headers") == [
-        {
-            "file": "20260101000000000",
-            "hash_slot_num": 7,
-            "index_num": 12,
-            "begin_timestamp": BEGIN,
-            "end_timestamp": BEGIN + 9000,
-            "begin_phy_offset": 0,
-            "end_phy_offset": 300,
-            "hash_slot_count": 2,
-            "index_count": 4,
-        }
-    ]
-
-
-def test_entry_rows_have_slot_chain_and_store_time(tmp_path: Path) -> None:
-    named = ("entry", "slot", "key_hash", "phy_offset", "time_diff", "prev_entry", "store_timestamp")
-    found = rows(file(tmp_path))
-    assert [tuple(row[name] for name in named) for row in found] == [
-        (1, 1, 8, 0, 0, 0, BEGIN),
-        (2, 2, 9, 200, 5, 0, BEGIN + 5000),
-        (3, 1, 15, 300, 9, 1, BEGIN + 9000),  # 8 and 15 share slot 1
-    ]
-    assert {row["file"] for row in found} == {"20260101000000000"}
 
 
 def test_batches_have_the_schema_of_the_table(tmp_path: Path) -> None:
@@ -163,3 +137,30 @@ def test_file_is_one_dictionary_for_all_batches(tmp_path: Path) -> None:
     names = {tuple(column.dictionary.to_pylist()) for column in dictionaries}
     assert names == {("index/20260101000000000", "index/20260101000000001")}
     assert pa.Table.from_batches(batches).num_rows == 6
+
+
+@pytest.mark.parametrize("columns", [None, ["slot"], ["store_timestamp", "file"]])
+def test_rows_of_several_threads_are_those_of_one(tmp_path: Path, columns: list[str] | None) -> None:
+    dice = random.Random(1)  # noqa: S311
+    data = bytearray(index_file(7, 320, [Entry(1, number, 5) for number in range(300)]))
+    data[40 + 28 + 20 :] = dice.randbytes(len(data) - 88)  # any hash, sign and time diff
+    path = put(tmp_path, "index/20260101000000000", bytes(data))
+    files, shape = find_files(path), Geometry(7, 320)
+    one, two = (
+        [
+            batch
+            for _, batch in decode(
+                files,
+                tables=["index_entries"],
+                geometry=shape,
+                columns=columns,
+                batch_rows=37,
+                threads=threads,
+            )
+        ]
+        for threads in (1, 2)
+    )
+    assert [batch.to_pylist() for batch in one] == [batch.to_pylist() for batch in two]
+    assert sum(batch.num_rows for batch in one) == 300
+    first = decode(files, tables=["index_entries"], geometry=shape, batch_rows=10, threads=2, limit=15)
+    assert sum(batch.num_rows for _, batch in first) == 15  # the others are let go

@@ -75,32 +75,6 @@ def test_row_of_a_record(tmp_path: Path) -> None:
     ]
 
 
-def test_absent_keys_unique_key_and_tags_are_null(tmp_path: Path) -> None:
-    (row,) = rows(log(tmp_path, record(0)))
-    assert (row["keys"], row["uniq_key"], row["tags"], row["tags_code"]) == (None, None, None, 0)
-    assert row["properties"] == []
-
-
-@pytest.mark.parametrize(
-    ("sys_flag", "born", "store"),
-    [
-        (0, "10.0.0.1:1111", "10.0.0.2:2222"),
-        (16, "[::1]:1111", "10.0.0.2:2222"),
-        (32, "10.0.0.1:1111", "[2001:db8::2]:2222"),
-        (48, "[::1]:1111", "[2001:db8::2]:2222"),
-    ],
-)
-def test_hosts_are_as_long_as_the_flags_say(tmp_path: Path, sys_flag: int, born: str, store: str) -> None:
-    data = record(
-        0,
-        sys_flag=sys_flag,
-        born=bytes(15) + b"\1" if sys_flag & 16 else bytes([10, 0, 0, 1]),
-        store=b"\x20\x01\x0d\xb8" + bytes(11) + b"\2" if sys_flag & 32 else bytes([10, 0, 0, 2]),
-    )
-    (row,) = rows(log(tmp_path, data))
-    assert (row["born_host"], row["store_host"], row["body"]) == (born, store, b"body")
-
-
 @pytest.mark.parametrize(
     ("body", "crc", "shown", "is_ok"),
     [

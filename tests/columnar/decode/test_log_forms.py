@@ -150,17 +150,6 @@ def test_columns_alone(columns: list[str], tmp_path: Path) -> None:
     assert len(both_ways(tmp_path / "commitlog", columns=columns)) == 300
 
 
-def test_files_of_a_log_and_their_blanks(tmp_path: Path) -> None:
-    first = varied(40)
-    size = len(first) + 60
-    put(tmp_path, f"commitlog/{FIRST}", first + blank(60))
-    later = bytearray()
-    for _ in range(30):
-        later += record(size + len(later), body=b"b" * 77)
-    put(tmp_path, f"commitlog/{size:020}", bytes(later))
-    assert len(both_ways(tmp_path / "commitlog")) == 70
-
-
 def test_record_longer_than_the_window(tmp_path: Path) -> None:
     data = bytearray()
     for size in (10, 9 << 20, 20, 30):

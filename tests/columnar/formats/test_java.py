@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rocket_columnar.formats import decode_utf8, parse_int, parse_long, string_hash, to_i32, to_i64
+from rocket_columnar.formats import decode_utf8, parse_int, to_i32, to_i64
 from rocket_reference import java
 
 MARK = "\ufffd"
@@ -39,44 +39,8 @@ def test_two_byte_strings_of_every_lead_decode_as_in_the_reference() -> None:
             assert decode_utf8(data) == java.decode_utf8(data), data.hex()
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("00000000000000001024", 1024),
-        ("-5", -5),
-        ("+5", 5),
-        ("\uff15\u0665", 55),  # full-width and Arabic digits
-        ("9223372036854775807", (1 << 63) - 1),
-        ("-9223372036854775808", -(1 << 63)),
-        ("9223372036854775808", None),
-        ("", None),
-        ("-", None),
-        ("1_0", None),
-        (" 1", None),
-        ("\U0001d7d9", None),  # a digit beyond the BMP is two UTF-16 units, neither one a digit
-    ],
-)
-def test_names_are_numbers_as_parse_long_takes_them(text: str, value: int | None) -> None:
-    assert parse_long(text) == value
-
-
 def test_ints_end_at_32_bits() -> None:
     assert (parse_int("2147483647"), parse_int("2147483648")) == (2147483647, None)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("", 0),
-        ("a", 97),
-        ("AaTopic#Aa", -10606476),  # the same as BBTopic#BB
-        ("BBTopic#BB", -10606476),
-        ("polygenelubricants", -(1 << 31)),
-        ("\U0001f680", 0xD83D * 31 + 0xDE80),
-    ],
-)
-def test_hash_code_runs_over_utf16_units(text: str, value: int) -> None:
-    assert string_hash(text) == value
 
 
 def test_wrapping() -> None:

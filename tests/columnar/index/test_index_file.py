@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import struct
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile
-from rocket_spec.errors import InvalidError
 from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:
@@ -25,28 +23,6 @@ NAME = "20260101000000000"
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / NAME
-
-
-def damage(
-    path: Path, geometry: Geometry, number: int, *, time_diff: int | None = None, prev: int | None = None
-) -> None:
-    data = bytearray(path.read_bytes())
-    for value, at in ((time_diff, 12), (prev, 16)):
-        if value is not None:
-            struct.pack_into(">i", data, geometry.entries_offset + 20 * number + at, value)
-    path.write_bytes(data)
-
-
-def test_a_cycle_gives_its_hits_again_and_a_miss_in_it_is_an_error(path: Path) -> None:
-    geometry = Geometry(1, 9)
-    with IndexFile(path, *geometry) as file:
-        for number, key in enumerate("abcd", 1):
-            file.put(key, number, T)
-    damage(path, geometry, 2, prev=4)  # 4 -> 3 -> 2 -> 4
-    with IndexFile.open_for_reading(path, geometry) as file:
-        assert file.select("c", 5, 0, FOREVER) == [3, 3, 3, 3, 3]
-        with pytest.raises(InvalidError, match="IDX-SEL-6"):
-            file.select("a", 5, 0, FOREVER)
 
 
 def test_reading_pads_a_short_file_and_leaves_it_alone(path: Path) -> None:
