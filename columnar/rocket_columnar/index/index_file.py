@@ -21,14 +21,8 @@ from rocket_columnar.formats import hash_key, hash_keys, to_i32, to_i64
 from rocket_columnar.index.bulk_put import plain, put_batch
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.index.mapped_index import (
-    BEGIN_PHY_OFFSET,
-    BEGIN_TIMESTAMP,
-    END_PHY_OFFSET,
-    END_TIMESTAMP,
     ENTRY,
     ENTRY_SIZE,
-    HASH_SLOT_COUNT,
-    INDEX_COUNT,
     INT,
     LONG,
     Entry,
@@ -94,19 +88,13 @@ class IndexFile(MappedIndex):
             self._write_entry(self.entry_position(count), key_hash, phy_offset, time_diff, previous)
             INT.pack_into(self._mapping, slot, count)
             if count <= 1:
-                self._begin_phy_offset = phy_offset
-                self._write_long(BEGIN_PHY_OFFSET, phy_offset)
-                self._begin_timestamp = store_timestamp
-                self._write_long(BEGIN_TIMESTAMP, store_timestamp)
+                self._set("begin_phy_offset", phy_offset)
+                self._set("begin_timestamp", store_timestamp)
             if previous == 0:
-                self._hash_slot_count = to_i32(self._hash_slot_count + 1)
-                INT.pack_into(self._mapping, HASH_SLOT_COUNT, self._hash_slot_count)
-            self._index_count = count + 1
-            INT.pack_into(self._mapping, INDEX_COUNT, count + 1)
-            self._end_phy_offset = phy_offset
-            self._write_long(END_PHY_OFFSET, phy_offset)
-            self._end_timestamp = store_timestamp
-            self._write_long(END_TIMESTAMP, store_timestamp)
+                self._set("hash_slot_count", to_i32(self._hash_slot_count + 1))
+            self._set("index_count", count + 1)
+            self._set("end_phy_offset", phy_offset)
+            self._set("end_timestamp", store_timestamp)
         except struct.error:
             return False
         return True

@@ -17,14 +17,8 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "BEGIN_PHY_OFFSET",
-    "BEGIN_TIMESTAMP",
-    "END_PHY_OFFSET",
-    "END_TIMESTAMP",
     "ENTRY",
     "ENTRY_SIZE",
-    "HASH_SLOT_COUNT",
-    "INDEX_COUNT",
     "INT",
     "LONG",
     "Entry",
@@ -36,14 +30,11 @@ LONG: Final = struct.Struct(">q")
 ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)
 ENTRY_SIZE: Final = INDEX_ENTRY.size
 _HEADER_SIZE, _SLOT_SIZE = INDEX_HEADER.size, INDEX_SLOT.size
-(
-    BEGIN_TIMESTAMP,
-    END_TIMESTAMP,
-    BEGIN_PHY_OFFSET,
-    END_PHY_OFFSET,
-    HASH_SLOT_COUNT,
-    INDEX_COUNT,
-) = (field.offset or 0 for field in INDEX_HEADER.fields)
+_FIELDS: Final = [
+    (f"_{field.name}", LONG if field.type == "i64" else INT, field.offset or 0)
+    for field in INDEX_HEADER.fields
+]
+"""Of each field of the header: the attribute that holds it in memory, its form and its place."""
 
 
 class Entry(NamedTuple):
@@ -76,6 +67,12 @@ class MappedIndex:
         "geometry",
         "path",
     )
+    _begin_phy_offset: int
+    _begin_timestamp: int
+    _end_phy_offset: int
+    _end_timestamp: int
+    _hash_slot_count: int
+    _index_count: int
 
     def __init__(
         self,
@@ -113,16 +110,12 @@ class MappedIndex:
         self._image = FileImage(path, self._size) if read_only else None
         self._mapping: Mapping = map_file(path, self._size) if self._image is None else self._image.memory
         try:
-            if end_phy_offset > 0:
-                self._begin_phy_offset = end_phy_offset
-                self._write_long(BEGIN_PHY_OFFSET, end_phy_offset)
-                self._end_phy_offset = end_phy_offset
-                self._write_long(END_PHY_OFFSET, end_phy_offset)
-            if end_timestamp > 0:
-                self._begin_timestamp = end_timestamp
-                self._write_long(BEGIN_TIMESTAMP, end_timestamp)
-                self._end_timestamp = end_timestamp
-                self._write_long(END_TIMESTAMP, end_timestamp)
+            for seed, names in (
+                (end_phy_offset, ("begin_phy_offset", "end_phy_offset")),
+                (end_timestamp, ("begin_timestamp", "end_timestamp")),
+            ):
+                for name in names if seed > 0 else ():
+                    self._set(name, seed)
         except struct.error as error:
             self.close()
             raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
@@ -171,22 +164,17 @@ class MappedIndex:
 
     def header(self) -> IndexHeader:
         """The header as it stands in memory."""
-        return IndexHeader(
-            self._begin_timestamp,
-            self._end_timestamp,
-            self._begin_phy_offset,
-            self._end_phy_offset,
-            self._hash_slot_count,
-            self._index_count,
-        )
+        return IndexHeader(*(getattr(self, name) for name, _, _ in _FIELDS))
 
     def _take(self, header: IndexHeader) -> None:
-        self._begin_timestamp = header.begin_timestamp
-        self._end_timestamp = header.end_timestamp
-        self._begin_phy_offset = header.begin_phy_offset
-        self._end_phy_offset = header.end_phy_offset
-        self._hash_slot_count = header.hash_slot_count
-        self._index_count = header.index_count
+        for name, _, _ in _FIELDS:
+            setattr(self, name, getattr(header, name[1:]))
+
+    def _set(self, field: str, value: int) -> None:
+        """Sets a field of the header, in memory and then in the file."""
+        name, form, place = next(known for known in _FIELDS if known[0] == f"_{field}")
+        setattr(self, name, value)
+        form.pack_into(self._mapping, place, value)
 
     def load(self) -> None:
         """Reads the six fields from the file; an `index_count` <= 0 becomes 1.
@@ -196,17 +184,12 @@ class MappedIndex:
 
         Source: IDX-LOAD-1, IDX-LOAD-2; `IndexHeader.load` 41-53.
         """
-        mapping = self._mapping
         if self._image is not None:
             self._image.forget()
         self._fetch(0, _HEADER_SIZE)
         try:
-            (self._begin_timestamp,) = LONG.unpack_from(mapping, BEGIN_TIMESTAMP)
-            (self._end_timestamp,) = LONG.unpack_from(mapping, END_TIMESTAMP)
-            (self._begin_phy_offset,) = LONG.unpack_from(mapping, BEGIN_PHY_OFFSET)
-            (self._end_phy_offset,) = LONG.unpack_from(mapping, END_PHY_OFFSET)
-            (self._hash_slot_count,) = INT.unpack_from(mapping, HASH_SLOT_COUNT)
-            (self._index_count,) = INT.unpack_from(mapping, INDEX_COUNT)
+            for name, form, place in _FIELDS:
+                setattr(self, name, form.unpack_from(self._mapping, place)[0])
         except struct.error as error:
             raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
         if self._index_count <= 0:
@@ -221,17 +204,10 @@ class MappedIndex:
         Source: IDX-FLUSH-1; `IndexHeader.updateByteBuffer` 55-62.
         """
         try:
-            self._write_long(BEGIN_TIMESTAMP, self._begin_timestamp)
-            self._write_long(END_TIMESTAMP, self._end_timestamp)
-            self._write_long(BEGIN_PHY_OFFSET, self._begin_phy_offset)
-            self._write_long(END_PHY_OFFSET, self._end_phy_offset)
-            INT.pack_into(self._mapping, HASH_SLOT_COUNT, self._hash_slot_count)
-            INT.pack_into(self._mapping, INDEX_COUNT, self._index_count)
+            for name, form, place in _FIELDS:
+                form.pack_into(self._mapping, place, getattr(self, name))
         except struct.error as error:
             raise RejectedError(f"the header is outside a file of {self._size} bytes") from error
-
-    def _write_long(self, offset: int, value: int) -> None:
-        LONG.pack_into(self._mapping, offset, value)
 
     # single structures
 
