@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["checkpoint_columns", "ext_columns", "queue_columns", "unit_count"]
 
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
-_CHUNK: Final = 1 << 16  # units read at once in the search for the last one
+_AT_ONCE: Final = 1 << 16  # units read at once in the search for the last one
 _WINDOW: Final = 1 << 20
 
 
@@ -50,7 +50,7 @@ def _units(reader: Reader, *, every: bool) -> tuple[int, int, NDArray[np.void]]:
     end = 0 if last is None else last // QUEUE_UNIT.size + 1
     reader.require_held(0, end * QUEUE_UNIT.size, f"{end:,} units", "CQ-FILE-1")
     while end:
-        start = max(0, end - _CHUNK)
+        start = max(0, end - _AT_ONCE)
         units = _read(reader, start, end)
         if every:
             return end, start, units

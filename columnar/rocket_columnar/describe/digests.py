@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileDigest", "digest", "store_digest"]
 
-_CHUNK: Final = 1 << 22
+_AT_ONCE: Final = 1 << 22
 _EMPTY: Final = hashlib.sha256().hexdigest()
 
 
@@ -136,8 +136,8 @@ def _name(file: StoreFile) -> str:
 
 
 def _add(reader: Reader, total: hashlib._Hash, begin: int, end: int) -> None:
-    for start in range(begin, end, _CHUNK):
-        total.update(reader.read(start, min(_CHUNK, end - start)).data)
+    for start in range(begin, end, _AT_ONCE):
+        total.update(reader.read(start, min(_AT_ONCE, end - start)).data)
 
 
 def _index(file: StoreFile, geometry: Geometry | None) -> str:

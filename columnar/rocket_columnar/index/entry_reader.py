@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["EntryWindows", "IndexState", "entry_position", "read_headers", "slot_position"]
 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
-_AT_ONCE: Final = 1 << 15  # a multiple of a block
+_AT_ONCE: Final = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ __all__ = ["SAMPLE", "Agreement", "agreement", "ends_agree"]
 
 
 SAMPLE: Final = 4096  # entries checked in one file
-_BLOCK: Final = 256  # of these, neighbours
+_RUN: Final = 256  # of these, neighbours
 _WHOLE: Final = 1 << 20  # a region up to this many bytes is read at once
 _BESIDE: Final = 1 << 14  # up to this many bytes between two items are read rather than skipped
 
@@ -73,18 +73,18 @@ def _gather(reader: Reader, base: int, numbers: NDArray[np.int64], count: int, d
     starts = np.flatnonzero(np.diff(unique, prepend=np.int64(-_WHOLE)) > _BESIDE // dtype.itemsize)
     for begin, end in zip(starts, [*starts[1:], unique.size], strict=True):
         first, last = int(unique[begin]), int(unique[end - 1])
-        block = reader.read(base + first * dtype.itemsize, (last - first + 1) * dtype.itemsize).view(dtype)
-        items[begin:end] = block[unique[begin:end] - first]
+        read = reader.read(base + first * dtype.itemsize, (last - first + 1) * dtype.itemsize).view(dtype)
+        items[begin:end] = read[unique[begin:end] - first]
     return items[np.searchsorted(unique, numbers)]
 
 
 def _sample(last: int, limit: int) -> NDArray[np.int64]:
-    """Numbers out of 1 .. `last`: all, or blocks spread evenly, the first and the last among them."""
+    """Numbers out of 1 .. `last`: all, or runs spread evenly, the first and the last among them."""
     if last <= limit:
         return np.arange(1, last + 1, dtype=np.int64)
-    blocks = max(limit // _BLOCK, 1)
-    width = min(_BLOCK, limit)
-    starts = np.linspace(1, last - width + 1, blocks).astype(np.int64)
+    runs = max(limit // _RUN, 1)
+    width = min(_RUN, limit)
+    starts = np.linspace(1, last - width + 1, runs).astype(np.int64)
     return _distinct(starts[:, None] + np.arange(width))
 
 

@@ -20,7 +20,7 @@ __all__ = ["FileImage", "Mapping", "RejectedError", "map_file"]
 Mapping = mmap.mmap | bytearray
 
 _PAGE: Final = 1 << 12
-_CHUNK: Final = 1 << 24
+_AT_ONCE: Final = 1 << 24
 _PREADV: Final = getattr(os, "preadv", None)  # not on Windows
 
 
@@ -105,7 +105,7 @@ class FileImage:
     def _fill(self, view: memoryview, position: int) -> None:
         done = 0
         while done < len(view):
-            with view[done : done + _CHUNK] as part:
+            with view[done : done + _AT_ONCE] as part:
                 count = self._read_part(part, position + done)
             if not count:
                 raise MalformedError(

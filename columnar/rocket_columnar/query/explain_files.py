@@ -76,14 +76,14 @@ def walk_files(store: OpenStore, topic: str, key: str, window: Window) -> Iterat
     for name, index in reversed(store.indexes.files):
         header = index.header()
         matched = index.time_matched(window.begin, window.end)
-        span = f"its span, {iso(header.begin_timestamp)} to {iso(header.end_timestamp)},"
+        times = f"its span, {iso(header.begin_timestamp)} to {iso(header.end_timestamp)},"
         verdict: Literal["searched", "skipped", "not reached"]
         if closed is not None:
             verdict, why = "not reached", closed
         elif matched:
-            verdict, why = "searched", f"{span} touches the window"
+            verdict, why = "searched", f"{times} touches the window"
         else:
-            verdict, why = "skipped", f"{span} does not touch the window"
+            verdict, why = "skipped", f"{times} does not touch the window"
         found = _walk_file(store, (name, index), (topic, key), window, (verdict, why))
         hits += sum(step.read and step.verdict == "hit" for step in found.steps)
         yield found

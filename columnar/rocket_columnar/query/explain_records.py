@@ -21,7 +21,7 @@ __all__ = ["Check", "Found", "check_record", "find_key"]
 
 _COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag", "properties")
 _WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", SCHEDULE_TOPIC.decode(): "delayed"}
-_CHUNK: Final = 4 << 20
+_AT_ONCE: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ def _holds(file: StoreFile, key: str, work: WorkDone) -> bool:
         return True
     with open_reader(file.path) as reader:
         for begin, end in reader.extents():
-            for start in range(begin, end, _CHUNK):
-                stop = min(start + _CHUNK + len(needle) - 1, end)
-                work.add(min(_CHUNK, end - start))
+            for start in range(begin, end, _AT_ONCE):
+                stop = min(start + _AT_ONCE + len(needle) - 1, end)
+                work.add(min(_AT_ONCE, end - start))
                 if needle in reader.read(start, stop - start).tobytes():
                     return True
     return False

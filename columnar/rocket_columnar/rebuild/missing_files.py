@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Twin", "drop_unchanged", "index_begins", "settled_names", "twin_of"]
 
-_CHUNK: Final = 1 << 22
+_AT_ONCE: Final = 1 << 22
 
 
 class Twin(NamedTuple):
@@ -29,8 +29,8 @@ def _equal(path: Path, other: StoreFile) -> bool:
         return False
     with path.open("rb") as first, other.open() as second:
         return all(
-            first.read(_CHUNK) == second.read(start, min(_CHUNK, size - start)).data
-            for start in range(0, size, _CHUNK)
+            first.read(_AT_ONCE) == second.read(start, min(_AT_ONCE, size - start)).data
+            for start in range(0, size, _AT_ONCE)
         )
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 __all__ = ["GentleReads", "lower_priority"]
 
-_PIECE: Final = 1 << 16  # bytes; one is dropped from its first page on that was not in the page cache
+_AT_ONCE: Final = 1 << 16  # bytes; one is dropped from its first page on that was not in the page cache
 _PAGE: Final = 1 << 12
 _NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 _IOPRIO_SET: Final = {"x86_64": 251, "aarch64": 30}
@@ -42,8 +42,8 @@ class GentleReads:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
 
     def read(self, descriptor: int, view: memoryview, offset: int) -> int:
-        """One read of at most a piece; the number of bytes, 0 at the end of the file."""
-        part = view[: _PIECE - offset % _PIECE]
+        """One read of at most `_AT_ONCE` bytes; the number of bytes, 0 at the end of the file."""
+        part = view[: _AT_ONCE - offset % _AT_ONCE]
         self._wait(len(part))
         cached = _cached(descriptor, part, offset)
         if cached is None or cached == len(part):

@@ -37,7 +37,7 @@ __all__ = [
     "settled",
 ]
 
-_CHUNK: Final = 1 << 20
+_AT_ONCE: Final = 1 << 20
 _PAGE: Final = 1 << 12
 _MOMENT: Final = 0.005  # s
 _NEW: Final = 0.2  # s after its making for which an empty file may be one that a broker is making
@@ -187,7 +187,7 @@ class Reader(ABC):
             low, high = max(first, begin), min(limit, end)
             while high > low:
                 start = max(low, high - step)
-                step = min(4 * step, _CHUNK)
+                step = min(4 * step, _AT_ONCE)
                 found = np.flatnonzero(self.read(start, high - start))
                 if found.size:
                     return start + int(found[-1])
@@ -200,11 +200,11 @@ class Reader(ABC):
         for first, limit in self.extents(begin):
             low, high = max(first, begin), min(limit, end)
             while low < high:
-                chunk = self.read(low, min(step, high - low))
-                if chunk.any():
-                    return low + int((chunk != 0).argmax())
-                low += chunk.size
-                step = min(4 * step, _CHUNK)
+                part = self.read(low, min(step, high - low))
+                if part.any():
+                    return low + int((part != 0).argmax())
+                low += part.size
+                step = min(4 * step, _AT_ONCE)
             if limit >= end:
                 return None
         return None

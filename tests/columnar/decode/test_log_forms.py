@@ -86,7 +86,7 @@ def both_ways(path: Path, **options: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def pieces_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def reads_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has a scan read the given number of bytes at once."""
     monkeypatch.setattr("rocket_columnar.log.scan.WINDOW", size)
 
@@ -120,7 +120,7 @@ def test_golden_stores(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("window", [4096, 8192, 8 << 20])
 def test_records_of_many_shapes(window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pieces_of(window, monkeypatch)
+    reads_of(window, monkeypatch)
     put(tmp_path, f"commitlog/{FIRST}", varied(2000) + bytes(5000))
     assert len(both_ways(tmp_path / "commitlog")) == 2000
 
@@ -162,7 +162,7 @@ def test_record_longer_than_the_window(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_logs(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(seed)  # noqa: S311
-    pieces_of(1 << 13, monkeypatch)
+    reads_of(1 << 13, monkeypatch)
     original = varied(60, seed) + blank(40)
     for _ in range(8):
         data = bytearray(original)

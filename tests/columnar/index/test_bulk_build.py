@@ -172,7 +172,7 @@ def test_columns_of_different_length_are_refused(tmp_path: Path) -> None:
 
 
 def test_slots_are_written_where_there_are_some(tmp_path: Path) -> None:
-    """Of seven pieces of 16,384 slots, the first two, the fourth and the last short one have entries."""
+    """Of seven runs of 16,384 slots, the first two, the fourth and the last short one have entries."""
     slots = [0, 16_383, 16_384, 50_000, 99_999]
     [made] = build(
         [tmp_path / "20260101000000000"],

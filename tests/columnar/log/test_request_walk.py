@@ -1,4 +1,4 @@
-"""Dispatch requests of a log: record by record and by compiled windows, whole and in stretches, are the same."""
+"""Dispatch requests of a log: record by record and by compiled windows, whole and in ranges, are the same."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_compiled_windows_give_what_python_gives(logs: list[StoreFile]) -> None:
         assert same(plain, compiled)
 
 
-def test_stretches_join_on(logs: list[StoreFile]) -> None:
+def test_ranges_join_on(logs: list[StoreFile]) -> None:
     """Wherever a file is cut into ranges, what they read is what the whole reads, each record once."""
     for file in logs:
         size = file.path.stat().st_size

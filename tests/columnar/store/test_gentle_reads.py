@@ -83,4 +83,4 @@ def test_reads_wait_for_the_rate(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     read_gently(GentleReads(rate=PIECE))
     with open_reader(file) as reader:
         assert reader.read(0, len(DATA)).tobytes() == DATA
-    assert now[0] == 14  # a second for each of the four whole pieces before the last read
+    assert now[0] == 14  # a second for each of the four reads before the last read
