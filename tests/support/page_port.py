@@ -259,7 +259,12 @@ class PagePort:
             (HASHES[name] for name in self.defects & HASHES.keys()), key_hash
         )
         changes = {DEFECTS[name].line: DEFECTS[name].by for name in self.defects if DEFECTS[name].line}
-        more = {"key_hash": self.hash, "retry": _retry, "leave": lambda: os._exit(9), "changes": changes}
+        more: dict[str, Any] = {
+            "key_hash": self.hash,
+            "retry": _retry,
+            "leave": lambda: os._exit(9),
+            "changes": changes,
+        }
         self.blocks = {
             name: function
             for heading in ("Put", "Select", "Queue put", "Queue recovery")
