@@ -87,7 +87,7 @@ def _link(slot: NDArray[np.int32], entry: NDArray[np.int32], slots: NDArray[np.i
 
 
 def many_selects(keys: int) -> ManySelects | None:
-    """The loop that walks the chains of so many keys, see `compiled.index_chains`; None if `IndexFile.select` does."""
+    """The loop that walks the chains of this many keys (`compiled.index_chains`); None if `IndexFile.select` does."""
     if not pays(keys * _WORTH):
         return None
     from rocket_columnar.fast.compiled import index_chains

@@ -258,7 +258,7 @@ def number_strings(
         code ^= code >> 32
         probe = code & (len(table) - 1)
         while table[probe] >= 0:
-            begin = bounds[table[probe]]
+            begin = long(bounds[table[probe]])
             if bounds[table[probe] + 1] - begin == length and _same(window, at, pool, begin, length):
                 break
             probe = (probe + 1) & (len(table) - 1)
