@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from browser import Browser
+from rocket_golden import open_store
 from short_lived import SHORT_LIVED
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from _pytest.terminal import TerminalReporter
     from xdist.remote import Producer  # type: ignore[import-untyped]
@@ -148,3 +149,17 @@ def node() -> str:
     if path is None or shutil.which("node") is None:
         _missing("Node.js with npm")
     return path
+
+
+@pytest.fixture(scope="session")
+def golden_store(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A function from a golden store's name to the directory that it is unpacked in."""
+    directory = tmp_path_factory.mktemp("golden")
+    unpacked: dict[str, Path] = {}
+
+    def unpack(name: str) -> Path:
+        if name not in unpacked:
+            unpacked[name] = open_store(name, directory)
+        return unpacked[name]
+
+    return unpack

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["members", "open_store", "packed_bytes"]
 
-_CHUNK: Final = 1 << 16
-_ZEROS: Final = bytes(_CHUNK)
+_BUFFER: Final = 1 << 16
+_ZEROS: Final = bytes(_BUFFER)
 
 
 def packed_bytes(packed: Packed) -> bytes:
@@ -94,10 +94,10 @@ def open_store(name: str, directory: str | os.PathLike[str]) -> Path:
 
 def _copy_sparse(content: IO[bytes], out: IO[bytes]) -> None:
     size = 0
-    while chunk := content.read(_CHUNK):
-        if chunk == _ZEROS[: len(chunk)]:
-            out.seek(len(chunk), 1)
+    while buffer := content.read(_BUFFER):
+        if buffer == _ZEROS[: len(buffer)]:
+            out.seek(len(buffer), 1)
         else:
-            out.write(chunk)
-        size += len(chunk)
+            out.write(buffer)
+        size += len(buffer)
     out.truncate(size)

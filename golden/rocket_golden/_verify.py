@@ -88,8 +88,8 @@ def _archive_problems(store: StoreEntry) -> Iterator[str]:
 
 def _sha256(content: IO[bytes]) -> str:
     digest = hashlib.sha256()
-    while chunk := content.read(1 << 20):
-        digest.update(chunk)
+    while buffer := content.read(1 << 20):
+        digest.update(buffer)
     return digest.hexdigest()
 
 

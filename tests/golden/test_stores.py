@@ -13,14 +13,14 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter, defaultdict
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import rocket_golden
+from golden_truth import lines
 from jsonschema import Draft202012Validator
-from rocket_golden import UnknownStoreError, manifest, open_store, stores, truth, verify, zstd
+from rocket_golden import UnknownStoreError, manifest, open_store, stores, verify, zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 PACKAGE = Path(rocket_golden.__file__).parent
 README = Path(__file__).parents[2] / "golden" / "README.md"
 LIMIT = 6 << 20
-
-
-@cache
-def lines(name: str) -> dict[str, list[dict[str, Any]]]:
-    """The truth of a store, by type."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in truth(name):
-        found[line["type"]].append(line)
-    return found
 
 
 def schema(name: str) -> dict[str, Any]:

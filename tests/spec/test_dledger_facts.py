@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import rocket_golden
+from golden_truth import Line, lines
 from rocket_spec import construct_schemas
 from rocket_spec.layout import ENTRY_INDEX_FILE_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Line = dict[str, Any]
 FRAMED = ("dledger", "dledger-expired", "dledger-group", "dledger-group-killed", "dledger-group-rejoined")
 """Stores whose whole log has entry headers."""
 ALL = (*FRAMED, "dledger-upgraded")
-
-
-@cache
-def lines(store: str) -> dict[str, list[Line]]:
-    found: dict[str, list[Line]] = defaultdict(list)
-    for line in rocket_golden.truth(store):
-        found[line["type"]].append(line)
-    return found
 
 
 def bounds(store: str) -> Line:
@@ -45,20 +35,6 @@ def store(request: pytest.FixtureRequest) -> str:
 def framed(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
-
-
-@pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A function from a store's name to the directory that it is unpacked in."""
-    directory = tmp_path_factory.mktemp("dledger")
-    found: dict[str, Path] = {}
-
-    def unpack(name: str) -> Path:
-        if name not in found:
-            found[name] = rocket_golden.open_store(name, directory)
-        return found[name]
-
-    return unpack
 
 
 def test_places_and_names(framed: str) -> None:
@@ -107,12 +83,12 @@ def test_offsets_are_those_of_the_records(store: str) -> None:
     assert indexed <= set(entries)
 
 
-def test_blanks(store: str, unpacked: Callable[[str], Path]) -> None:
+def test_blanks(store: str, golden_store: Callable[[str], Path]) -> None:
     """DLG-5."""
     marks = lines(store)["log_end_mark"]
     following = {line["pos"]: line["size"] for line in lines(store)["log_entry"]}
     for mark in marks:
-        path = unpacked(store) / mark["file"]
+        path = golden_store(store) / mark["file"]
         start = mark["pos"] - int(path.name)
         size = path.stat().st_size
         assert mark["size"] == size - start >= 8
@@ -123,13 +99,13 @@ def test_blanks(store: str, unpacked: Callable[[str], Path]) -> None:
     assert len(marks) == len({line["file"] for line in lines(store)["log_entry"]}) - 1
 
 
-def test_the_index_of_entries(store: str, unpacked: Callable[[str], Path]) -> None:
+def test_the_index_of_entries(store: str, golden_store: Callable[[str], Path]) -> None:
     """DLG-6: its units are those of the entries; the bytes are the file's."""
     (file,) = lines(store)["entry_index_file"]
     entries = lines(store)["log_entry"]
     assert file["size"] == ENTRY_INDEX_FILE_SIZE == 167_772_160
     assert file["used"] == 32 * (entries[-1]["index"] + 1)
-    with (unpacked(store) / file["file"]).open("rb") as opened:
+    with (golden_store(store) / file["file"]).open("rb") as opened:
         opened.seek(32 * entries[0]["index"])
         for entry in entries:
             unit = construct_schemas.ENTRY_INDEX_UNIT.parse(opened.read(32))
@@ -148,10 +124,10 @@ def test_numbers_and_terms(store: str) -> None:
         assert len({entry["term"] for entry in entries}) >= 3
 
 
-def test_members_hold_the_same_bytes(unpacked: Callable[[str], Path]) -> None:
+def test_members_hold_the_same_bytes(golden_store: Callable[[str], Path]) -> None:
     """DLG-8: a follower that saw everything, the killed leader, and the same after its return."""
     members = [
-        {path.name: path.read_bytes() for path in unpacked(name).glob("dledger-n*/data/*")}
+        {path.name: path.read_bytes() for path in golden_store(name).glob("dledger-n*/data/*")}
         for name in ("dledger-group", "dledger-group-rejoined", "dledger-group-killed")
     ]
     assert len(members[0]) == 5
@@ -177,9 +153,9 @@ def test_walking_the_files(store: str) -> None:
         assert file["used"] == sum(line["size"] for line in entries or records)
 
 
-def test_what_is_committed(store: str, unpacked: Callable[[str], Path]) -> None:
+def test_what_is_committed(store: str, golden_store: Callable[[str], Path]) -> None:
     """DLG-10, DLG-11: the number in the text file gives the position; killed, it is seconds behind."""
-    (text,) = unpacked(store).glob("dledger-n*/checkpoint")
+    (text,) = golden_store(store).glob("dledger-n*/checkpoint")
     values = dict(line.split("=") for line in text.read_text("ascii").split())
     committed = int(values["committedIndex"])
     found = bounds(store)
@@ -231,7 +207,7 @@ def test_a_restart_loses_index_files() -> None:
     assert set(again) <= indexed
 
 
-def test_an_upgraded_store(unpacked: Callable[[str], Path]) -> None:
+def test_an_upgraded_store(golden_store: Callable[[str], Path]) -> None:
     """DLG-14."""
     found = lines("dledger-upgraded")
     divided = bounds("dledger-upgraded")["divided_offset"]
@@ -241,7 +217,7 @@ def test_an_upgraded_store(unpacked: Callable[[str], Path]) -> None:
     assert plain[-1]["base_offset"] + plain[-1]["size"] == divided == framed[0]["base_offset"]
     assert {line["ends_in"] for line in plain} == {"blank"}
     blank = found["log_blank"][-1]
-    raw = (unpacked("dledger-upgraded") / blank["file"]).read_bytes()[
+    raw = (golden_store("dledger-upgraded") / blank["file"]).read_bytes()[
         blank["phy_offset"] - plain[-1]["base_offset"] :
     ]
     assert raw == len(raw).to_bytes(4, "big") + bytes.fromhex("cbd43194") + bytes(len(raw) - 8)

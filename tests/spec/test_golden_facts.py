@@ -6,25 +6,15 @@ import base64
 import itertools
 import re
 from collections import defaultdict
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import rocket_golden
+from golden_truth import lines
 from rocket_reference import java
 
-Line = dict[str, Any]
 WITHOUT_RESTART = ("mixed", "ext", "default-geometry")
 """A restart dispatches messages again, which other clauses speak of."""
-
-
-@cache
-def lines(store: str) -> dict[str, list[Line]]:
-    found: dict[str, list[Line]] = defaultdict(list)
-    for line in rocket_golden.truth(store):
-        found[line["type"]].append(line)
-    return found
 
 
 @pytest.fixture(params=rocket_golden.stores())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Import", "cycles", "imports_of", "modules_of"]
+__all__ = ["Import", "imports_of", "modules_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +44,3 @@ def imports_of(path: Path, modules: Mapping[str, Path]) -> Iterator[Import]:
         else:
             continue
         yield from (Import(node.lineno, name) for name in dict.fromkeys(names) if name in modules)
-
-
-def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """The groups of modules that import each other, by Tarjan's algorithm; each sorted."""
-    number: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_: list[str] = []
-    found = []
-
-    def visit(module: str) -> None:
-        number[module] = lowest[module] = len(number)
-        open_.append(module)
-        for other in graph[module]:
-            if other not in number:
-                visit(other)
-                lowest[module] = min(lowest[module], lowest[other])
-            elif other in open_:
-                lowest[module] = min(lowest[module], number[other])
-        if lowest[module] == number[module]:
-            place = open_.index(module)
-            group = sorted(open_[place:])
-            del open_[place:]
-            if len(group) > 1 or module in graph[module]:
-                found.append(group)
-
-    for module in graph:
-        if module not in number:
-            visit(module)
-    return sorted(found)

@@ -1,6 +1,6 @@
-"""A broker at work, simulated: a golden store written again step by step, in the order and the pieces of a broker's writes.
+"""A broker at work, simulated: a golden store written again step by step, by the writes of a broker in their order.
 
-A record goes into the log in two pieces, its units into the queues, its entries into the index: the entry, its slot, the
+A record goes into the log in two writes, its units into the queues, its entries into the index: the entry, its slot, the
 header's count and end. Files are made at full length when the first byte goes in.
 """
 

@@ -1,4 +1,4 @@
-"""Wrong brokers: the real 4.9.3 with one class laid over it in which one piece of the source was replaced."""
+"""Wrong brokers: the real 4.9.3 with one class laid over it in which one place of the source was replaced."""
 
 from __future__ import annotations
 

@@ -227,13 +227,13 @@ def _delivered(broker: FaultyBroker, done: Kill) -> int:
 
     A delivery time further away than its delay level is taken for now (`correctDeliverTimestamp`).
     """
-    span = done.predicted.log_end, done.log_end
-    if span[0] >= span[1]:
+    log_range = done.predicted.log_end, done.log_end
+    if log_range[0] >= log_range[1]:
         return 0
     logs = find_files(broker.store, kinds=("log",))
     topics = [
         topic
-        for _, batch in decode(logs, columns=["topic"], log_range=span, on_gap=lambda _: None)
+        for _, batch in decode(logs, columns=["topic"], log_range=log_range, on_gap=lambda _: None)
         for topic in batch.column("topic").to_pylist()
     ]
     assert set(topics) == {LATER}
