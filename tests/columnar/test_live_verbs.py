@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from live_writer import LiveWriter, Step, steps
 from rocket_columnar.decode import decode
+from rocket_columnar.log import Walk
 from rocket_columnar.query import OpenStore
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
@@ -18,6 +19,12 @@ from verb_run import runner
 Row = dict[str, Any]
 GROUPS = {"index_entries": ("file",), "consume_queue": ("topic", "queue_id")}
 """What a table's rows are a prefix of each by itself."""
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are allowed, whatever other tests read in the same minute."""
+    monkeypatch.setattr(Walk, "patience", type(Walk.patience)())
 
 
 class Golden:
