@@ -1,7 +1,7 @@
 """Auditing stores on Spark by ranges of physical offset, without a shuffle.
 
 Plans of stores, surveys of queue and index files, and ranges of logs are tasks. Of the queues and the index a range only
-needs what points into it: the task is sent the places of these blocks.
+needs what points into it: the task is sent the places of these runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _TURNS: Final = 5
 """Minimum number of tasks per core for a short log, if it has that many ranges."""
 
 _NEIGHBOURS: Final = 64
-"""Tasks whose blocks are picked together."""
+"""Tasks whose runs are picked together."""
 
 _FEW: Final = 6
 """Up to this many stores on disks are planned in the driver: a job takes as long as six small plans."""
@@ -313,7 +313,7 @@ def ranges_by_task(plans: Mapping[str, Plan], cores: int | None) -> dict[str, li
 
 
 def _range_tasks(store: str, every: list[tuple[Range, ...]], surveys: Surveys) -> Iterator[_RangeTask]:
-    """The ranges of a log as tasks; their blocks are picked from those of many neighbours, not each time from all."""
+    """The ranges of a log as tasks; the runs that they need are picked from those of many neighbours, not each time from all."""
     for start in range(0, len(every), _NEIGHBOURS):
         near = every[start : start + _NEIGHBOURS]
         around = _narrowed(surveys, (near[0][0], near[-1][-1]))
@@ -321,34 +321,35 @@ def _range_tasks(store: str, every: list[tuple[Range, ...]], surveys: Surveys) -
 
 
 def _narrowed(surveys: Surveys, ranges: Sequence[Range]) -> Surveys:
-    """Of all blocks those that point into these ranges; the first range also has what points nowhere."""
+    """Of all runs those that point into these ranges; the first range also has what points nowhere."""
     begin = ranges[0].begin if ranges[0].number else LONG_MIN
     end = ranges[-1].end
     return engine.Surveys(
-        _blocks(surveys.queues, begin, end, needed=False), _blocks(surveys.indexes, begin, end, needed=True)
+        _pointing(surveys.queues, begin, end, needed=False),
+        _pointing(surveys.indexes, begin, end, needed=True),
     )
 
 
 _NONE: Final[NDArray[np.int64]] = np.empty(0, np.int64)
 
 
-def _blocks(blocks: Any, begin: int, end: int, *, needed: bool) -> Any:
-    """The blocks that meet [begin, end); files without any stay where headers are `needed`, and lose what was found."""
-    kept = np.flatnonzero((blocks.low < end) & (blocks.high >= begin))
-    owners = np.arange(len(blocks.files)) if needed else np.unique(blocks.owner[kept])
+def _pointing(targets: Any, begin: int, end: int, *, needed: bool) -> Any:
+    """The runs that point into [begin, end); files without any stay where headers are `needed`, and lose what was found."""
+    kept = np.flatnonzero((targets.low < end) & (targets.high >= begin))
+    owners = np.arange(len(targets.files)) if needed else np.unique(targets.owner[kept])
     files = tuple(
         replace(
-            blocks.files[owner], blocks=_NONE, low=_NONE, high=_NONE, marks=type(blocks.files[owner].marks)()
+            targets.files[owner], runs=_NONE, low=_NONE, high=_NONE, marks=type(targets.files[owner].marks)()
         )
         for owner in owners.tolist()
     )
     return replace(
-        blocks,
+        targets,
         files=files,
-        owner=np.searchsorted(owners, blocks.owner[kept]).astype(np.int32),
-        number=blocks.number[kept],
-        low=blocks.low[kept],
-        high=blocks.high[kept],
+        owner=np.searchsorted(owners, targets.owner[kept]).astype(np.int32),
+        number=targets.number[kept],
+        low=targets.low[kept],
+        high=targets.high[kept],
     )
 
 
