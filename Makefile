@@ -81,18 +81,22 @@ $(VENV)/python.stamp:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+# The locks name every package: nothing is to be resolved, and what is imported is compiled when it is.
+define INSTALL
+@$(PIP) install --no-compile --no-deps --require-hashes -r requirements/$(1).txt
+@$(PIP) install --no-compile --no-deps --no-build-isolation --editable .
+@$(PIP) check
+endef
+
 $(VENV)/engine.stamp: $(VENV)/python.stamp requirements/engine.txt pyproject.toml
-	@$(PIP) install --require-hashes -r requirements/engine.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	$(call INSTALL,engine)
 	@touch $@
 
 $(VENV)/docs.stamp: $(VENV)/python.stamp requirements/docs.txt pyproject.toml
-	@$(PIP) install --require-hashes -r requirements/docs.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	$(call INSTALL,docs)
 	@touch $@ $(VENV)/engine.stamp
 
 $(VENV)/dev.stamp: $(VENV)/python.stamp requirements/dev.txt pyproject.toml
 	@echo "installing what the tests need"
-	@$(PIP) install --require-hashes -r requirements/dev.txt
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	$(call INSTALL,dev)
 	@touch $@ $(VENV)/docs.stamp $(VENV)/engine.stamp

@@ -45,18 +45,10 @@ class RealJar:
             raise FileNotFoundError("no java on PATH")
         jar_set = resolve(ORACLE_VERSION)
         heap = _HEAP_BASE + (_HEAP_PER_KEY * (count + selects) >> 20)
+        classes = os.pathsep.join(map(str, jar_set.jars))
+        command = [java, f"-Xmx{heap}m", *_FLAGS, "-cp", classes, str(_SOURCE)]
         self._process = subprocess.Popen(
-            [
-                *(
-                    java,
-                    f"-Xmx{heap}m",
-                    *_FLAGS,
-                    "-cp",
-                    os.pathsep.join(map(str, jar_set.jars)),
-                    str(_SOURCE),
-                ),
-                *map(str, (*geometry, count, selects)),
-            ],
+            [*command, *map(str, (*geometry, count, selects))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

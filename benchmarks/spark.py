@@ -151,16 +151,8 @@ def _child(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
 
 
 def _measured(what: str, scratch: Path, rounds: int) -> dict[str, Any]:
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.spark",
-        "--child",
-        what,
-        str(scratch),
-        "--rounds",
-        str(rounds),
-    ]
+    own = [sys.executable, "-m", "benchmarks.spark"]
+    command = [*own, "--child", what, str(scratch), "--rounds", str(rounds)]
     begin = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode:

@@ -114,14 +114,6 @@ def run_memory(bench: Bench) -> Section:
         before, most = json.loads(_python(_DECODE, path, kind, *geometry))
         name = f"{what} of {path.stat().st_size:,} bytes"
         lines.append(f"| {name} | {before:,.0f} | {most:,.0f} | {most - before:,.0f} |")
-        bars.append(
-            Bar(
-                f"peak memory, decoding {name}",
-                "its imports alone",
-                300,
-                [most - before],
-                " MB",
-                at_most=True,
-            )
-        )
+        peak_of = f"peak memory, decoding {name}"
+        bars.append(Bar(peak_of, "its imports alone", 300, [most - before], " MB", at_most=True))
     return Section("\n".join(lines), bars)

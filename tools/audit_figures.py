@@ -25,12 +25,6 @@ SEEDS: Final = 25
 DAMAGE: Final = Path(__file__).parents[1] / "golden" / "generator" / "damage"
 FIGURES: Final = Path(__file__).parents[1] / "tests" / "columnar" / "audit" / "figures.json"
 
-INDEPENDENT: Final = {"planted": 2676, "named": 2664, "findings": 5830, "explained": 5811}
-"""The first run at places that nobody had looked at (twelve new seeds, a fourth store, 13 new kinds of 58), before anything
-was changed for it: the 12 that were not named were one mistake of the planting (it took the first record to have keys); 7 of
-the 19 findings that nothing explained were a blank cut off with its file, then called a wrong magic, the other 12 the same
-mistake."""
-
 
 @dataclass(frozen=True)
 class Verdict:

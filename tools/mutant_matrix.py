@@ -23,6 +23,7 @@ from rocket_spec.data import find_data
 
 from tools.cause_scores import score
 from tools.equivalent_readings import EQUIVALENT
+from tools.regions import filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from rocket_conformance.planning import Planned
 
 __all__ = ["Row", "inputs_digest", "main", "read_digest", "read_score", "render", "row_of", "with_figures"]
-
-_BLOCK: Final = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- /figures -->)", re.DOTALL)
 
 _LISTS: Final = 10
 """Of a property that is to notice a mutant alone; a default run draws ten times as many."""
@@ -178,11 +177,7 @@ def with_figures(readme: str, matrix: str) -> str:
     Raises:
         ValueError: when it has no markers, or the matrix no score.
     """
-    text = figures(*read_score(matrix)) + "\n"
-    changed, count = _BLOCK.subn(lambda _: text, readme)
-    if count != 1:
-        raise ValueError("README.md has no lines <!-- figures --> and <!-- /figures -->")
-    return changed
+    return filled(readme, figures=figures(*read_score(matrix)) + "\n")
 
 
 def _row(number: int) -> Row:

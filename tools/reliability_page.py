@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any, Final
+
+from tools.regions import filled
 
 __all__ = ["PAGE", "page"]
 
@@ -51,11 +52,7 @@ def _faults() -> str:
 
 def page(text: str) -> str:
     """`text` with the tables between its markers."""
-    for name, table in (("fuzz", _fuzz), ("faults", _faults)):
-        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        assert mark.search(text), name
-        text = mark.sub(lambda found, table=table: f"{found[1]}\n{table()}\n\n{found[2]}", text)  # type: ignore[misc]
-    return text
+    return filled(text, fuzz=f"\n{_fuzz()}\n\n", faults=f"\n{_faults()}\n\n")
 
 
 if __name__ == "__main__":

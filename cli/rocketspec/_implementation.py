@@ -6,12 +6,15 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rocket_conformance.running import Options, run
-from rocket_conformance.transport import open_command, open_handler, open_jar
+from rocket_conformance.transport import AdapterError, open_command, open_handler, open_jar
 from rocket_spec.errors import UsageError
 from rocket_spec.printable import shell_word
 
 from rocketspec._extras import missing_extra
+from rocketspec._options import UNREADABLE
+from rocketspec._terminal import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +22,17 @@ if TYPE_CHECKING:
     from rocket_conformance.report import Report
     from rocket_conformance.transport import Transport
 
-__all__ = ["conform", "open_implementation"]
+__all__ = ["adapter_errors", "conform", "open_implementation"]
+
+
+@contextlib.contextmanager
+def adapter_errors() -> Iterator[None]:
+    """Turns an adapter that does not start into one line and exit code 3."""
+    try:
+        yield
+    except AdapterError as error:
+        note(str(error))
+        raise typer.Exit(UNREADABLE) from None
 
 
 def conform(command: Sequence[str] = (), **options: Any) -> Report:

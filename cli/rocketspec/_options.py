@@ -17,37 +17,6 @@ from rocketspec._terminal import shown_json
 if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
-__all__ = [
-    "FINDINGS",
-    "INTERRUPTED",
-    "UNREADABLE",
-    "USAGE",
-    "AsJson",
-    "BrokerConfFile",
-    "CommitLogPaths",
-    "DeepLevel",
-    "Force",
-    "GentleReading",
-    "GeometryText",
-    "JsonLines",
-    "KindText",
-    "OnlyMissing",
-    "QueueFileSize",
-    "QuickLevel",
-    "RateLimit",
-    "RebuildGeometry",
-    "StorePath",
-    "TableNames",
-    "Timestamps",
-    "be_gentle",
-    "counted",
-    "exit_codes",
-    "in_utc",
-    "read_geometry",
-    "read_time",
-    "write_json",
-]
-
 FINDINGS: Final = 1
 USAGE: Final = 2
 UNREADABLE: Final = 3
@@ -164,6 +133,16 @@ GentleReading = Annotated[
 RateLimit = Annotated[
     float | None,
     typer.Option("--rate", metavar="MB", help="Read at most MB megabytes per second; implies --gentle."),
+]
+RocketmqVersion = Annotated[
+    str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
+]
+Jars = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]")
+]
+CaseTimeout = Annotated[float, typer.Option(metavar="S", min=0.1, help="Time limit of a case, in seconds.")]
+BaselineFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="File of known failures: CASE-OR-GLOB VERDICT REASON.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace output that already exists.")]
 

@@ -23,6 +23,8 @@ from website.navigation import SECTIONS
 ROOT = Path(__file__).parents[2]
 TRANSCRIPT = ROOT / "docs" / "walk.json"
 README = ROOT / "README.md"
+FEW_MINUTES = 300
+"""Seconds from an empty environment to the verdict on a broker at most."""
 QUOTED = re.compile(r"A walk through .*?took (\d+) minutes")
 
 
@@ -158,3 +160,4 @@ def test_the_walk_covers_readme_and_each_tutorial() -> None:
 def test_the_readme_quotes_the_minutes_of_the_walk() -> None:
     told = json.loads(TRANSCRIPT.read_text("utf-8"))
     assert QUOTED.findall(" ".join(README.read_text("utf-8").split())) == [str(told["minutes"])]
+    assert sum(line["seconds"] for line in told["pages"]["docs/judge-a-store.md"]) < FEW_MINUTES

@@ -6,24 +6,21 @@ rarely as can be.
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
-import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from broken_stores import run
 from kill_cycle import QUEUES, TOPIC, Kill, Load, kill, make_topics, put_in_place, start_load
 from real_broker import Acknowledged, RealBroker
 from rocket_columnar.formats import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
 from rocket_columnar.query import OpenStore, find_by_offset_id, find_by_unique_key, topics_of
 from rocket_columnar.rebuild import rebuild
-from rocketspec import __main__ as command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,19 +36,6 @@ CONFIG = {
 }
 SECONDS = 6.0
 """How long the store is looked at while it is written."""
-
-
-def run(verb: str, *arguments: object) -> tuple[int, str]:
-    """Exit code and output of a verb, in this process."""
-    before, sys.argv = sys.argv, ["rocketspec", verb, *map(str, arguments)]
-    output = io.StringIO()
-    try:
-        with redirect_stdout(output), redirect_stderr(output), pytest.raises(SystemExit) as ended:
-            command.main()
-    finally:
-        sys.argv = before
-    code = ended.value.code
-    return code if isinstance(code, int) else 0, output.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -80,19 +64,19 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
     start_load(broker, Load(seed=1, per_second=900, seconds=SECONDS))
     time.sleep(0.5)
     seen = Live([], [], {"decode": [], "query": [], "digest": []}, scratch / "own")
-    begun = time.monotonic()
+    begun, store = time.monotonic(), str(broker.store)
     levels = ["--deep", "", "--quick"]
     while (
         time.monotonic() < begun + SECONDS or len(seen.audits) < len(levels) or broker.ask("count") < 300
     ) and (time.monotonic() < begun + 120):
         number = len(seen.audits)
         level = levels[number % len(levels)]
-        seen.audits.append(run("audit", broker.store, "--json", *([level] if level else [])))
+        seen.audits.append(run("audit", store, "--json", *([level] if level else [])))
         output = scratch / str(number)
-        seen.others["decode"].append(run("decode", broker.store, "-o", output, "--format", "parquet"))
+        seen.others["decode"].append(run("decode", store, "-o", str(output), "--format", "parquet"))
         shutil.rmtree(output)
-        seen.others["query"].append(run("query", broker.store, "--topic", TOPIC, "--key", "id-0", "--json"))
-        seen.others["digest"].append(run("digest", broker.store, "--json"))
+        seen.others["query"].append(run("query", store, "--topic", TOPIC, "--key", "id-0", "--json"))
+        seen.others["digest"].append(run("digest", store, "--json"))
     seen.acknowledged = broker.stop_load()
     broker.ask("log")
     broker.stop()

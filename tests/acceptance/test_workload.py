@@ -69,14 +69,7 @@ what it answers; the matrix of releases does not show them. The broker of 5.5.1 
 """
 
 IN_EVERY_RUN = ("unit-left-out",)
-EXERCISED_ALWAYS = {
-    "CQ-GET-1",
-    "IDX-HASH-2",
-    "IDX-SEL-9",
-    "IDX-SVC-3",
-    "LOG-DSP-7",
-    "QRY-1",
-}
+EXERCISED_ALWAYS = {"CQ-GET-1", "IDX-HASH-2", "IDX-SEL-9", "IDX-SVC-3", "LOG-DSP-7", "QRY-1"}
 
 
 def dledger() -> dict[str, str]:
@@ -111,15 +104,8 @@ def test_seeds(java: str, tmp_path: Path) -> None:
                 continue
             verdict = runs.run(f"{name}-{seed}".replace(" ", "-"), config, seed=seed)
             held = verdict.with_outcome("held")
-            rows.append(
-                {
-                    "configuration": name,
-                    "seed": seed,
-                    "records": verdict.records,
-                    "held": len(held),
-                    "broken": broken(verdict),
-                }
-            )
+            row = {"configuration": name, "seed": seed, "records": verdict.records}
+            rows.append(row | {"held": len(held), "broken": broken(verdict)})
             if broken(verdict) or not set(held) >= EXERCISED_ALWAYS:
                 faults.append(
                     f"{name}, seed {seed}: {broken(verdict) or sorted(EXERCISED_ALWAYS - set(held))}"
@@ -235,15 +221,8 @@ def test_every_planted_fault(java: str, tmp_path: Path) -> None:
             rows[fault.name] = {"input": digest(fault), "broken": found}
             if not set(fault.clauses) & found.keys():
                 missed.append(fault.name)
-    write_figures(
-        FIGURES,
-        {
-            "workload": digest_of_workload(),
-            "faults": len(FAULTS),
-            "found": len(FAULTS) - len(missed),
-            "rows": rows,
-        },
-    )
+    found_all = {"faults": len(FAULTS), "found": len(FAULTS) - len(missed)}
+    write_figures(FIGURES, {"workload": digest_of_workload(), **found_all, "rows": rows})
     assert missed == []
 
 

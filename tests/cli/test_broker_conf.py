@@ -1,46 +1,26 @@
-"""The option --broker-conf of each verb: the store is found, read and judged as its broker would."""
+"""The options --broker-conf and --commitlog of each verb: the store is found, read and judged as its broker would."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 from rocket_golden import open_store
-from verb_run import Outcome, runner
+from verb_run import Verb
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Verb = Callable[..., Outcome]
-
 MIXED = {
-    "maxHashSlotNum": 61,
-    "maxIndexNum": 200,
-    "mappedFileSizeConsumeQueue": 400,
-    "mappedFileSizeCommitLog": 32768,
-}
+    "maxHashSlotNum": 61, "maxIndexNum": 200, "mappedFileSizeConsumeQueue": 400, "mappedFileSizeCommitLog": 32768,
+}  # fmt: skip
 """The settings of the brokers that wrote these golden stores (golden/rocket_golden/manifest.json)."""
 PATHS = {
-    "maxHashSlotNum": 31,
-    "maxIndexNum": 60,
-    "mappedFileSizeConsumeQueue": 400,
-    "mappedFileSizeCommitLog": 4096,
-}
-
-
-@pytest.fixture
-def verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
-    """Runs a verb: its name, then its arguments."""
-    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return open_store("mixed", tmp_path)
+    "maxHashSlotNum": 31, "maxIndexNum": 60, "mappedFileSizeConsumeQueue": 400, "mappedFileSizeCommitLog": 4096,
+}  # fmt: skip
 
 
 def written(path: Path, **values: object) -> Path:
@@ -65,19 +45,87 @@ def test_the_store_is_that_of_the_configuration(store: Path, verb: Verb, tmp_pat
     assert ended.out
 
 
-def test_directories_of_the_log_are_those_of_the_configuration(verb: Verb, tmp_path: Path) -> None:
+# --- several directories of the log ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Path:
+    """A store that a real broker wrote into three directories."""
+    return open_store("many-paths", tmp_path)
+
+
+def options(store: Path) -> list[object]:
+    return [part for name in "abc" for part in ("--commitlog", store / f"commitlog-{name}")]
+
+
+@pytest.mark.parametrize(
+    ("line", "printed"),
+    [
+        ("audit", "no findings"),
+        ("audit --restart", "the last stop was clean"),
+        ("inspect", "120 messages"),
+        ("digest", ""),
+        ("query --topic Paths --key key-3", "9 messages"),
+        ("decode --table commit_log --column phy_offset", '{"phy_offset":'),
+        ("rebuild -o new", "from 120 records"),
+    ],
+)
+def test_the_option_commitlog(
+    verb: Verb, paths: Path, monkeypatch: pytest.MonkeyPatch, line: str, printed: str
+) -> None:
+    monkeypatch.chdir(paths.parent)
+    name, *more = line.split()
+    ended = verb(name, paths, *options(paths), *more)
+    assert (ended.code, ended.err) == (0, "")
+    assert printed in ended.out
+    assert name != "decode" or ended.out.count("\n") == 120
+
+
+def test_directories_of_the_log_are_those_of_the_configuration(
+    verb: Verb, paths: Path, tmp_path: Path
+) -> None:
     """The store was copied from /data/store, and its commit-log directories with it."""
-    store = open_store("many-paths", tmp_path)
-    paths = ",".join(f"/data/store/commitlog-{name}" for name in "ab")
     conf = written(
         tmp_path / "broker.conf",
         storePathRootDir="/data/store",
-        storePathCommitLog=paths,
+        storePathCommitLog=",".join(f"/data/store/commitlog-{name}" for name in "ab"),
         readOnlyCommitLogStorePaths="/data/store/commitlog-c",
         **PATHS,
     )
-    ended = verb("decode", store, "--broker-conf", conf, "--table", "commit_log")
+    ended = verb("decode", paths, "--broker-conf", conf, "--table", "commit_log")
     assert (ended.code, ended.err, len(ended.out.splitlines())) == (0, "", 120)
+
+
+def test_a_cure_names_the_directories_and_the_configuration(verb: Verb, paths: Path, tmp_path: Path) -> None:
+    shutil.rmtree(paths / "index")
+    out = verb("audit", paths, *options(paths)).out
+    assert f"rebuild {paths} --commitlog {paths}/commitlog-a --commitlog " in out
+    folders = ",".join(str(paths / f"commitlog-{name}") for name in "abc")
+    conf = written(tmp_path / "broker.conf", storePathCommitLog=folders, **PATHS)
+    out = verb("audit", paths, "--broker-conf", conf).out
+    assert f"rebuild {paths} --broker-conf {conf} -o rebuilt-index-many-paths-" in out
+    printed = verb("inspect", paths, "--broker-conf", conf).out.replace("\n", "")
+    assert f"`rocketspec audit {paths} --broker-conf {conf}`" in printed
+
+
+def test_decode_writes_into_no_directory_that_it_reads(verb: Verb, paths: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    shutil.copytree(paths / "commitlog-a", disk)
+    ended = verb("decode", paths, "-o", disk / "new", "--commitlog", disk, *options(paths)[2:])
+    assert ended.code == 2
+    assert "inside a commit-log directory" in ended.err.replace("\n", " ")
+    assert not (disk / "new").exists()
+
+
+@pytest.mark.parametrize("what", ["missing", "file"])
+def test_what_is_no_directory_is_refused(verb: Verb, paths: Path, tmp_path: Path, what: str) -> None:
+    (tmp_path / "file").touch()
+    ended = verb("audit", paths, "--commitlog", tmp_path / what)
+    assert ended.code == 3
+    assert str(tmp_path / what) in ended.err.replace("\n", "")
+
+
+# --- the configuration ------------------------------------------------------------------------------------
 
 
 def test_a_commit_log_that_is_elsewhere_is_noted(store: Path, verb: Verb, tmp_path: Path) -> None:
@@ -90,24 +138,6 @@ def test_a_commit_log_that_is_elsewhere_is_noted(store: Path, verb: Verb, tmp_pa
         tmp_path / "broker.conf", storePathRootDir=store, storePathCommitLog="/nowhere", **MIXED
     )
     assert "COMMIT LOG MISSING" in verb("inspect", "--broker-conf", missing).err
-
-
-def test_a_cure_names_the_directories_and_the_configuration(verb: Verb, tmp_path: Path) -> None:
-    store = open_store("many-paths", tmp_path)
-    shutil.rmtree(store / "index")
-    folders = [part for name in "abc" for part in ("--commitlog", store / f"commitlog-{name}")]
-    out = verb("audit", store, *folders).out
-    assert f"rebuild {store} --commitlog {store}/commitlog-a --commitlog " in out
-    conf = written(
-        tmp_path / "broker.conf",
-        storePathCommitLog=",".join(str(store / f"commitlog-{name}") for name in "abc"),
-        **PATHS,
-    )
-    out = verb("audit", store, "--broker-conf", conf).out
-    assert f"rebuild {store} --broker-conf {conf} -o rebuilt-index-many-paths-" in out
-    assert f"`rocketspec audit {store} --broker-conf {conf}`" in (
-        verb("inspect", store, "--broker-conf", conf).out.replace("\n", "")
-    )
 
 
 @pytest.mark.parametrize(

@@ -6,83 +6,35 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from rocketspec import __main__ as command
-from verb_run import Outcome
+from verb_run import Verb, runner
 
 VERBS = (
-    "conform",
-    "replay",
-    "case show",
-    "conform-diff",
-    "compare",
-    "adapter new",
-    "adapter check",
-    "decode",
-    "inspect",
-    "query",
-    "audit",
-    "rebuild",
-    "diff",
-    "digest",
-    "spec list",
-    "spec show",
-    "spec coverage",
-    "mutants",
-    "golden list",
-    "golden verify",
-    "golden unpack",
-    "workload",
-    "spark decode",
-    "spark audit",
-    "spark rebuild",
-)
-
-
-@pytest.fixture
-def shown(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str, int], Outcome]:
-    def run(verb: str, width: int) -> Outcome:
-        monkeypatch.setenv("COLUMNS", str(width))
-        monkeypatch.setattr("sys.argv", ["rocketspec", *verb.split(), "--help"])
-        with pytest.raises(SystemExit) as caught:
-            command.main()
-        assert caught.value.code == 0
-        out, err = capfd.readouterr()
-        return Outcome(0, out, err)
-
-    return run
+    "conform", "replay", "case show", "conform-diff", "compare", "adapter new", "adapter check", "decode", "inspect",
+    "query", "audit", "rebuild", "diff", "digest", "spec list", "spec show", "spec coverage", "mutants", "golden list",
+    "golden verify", "golden unpack", "workload", "spark decode", "spark audit", "spark rebuild",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("verb", VERBS)
-def test_no_line_ends_before_it_must(shown: Callable[[str, int], Outcome], verb: str, width: int) -> None:
-    text = shown(verb, width).out.partition("╭")[0]
-    for line, following in pairwise(line.rstrip() for line in text.splitlines()):
-        if (
-            line
-            and following
-            and not following.startswith("   ")
-            and not line.startswith("   ")
-            and not line.endswith(":")
-        ):  # a list has lines of its own
-            word = following.split()[0]
-            assert len(line) + 1 + len(word) > width - 1, (line, following)
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-@pytest.mark.parametrize("verb", VERBS)
-def test_no_line_is_wider_than_the_terminal(
-    shown: Callable[[str, int], Outcome], verb: str, width: int
+def test_help_fills_the_lines_of_a_terminal(
+    verb: str, width: int, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = shown(verb, width).out
+    """No line is wider, none ends before it must, no word is cut, and there is an example."""
+    first, *rest = verb.split()
+    text = runner(first, capfd, monkeypatch, width=width)(*rest, "--help").out
     assert "rocketspec " + verb in text
     assert "Example" in text
     assert all(len(line) <= width for line in text.splitlines())
+    assert width < 80 or "…" not in text
+    lines = [line.rstrip() for line in text.partition("╭")[0].splitlines()]
+    for line, following in pairwise(lines):
+        if line and following and not line.endswith(":") and not {line[:3], following[:3]} & {"   "}:
+            # a list, which is indented, has lines of its own
+            assert len(line) + 1 + len(following.split()[0]) > width - 1, (line, following)
 
 
 @pytest.mark.parametrize(
@@ -110,15 +62,10 @@ def test_a_shell_completes_verbs_options_and_values(words: str, offered: list[st
     assert done.stdout.split() == offered, done.stderr
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_no_word_is_cut_at_80_columns(shown: Callable[[str, int], Outcome], verb: str) -> None:
-    assert "…" not in shown(verb, 80).out
-
-
-def test_the_first_page_groups_the_verbs_and_gives_examples(shown: Callable[[str, int], Outcome]) -> None:
-    examples, stores, suite = re.split("─ For (?:operators|implementers).*", shown("", 80).out)
-    for verb in VERBS:
-        word = verb.partition(" ")[0]
+def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
+    examples, stores, suite = re.split("─ For (?:operators|implementers).*", verb("--help").out)
+    for name in VERBS:
+        word = name.partition(" ")[0]
         mine = word in {"decode", "inspect", "query", "audit", "rebuild", "diff", "digest", "spark"}
         assert len(re.findall(rf"(?m)^│ {word} ", stores if mine else suite)) == 1
     assert re.findall("rocketspec (audit|query|conform) ", examples) == ["audit", "query", "conform"]

@@ -10,8 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from rocket_golden import open_store
-from verb_run import Outcome, Run, runner
+from verb_run import Verb
 
 KINDS = ("commitlog", "index", "consumequeue/AaTopic/0")
 MADE: dict[str, Callable[[Path], None]] = {
@@ -24,100 +23,88 @@ FINDINGS = {"commitlog": "log.gap", "index": "index.size", "consumequeue": "queu
 loading index files where one cannot be opened (`IndexService.load` 81-84)."""
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return open_store("mixed", tmp_path)
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Run]:
-    return lambda verb: runner(verb, capfd, monkeypatch)
-
-
 @pytest.mark.parametrize("reason", MADE)
 @pytest.mark.parametrize("folder", KINDS)
 def test_something_else_in_a_files_place(
-    store: Path, folder: str, reason: str, tmp_path: Path, run: Callable[[str], Run]
+    store: Path, folder: str, reason: str, tmp_path: Path, verb: Verb
 ) -> None:
     place = min((store / folder).iterdir())
     name = place.relative_to(store).as_posix()
     place.unlink()
     MADE[reason](place)
     for level in ("--quick", "--deep"):
-        lines = run("audit")(store, level, "--json").out.splitlines()
+        lines = verb("audit", store, level, "--json").out.splitlines()
         found = [finding for finding in map(json.loads, lines) if finding["file"] == name]
         assert [finding["code"] for finding in found] == [FINDINGS[folder.partition("/")[0]]]
         assert reason in found[0]["message"]
-    refused = json.loads(run("audit")(store, "--restart", "--json").out.splitlines()[-1])["refused"]
+    refused = json.loads(verb("audit", store, "--restart", "--json").out.splitlines()[-1])["refused"]
     assert (refused is not None) == (folder != "index")
     told = f"rocketspec: {name}: skipped, {reason}\n"
-    assert run("digest")(store).err == told
-    assert run("decode")(store, "--limit", 1).err.startswith(told)
-    assert run("rebuild")(store, "-o", tmp_path / "new").err.startswith(told)
+    assert verb("digest", store).err == told
+    assert verb("decode", store, "--limit", 1).err.startswith(told)
+    assert verb("rebuild", store, "-o", tmp_path / "new").err.startswith(told)
     if folder == "commitlog":
-        assert told in run("query")(store, "--topic", "T", "--key", "k").err
+        assert told in verb("query", store, "--topic", "T", "--key", "k").err
 
 
-def test_files_of_other_names(store: Path, run: Callable[[str], Run]) -> None:
+def test_files_of_other_names(store: Path, verb: Verb) -> None:
     for folder in KINDS:
         (store / folder / ".DS_Store").touch()
-    found = [json.loads(line) for line in run("audit")(store, "--json").out.splitlines()]
+    found = [json.loads(line) for line in verb("audit", store, "--json").out.splitlines()]
     assert {(finding["code"], finding["file"]) for finding in found} == {
         ("queue.size", "consumequeue/AaTopic/0/.DS_Store"),
         ("log.gap", "commitlog/.DS_Store"),
     }
 
 
-def test_names_that_are_no_text(store: Path, run: Callable[[str], Run]) -> None:
+def test_names_that_are_no_text(store: Path, verb: Verb) -> None:
     queue = store / "consumequeue" / "AaTopic"
     for name in ("new\nline", os.fsdecode(b"\xff\xfe")):
         shutil.copytree(queue, queue.parent / name)
         (store / "index" / name).touch()
-    outcome: Outcome = run("decode")(store, "--table", "index_headers", "--table", "consume_queue")
+    outcome = verb("decode", store, "--table", "index_headers", "--table", "consume_queue")
     assert (outcome.code, len(outcome.err.splitlines())) == (0, 2)
     assert {r"\xff\xfe", "new\nline"} < {json.loads(line).get("topic") for line in outcome.out.splitlines()}
-    assert r"  consumequeue/\xff\xfe/0/00000000000000000000" in run("digest")(store).out
-    lines = run("audit")(store, "--json").out.splitlines()
+    assert r"  consumequeue/\xff\xfe/0/00000000000000000000" in verb("digest", store).out
+    lines = verb("audit", store, "--json").out.splitlines()
     assert r"consumequeue/\xff\xfe/0/00000000000000000000" in {json.loads(line)["file"] for line in lines}
-    assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in run("audit")(store).out
-    assert run("query")(store, "--topic", "T", "--key", "k").err.splitlines()[:2] == [
+    assert r"consumequeue/new\x0aline/0/00000000000000000000 at byte 0" in verb("audit", store).out
+    assert verb("query", store, "--topic", "T", "--key", "k").err.splitlines()[:2] == [
         r"rocketspec: index/new\x0aline: skipped, its name is not a number",
         r"rocketspec: index/\xff\xfe: skipped, its name is not a number",
     ]
-    assert run("decode")(store / "no\nsuch").err.endswith(r"/no\x0asuch: no such file or directory" + "\n")
+    assert verb("decode", store / "no\nsuch").err.endswith(r"/no\x0asuch: no such file or directory" + "\n")
 
 
-def test_a_store_that_holds_no_file_yet(tmp_path: Path, run: Callable[[str], Run]) -> None:
+def test_a_store_that_holds_no_file_yet(tmp_path: Path, verb: Verb) -> None:
     (tmp_path / "commitlog").mkdir()
-    for verb in ("decode", "digest", "audit"):
-        outcome = run(verb)(tmp_path)
+    for name in ("decode", "digest", "audit"):
+        outcome = verb(name, tmp_path)
         assert (outcome.code, outcome.err) == (2, f"rocketspec: {tmp_path}: contains no file of a store\n")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("decode", "mixed", "-o", "loop"),
-        ("decode", "mixed", "-o", "loop/below"),
-        ("rebuild", "mixed", "-o", "loop"),
-        ("audit", "mixed", "--report", "loop"),
-        ("inspect", "index", "--plot", "loop/plot.svg"),
-        ("golden", "unpack", "lmq", "loop"),
-        ("adapter", "new", "python", "-o", "loop"),
-        ("conform", "--select", "IDX-HASH-1/*", "--report", "loop"),
-        ("conform", "--store", "mixed", "--report", "loop"),
-        ("spark", "decode", "mixed", "-o", "loop"),
-        ("spark", "rebuild", "mixed", "-o", "loop"),
+        "decode mixed -o loop",
+        "decode mixed -o loop/below",
+        "rebuild mixed -o loop",
+        "audit mixed --report loop",
+        "inspect index --plot loop/plot.svg",
+        "golden unpack lmq loop",
+        "adapter new python -o loop",
+        "conform --select IDX-HASH-1/* --report loop",
+        "conform --store mixed --report loop",
+        "spark decode mixed -o loop",
+        "spark rebuild mixed -o loop",
     ],
-    ids=" ".join,
 )
 def test_an_output_that_is_a_loop_of_links(
-    store: Path, run: Callable[[str], Run], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+    store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch, arguments: str
 ) -> None:
     monkeypatch.chdir(store.parent)
     Path("loop").symlink_to("loop")
     Path("index").symlink_to(min((store / "index").iterdir()))
     monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: SimpleNamespace(stop=lambda: None))
-    verb, *rest = arguments
-    code, _, err = run(verb)(*rest)
+    code, _, err = verb(*arguments.split())
     assert (code, err.count("\n"), "loop" in err) == (3, 1, True)

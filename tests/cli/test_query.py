@@ -7,53 +7,37 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-import rocket_golden
 from rocket_columnar.index import IndexFile
 from rocket_spec.errors import UsageError
 from rocketspec._options import read_time
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-from verb_run import runner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from verb_run import Run
 
+VERB = "query"
+
 KEY = ("--topic", "AaTopic", "--key", "Aa", "--geometry", "16,200")
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    return runner("query", capfd, monkeypatch)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     """Two messages of two keys with one hash, and a third of another key."""
     root = tmp_path / "store"
-    keys = (
-        ("AaTopic", "Aa", "\u8ba2\u5355"),
-        ("BBTopic", "BB", "[red]\x1b[31mred"),
-        ("AaTopic", "x", "body"),
-    )
-    records: list[bytes] = []
+    keys = ("AaTopic#Aa", "\u8ba2\u5355"), ("BBTopic#BB", "[red]\x1b[31mred"), ("AaTopic#x", "body")
+    records = b""
     with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
-        for number, (topic, key, body) in enumerate(keys):
-            offset = sum(map(len, records))
-            properties = f"KEYS\1{key}\2TAGS\1TagA\2".encode()
-            time = T + 1000 * number
-            records.append(
-                record(
-                    offset,
-                    topic=topic.encode(),
-                    body=body.encode(),
-                    properties=properties,
-                    store_timestamp=time,
-                )
+        for number, (index_key, body) in enumerate(keys):
+            topic, key = index_key.encode().split(b"#")
+            time, properties = T + 1000 * number, b"KEYS\1" + key + b"\2TAGS\1TagA\2"
+            assert index.put(index_key, len(records), time)
+            records += record(
+                len(records), topic=topic, body=body.encode(), properties=properties, store_timestamp=time
             )
-            assert index.put(f"{topic}#{key}", offset, time)
-    put(root, f"commitlog/{0:020}", b"".join(records).ljust(4096, b"\0"))
+    put(root, f"commitlog/{0:020}", records.ljust(4096, b"\0"))
     return root
 
 
@@ -80,13 +64,7 @@ def test_json(run: Run, store: Path) -> None:
     assert code == 0
     (line,) = out.splitlines()
     answer = json.loads(line)
-    assert list(answer) == [
-        "offsets",
-        "messages",
-        "last_update_timestamp",
-        "last_update_phy_offset",
-        "truncated",
-    ]
+    assert list(answer)[2:] == ["last_update_timestamp", "last_update_phy_offset", "truncated"]
     (message,) = answer["messages"]
     assert (answer["offsets"], answer["truncated"]) == ([0], False)
     assert (message["body"], message["keys"], message["properties"]) == (
@@ -162,27 +140,29 @@ def test_times_that_are_none(text: str) -> None:
         read_time(text, "--begin")
 
 
-def test_bad_input_is_one_line(run: Run, store: Path, tmp_path: Path) -> None:
-    text = put(
-        tmp_path, "text/index/20260101000000000", b"not an index file, whatever its name may say\n" * 9
-    )
-    cases: list[tuple[int, tuple[object, ...], str]] = [
-        (3, (tmp_path / "none",), "no such file"),
-        (2, (tmp_path,), "not a store"),
-        (2, (store / "index",), "expected the store"),
-        (2, (store / "commitlog" / f"{0:020}",), "a file"),
-        (2, (store, "--geometry", "1"), "SLOTS,ENTRIES"),
-        (2, (store, "--geometry", "5,5"), "5,5"),
-        (2, (store, "--begin", "2026-01-01"), "the time zone is missing"),
-        (2, (store, "--max", "-1"), "--max -1"),
-        (3, (text.parents[1],), str(text)),
-    ]
-    for code, arguments, part in cases:
-        outcome = run(*arguments, "--topic", "T", "--key", "k")
-        assert (outcome.code, outcome.out) == (code, ""), outcome
-        assert outcome.err.count("\n") == 1, outcome.err
-        assert outcome.err.startswith("rocketspec: ")
-        assert part in outcome.err
+@pytest.mark.parametrize(
+    ("code", "arguments", "part"),
+    [
+        (3, "none", "no such file"),
+        (2, ".", "not a store"),
+        (2, "store/index", "expected the store"),
+        (2, f"store/commitlog/{0:020}", "a file"),
+        (2, "store --geometry 1", "SLOTS,ENTRIES"),
+        (2, "store --geometry 5,5", "5,5"),
+        (2, "store --begin 2026-01-01", "the time zone is missing"),
+        (2, "store --max -1", "--max -1"),
+        (3, "text", "text/index/20260101000000000"),
+    ],
+)
+def test_bad_input_is_one_line(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, code: int, arguments: str, part: str
+) -> None:
+    put(store.parent, "text/index/20260101000000000", b"not an index file, whatever its name may say\n" * 9)
+    monkeypatch.chdir(store.parent)
+    outcome = run(*arguments.split(), "--topic", "T", "--key", "k")
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (code, "", 1)
+    assert outcome.err.startswith("rocketspec: ")
+    assert part in outcome.err
 
 
 UNIQUE = "C000020254BF60E53B936A633EFE0001"
@@ -193,17 +173,16 @@ UNIQUE = "C000020254BF60E53B936A633EFE0001"
 def many(tmp_path: Path) -> Path:
     """Seventy messages of one key; the first has a client's id."""
     root = tmp_path / "many"
-    records: list[bytes] = []
+    records = b""
     with IndexFile(root / "index" / "20260101000000000", 16, 200) as index:
         for number in range(70):
-            offset = sum(map(len, records))
-            properties = "KEYS\1k\2" + (f"UNIQ_KEY\1{UNIQUE}\2" if not number else "")
-            message = record(offset, properties=properties.encode(), store_timestamp=T + number)
-            records.append(message)
-            assert index.put("T#k", offset, T + number)
-            if not number:
-                assert index.put(f"T#{UNIQUE}", offset, T)
-    put(root, f"commitlog/{0:020}", b"".join(records).ljust(1 << 15, b"\0"))
+            keys = ["k"] if number else ["k", UNIQUE]
+            properties = "\2".join(
+                f"{name}\1{key}" for name, key in zip(("KEYS", "UNIQ_KEY"), keys, strict=False)
+            )
+            assert all(index.put(f"T#{key}", len(records), T + number) for key in keys)
+            records += record(len(records), properties=properties.encode(), store_timestamp=T + number)
+    put(root, f"commitlog/{0:020}", records.ljust(1 << 15, b"\0"))
     (root / "consumequeue" / "T").mkdir(parents=True)
     return root
 
@@ -253,6 +232,11 @@ def test_an_offset_id(run: Run, many: Path) -> None:
     assert err == (
         "rocketspec: nothing found: no record at physical offset 1 (the ID is of broker 10.0.0.2:2222)\n"
     )
+    _, _, err = run(many, "--offset-id", "FE800000000000000000000000000001000008AE0000000000000001")
+    assert err.endswith("(the ID is of broker [fe80::1]:2222)\n")
+    code, out, _ = run(many, "--offset-id", "7F000001000008AE0000000000000000")
+    assert code == 0
+    assert "stored by 10.0.0.2:2222, but the ID names 127.0.0.1:2222" in out
 
 
 def test_a_damaged_index_file_is_one_line_and_the_rest_answers(run: Run, many: Path) -> None:
@@ -288,29 +272,16 @@ def test_options_that_do_not_go_together(
     assert part in err
 
 
-def test_an_offset_id_of_another_broker_is_told(run: Run, many: Path) -> None:
-    code, out, _ = run(many, "--offset-id", "7F000001000008AE0000000000000000")
-    assert code == 0
-    assert "stored by 10.0.0.2:2222, but the ID names 127.0.0.1:2222" in out
-
-
-def test_hosts_of_both_families_are_shown_whole(run: Run, many: Path) -> None:
-    _, _, err = run(many, "--offset-id", "FE800000000000000000000000000001000008AE0000000000000001")
-    assert err.endswith("(the ID is of broker [fe80::1]:2222)\n")
-
-
-def test_an_unknown_topic_names_those_of_the_store(run: Run, tmp_path: Path) -> None:
-    golden = rocket_golden.open_store("mixed", tmp_path)
-    code, out, err = run(golden, "--topic", "orders", "--key", "order-1003")
+def test_an_unknown_topic_names_those_of_the_store(run: Run, mixed: Path) -> None:
+    code, out, err = run(mixed, "--topic", "orders", "--key", "order-1003")
     assert (code, out) == (1, "")
     assert err.startswith("rocketspec: nothing found: the store has no queue of topic orders; it has %DLQ%")
     assert "Orders" in err
 
 
-def test_a_store_without_index_files_offers_a_scan(run: Run, tmp_path: Path) -> None:
-    golden = rocket_golden.open_store("mixed", tmp_path)
-    shutil.rmtree(golden / "index")
-    asked = (golden, "--topic", "Orders", "--key", "order-1003")
+def test_a_store_without_index_files_offers_a_scan(run: Run, mixed: Path) -> None:
+    shutil.rmtree(mixed / "index")
+    asked = (mixed, "--topic", "Orders", "--key", "order-1003")
     code, out, err = run(*asked)
     assert (code, out) == (1, "")
     assert err == (

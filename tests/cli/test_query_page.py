@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 import rocket_golden
 import rocketspec
-from verb_run import runner
 
 if TYPE_CHECKING:
     from verb_run import Run
 
+VERB = "query"
+
 PAGE = (Path(__file__).parents[2] / "docs" / "query.md").read_text("utf-8")
 SHOWN = re.findall(r"^```sh\nrocketspec query (.*?)\n```\n\n```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    return runner("query", capfd, monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -10,17 +10,9 @@ import rocket_golden
 from rocket_columnar.store import read_broker_conf
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
-from verb_run import Run, runner
+from verb_run import Run
 
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    return runner("rebuild", capfd, monkeypatch)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return rocket_golden.open_store("mixed", tmp_path)
+VERB = "rebuild"
 
 
 def configuration(path: Path, text: str) -> Path:
@@ -66,13 +58,6 @@ def test_what_is_assumed_is_announced_in_capitals(run: Run, store: Path, tmp_pat
     assert err.startswith("rocketspec: WARNING: GEOMETRY ASSUMED: 5,000,000 slots and 20,000,000 entries, ")
     assert err.count("\n") == 1
     assert "index files of 5,000,000 slots" in out
-
-
-def test_a_file_size_below_one_is_a_usage_error(run: Run, store: Path, tmp_path: Path) -> None:
-    code, out, err = run(store, "-o", tmp_path / "out", "--queue-file-size", 0)
-    assert (code, out) == (2, "")
-    assert "invalid value for '--queue-file-size': " in err
-    assert not (tmp_path / "out").exists()
 
 
 def test_the_brokers_configuration_decides(run: Run, store: Path, tmp_path: Path) -> None:

@@ -73,12 +73,8 @@ def undated(shown: str) -> str:
 
 def is_command(line: str) -> bool:
     """Whether a line is one that people copy into a shell."""
-    return line.startswith(" ") and line.split(maxsplit=1)[0].removeprefix("`") in {
-        "rocketspec",
-        "mv",
-        "cp",
-        "echo",
-    }
+    word = line.split(maxsplit=1)[0].removeprefix("`") if line.startswith(" ") else ""
+    return word in {"rocketspec", "mv", "cp", "echo"}
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -116,24 +112,22 @@ def test_rows_of_a_table_fit_the_terminal(
         ]
 
 
-def test_a_command_in_a_sentence_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    shown = fitted(
-        "1 problem; `rocketspec audit '/data/a store'`, on stores of any size, explains it", Terminal()
-    )
-    assert shown.splitlines() == [
-        "1 problem;",
-        "  `rocketspec audit '/data/a store'`, on",
-        "  stores of any size, explains it",
-    ]
-
-
-def test_a_lone_backquote_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "20")
-    assert fitted("topic a` has no queue in it", Terminal()).splitlines() == [
-        "topic a` has no",
-        "  queue in it",
-    ]
+@pytest.mark.parametrize(
+    ("width", "line", "shown"),
+    [
+        (
+            40,
+            "1 problem; `rocketspec audit '/data/a store'`, on stores of any size, explains it",
+            ["1 problem;", "  `rocketspec audit '/data/a store'`, on", "  stores of any size, explains it"],
+        ),
+        (20, "topic a` has no queue in it", ["topic a` has no", "  queue in it"]),
+    ],
+)
+def test_a_command_in_a_sentence_stays_whole(
+    monkeypatch: pytest.MonkeyPatch, width: int, line: str, shown: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert fitted(line, Terminal()).splitlines() == shown
 
 
 def test_a_pipe_gets_whole_lines(stores: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from adapter_code import AdapterMaker
 from rocket_spec.data import find_data
-
-AdapterMaker = Callable[[str], list[str]]
+from verb_run import Verb, runner
 
 PRELUDE = """
 import json, sys, time, os
@@ -69,3 +68,9 @@ def adapter(tmp_path: Path) -> AdapterMaker:
 def python_adapter() -> list[str]:
     """The command of the starter adapter in Python."""
     return [sys.executable, str(find_data("conformance/adapters/python/adapter.py"))]
+
+
+@pytest.fixture
+def verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verb:
+    """Runs any verb of the command, in this process."""
+    return lambda name, *arguments: runner(name, capfd, monkeypatch)(*arguments)

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from adapter_code import GOOD, WRONG, AdapterMaker
 from rocket_conformance import adapter_check
 from rocket_conformance.adapter_check import Exchange, check_adapter
 from rocket_spec.data import find_data
-from verb_run import Run, runner
-
-AdapterMaker = Callable[[str], list[str]]
-GOOD = "def handle(count, message):\n    send(answer(message))"
-
-
-@pytest.fixture
-def adapter_verb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    return runner("adapter", capfd, monkeypatch)
+from verb_run import Verb
 
 
 def places(exchanges: list[Exchange]) -> list[tuple[str, str]]:
@@ -85,20 +76,10 @@ def test_each_result_of_an_answer_is_looked_at(tmp_path: Path) -> None:
     assert all("64-bit integers travel as decimal strings" in item.text for item in broken)
 
 
-def test_an_adapter_that_does_not_end_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "adapter.py"
-    code = (
-        "import json, time\n"
-        "ops = ['key.hash']\n"
-        "for line in iter(input, None):\n"
-        "    message = json.loads(line)\n"
-        "    if message['cmd'] == 'bye': raise SystemExit(1)\n"
-        "    if message['cmd'] == 'hello': print(json.dumps({'protocol': 1, 'name': 'x', 'ops': ops}), flush=True)\n"
-        "    else: print(json.dumps({'id': message['id'], 'results': [{'hash': 0} for _ in message['ops']]}), flush=True)\n"
-    )
-    path.write_text(code, encoding="utf-8")
-    exchanges = list(check_adapter([sys.executable, str(path)]))
-    assert places(exchanges) == [("bye", "rule 13"), ("end of stdin", "rule 13")]
+def test_an_adapter_that_does_not_end_is_told(adapter: AdapterMaker) -> None:
+    """It ends with exit code 1 after bye, and at the end of stdin."""
+    code = f"import atexit\natexit.register(lambda: (sys.stdout.flush(), os._exit(1)))\n{GOOD}"
+    assert places(list(check_adapter(adapter(code)))) == [("bye", "rule 13"), ("end of stdin", "rule 13")]
 
 
 def test_two_cases_at_once(adapter: AdapterMaker) -> None:
@@ -116,24 +97,23 @@ def test_two_cases_at_once(adapter: AdapterMaker) -> None:
     }
 
 
-def test_the_verb_ends_with_a_verdict(adapter_verb: Run, adapter: AdapterMaker) -> None:
+def test_the_verb_ends_with_a_verdict(verb: Verb, adapter: AdapterMaker) -> None:
     command = adapter(GOOD)
-    run = adapter_verb("check", "--", *command)
+    run = verb("adapter", "check", "--", *command)
     assert run.code == 0
     assert run.out.splitlines()[0] == "ok   hello"
-    assert run.out.splitlines()[-1].startswith("ready: 1 smoke case passes; next: rocketspec conform -- ")
+    assert run.last.startswith("ready: 1 smoke case passes; next: rocketspec conform -- ")
 
 
-def test_a_wrong_value_is_the_implementations(adapter_verb: Run, adapter: AdapterMaker) -> None:
-    code = "def handle(count, message):\n    send({'id': message['id'], 'results': [{'hash': 1}] * len(message['ops'])})"
-    run = adapter_verb("check", "--", *adapter(code))
+def test_a_wrong_value_is_the_implementations(verb: Verb, adapter: AdapterMaker) -> None:
+    run = verb("adapter", "check", "--", *adapter(WRONG))
     assert run.code == 1
     assert "IDX-HASH-1: operation 0, hash: wrong value, expected " in run.out
-    assert "the protocol is followed, but 1 of 1 smoke cases fail" in run.out.splitlines()[-1]
+    assert "the protocol is followed, but 1 of 1 smoke cases fail" in run.last
 
 
-def test_what_was_sent_and_what_came_is_shown(adapter_verb: Run, adapter: AdapterMaker) -> None:
-    run = adapter_verb("check", "--", *adapter("def handle(count, message):\n    send([1])"))
+def test_what_was_sent_and_what_came_is_shown(verb: Verb, adapter: AdapterMaker) -> None:
+    run = verb("adapter", "check", "--", *adapter("def handle(count, message):\n    send([1])"))
     assert run.code == 1
     lines = run.out.splitlines()
     place = next(number for number, line in enumerate(lines) if line.startswith("BAD  IDX-HASH-1"))
@@ -141,16 +121,10 @@ def test_what_was_sent_and_what_came_is_shown(adapter_verb: Run, adapter: Adapte
     assert lines[place + 2] == "  < [1]"
     assert lines[place + 3].startswith("  rule 1: ")
     assert lines[-1].startswith("not ready: the protocol is broken in 1 of ")
-    found = adapter_verb("check", "--json", "--", *adapter("def handle(count, message):\n    send([1])"))
+    found = verb("adapter", "check", "--json", "--", *adapter("def handle(count, message):\n    send([1])"))
     objects = [json.loads(line) for line in found.out.splitlines()]
     assert [item["about"] for item in objects] == ["hello", "IDX-HASH-1/empty", "bye", "end of stdin"]
     assert objects[1]["broken"][0]["place"] == "rule 1"
-
-
-def test_what_does_not_start_is_one_line_and_exit_3(adapter_verb: Run) -> None:
-    run = adapter_verb("check", "--", "./no-such-adapter")
-    assert run.code == 3
-    assert run.err == "rocketspec: ./no-such-adapter: no such file or directory\n"
 
 
 def test_every_place_that_is_named_is_in_the_protocol() -> None:
@@ -165,32 +139,32 @@ def test_every_place_that_is_named_is_in_the_protocol() -> None:
 
 
 @pytest.mark.parametrize("language", ["go", "java", "javascript", "python", "rust"])
-def test_a_starter_is_copied_whole(adapter_verb: Run, tmp_path: Path, language: str) -> None:
+def test_a_starter_is_copied_whole(verb: Verb, tmp_path: Path, language: str) -> None:
     target = tmp_path / "mine"
-    run = adapter_verb("new", language, "-o", target)
+    run = verb("adapter", "new", language, "-o", target)
     assert run.code == 0
     source = find_data(f"conformance/adapters/{language}")
     names = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file()}
     copied = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
     assert copied == {name for name in names if "__pycache__" not in name}
     assert "marked YOURS" in run.out.splitlines()[0]
-    assert run.out.splitlines()[-1].startswith("  rocketspec conform -- ")
-    again = adapter_verb("new", language, "-o", target)
+    assert run.last.startswith("  rocketspec conform -- ")
+    if language == "python":
+        ready = verb("adapter", "check", "--", sys.executable, target / "adapter.py")
+        assert ready.code == 0, ready.out
+        assert ready.last.startswith("ready: ")
+    again = verb("adapter", "new", language, "-o", target)
     assert again.code == 2
     assert "not empty" in again.err
 
 
-def test_the_python_starter_is_ready_as_it_is_copied(
-    adapter_verb: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert adapter_verb("new", "python").code == 0
-    run = adapter_verb("check", "--", sys.executable, "adapter-python/adapter.py")
-    assert run.code == 0, run.out
-    assert shlex.split(run.out.splitlines()[-1])[0] == "ready:"
-
-
-def test_another_language_is_one_line_and_exit_2(adapter_verb: Run) -> None:
-    run = adapter_verb("new", "cobol")
-    assert run.code == 2
-    assert run.err == "rocketspec: unknown language 'cobol'; expected go, java, javascript, python, rust\n"
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["new", "cobol"], 2, "unknown language 'cobol'; expected go, java, javascript, python, rust"),
+        (["check", "--", "./no-such-adapter"], 3, "./no-such-adapter: no such file or directory"),
+    ],
+)
+def test_bad_input_is_one_line(verb: Verb, arguments: list[str], code: int, text: str) -> None:
+    run = verb("adapter", *arguments)
+    assert (run.code, run.err) == (code, f"rocketspec: {text}\n")

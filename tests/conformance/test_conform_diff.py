@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from rocket_conformance.judging import Verdict
 from rocket_conformance.report import CaseLine, Report, ReportWriter, compare_reports
-from verb_run import Run, runner
+from verb_run import Verb
 
 HEADER = {
-    "type": "header",
-    "suite": "0.1.0",
-    "implementation": {"name": "port", "version": "1"},
-    "seed": 0,
-    "examples": 100,
-}
+    "type": "header", "suite": "0.1.0", "implementation": {"name": "port", "version": "1"}, "seed": 0, "examples": 100,
+}  # fmt: skip
 FOOTER = {"type": "footer", "counts": {}, "stale": [], "exit_code": 0}
 DIFFERENCE = {
-    "op": 2,
-    "field": "put",
-    "file": None,
-    "offset": None,
-    "kind": "wrong value",
-    "expected": True,
-    "actual": False,
+    "op": 2, "field": "put", "file": None, "offset": None, "kind": "wrong value", "expected": True, "actual": False,
     "clause": "IDX-PUT-1",
-}
+}  # fmt: skip
 
 
-def report(*, seed: int = 0, whole: bool = True, **verdicts: Verdict) -> Report:
+def report(
+    verdicts: Mapping[str, Verdict] | None = None, *, seed: int = 0, whole: bool = True, **more: Verdict
+) -> Report:
     """A report with a case `IDX-PUT-1/NAME` of each verdict."""
+    named = {**(verdicts or {}), **more}
     lines = tuple(
         CaseLine(
             id=f"IDX-PUT-1/{name}",
@@ -41,7 +35,7 @@ def report(*, seed: int = 0, whole: bool = True, **verdicts: Verdict) -> Report:
             divergence=(DIFFERENCE,) if verdict == "diverged" else (),
             detail="it exited with code 9" if verdict == "crash" else "",
         )
-        for name, verdict in verdicts.items()
+        for name, verdict in named.items()
     )
     return Report(HEADER | {"seed": seed}, lines, FOOTER if whole else None)
 
@@ -53,11 +47,6 @@ def write(folder: Path, content: Report) -> Path:
             writer.case(line)
         writer.finish(content)
     return folder
-
-
-@pytest.fixture
-def conform_diff(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    return runner("conform-diff", capfd, monkeypatch)
 
 
 def kinds(old: Report, new: Report) -> dict[str, list[str]]:
@@ -84,26 +73,29 @@ def test_what_passed_and_is_not_run_any_more_is_broken(verdict: Verdict) -> None
     assert kinds(report(a=verdict), report(a="diverged")) == {"added": ["a"]}
 
 
-def test_cases_that_come_and_go() -> None:
-    assert kinds(report(a="pass", b="crash"), report(c="pass", d="diverged")) == {
-        "added": ["c", "d"],
-        "removed": ["a", "b"],
-    }
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (
+            {"a": "pass", "b": "crash"},
+            {"c": "pass", "d": "diverged"},
+            {"added": ["c", "d"], "removed": ["a", "b"]},
+        ),
+        # a dispute is nobody's fault
+        ({"a": "diverged", "b": "pass"}, {"a": "crash", "b": "disputed"}, {"changed": ["a", "b"]}),
+        ({"a": "diverged", "b": "pass", "c": "skipped"}, {"a": "diverged", "b": "pass", "c": "skipped"}, {}),
+    ],
+)
+def test_what_comes_goes_changes_and_stays(
+    old: dict[str, Verdict], new: dict[str, Verdict], found: dict[str, list[str]]
+) -> None:
+    assert kinds(report(old), report(new)) == found
 
 
-def test_another_failure_is_changed_and_a_dispute_is_nobodys_fault() -> None:
-    assert kinds(report(a="diverged", b="pass"), report(a="crash", b="disputed")) == {"changed": ["a", "b"]}
-
-
-def test_what_stays_is_not_told() -> None:
-    same = report(a="diverged", b="pass", c="not_applicable")
-    assert kinds(same, same) == {}
-
-
-def test_the_verb_tells_what_broke_and_why(conform_diff: Run, tmp_path: Path) -> None:
+def test_the_verb_tells_what_broke_and_why(verb: Verb, tmp_path: Path) -> None:
     old = write(tmp_path / "old", report(a="pass", b="crash", c="pass", d="diverged"))
     new = write(tmp_path / "new", report(seed=3, a="diverged", b="pass", e="crash", f="pass", d="crash"))
-    run = conform_diff(old, new / "report.jsonl")
+    run = verb("conform-diff", old, new / "report.jsonl")
     assert run.code == 1
     assert run.out.splitlines() == [
         "note: the runs differ in seed: 0 and 3",
@@ -127,54 +119,45 @@ def test_reports_of_two_implementations_are_said_to_be() -> None:
     assert compare_reports(old, old).notes == ()
 
 
-def test_nothing_broken_is_exit_0(conform_diff: Run, tmp_path: Path) -> None:
+def test_nothing_broken_is_exit_0(verb: Verb, tmp_path: Path) -> None:
     old = write(tmp_path / "old", report(a="diverged", b="pass"))
     new = write(tmp_path / "new", report(a="pass", b="pass", c="diverged"))
-    assert conform_diff(old, new).code == 0
+    assert verb("conform-diff", old, new).code == 0
 
 
-def test_json(conform_diff: Run, tmp_path: Path) -> None:
+def test_json(verb: Verb, tmp_path: Path) -> None:
     old = write(tmp_path / "old", report(a="pass"))
-    run = conform_diff("--json", old, write(tmp_path / "new", report(a="diverged")))
+    run = verb("conform-diff", "--json", old, write(tmp_path / "new", report(a="diverged")))
     assert run.code == 1
-    found = json.loads(run.out)
-    assert [found[name] for name in ("fixed", "changed", "added", "removed", "notes")] == [[]] * 5
-    assert found["broken"] == [
-        {
-            "id": "IDX-PUT-1/a",
-            "old": "pass",
-            "new": "diverged",
-            "clause": "IDX-PUT-1",
-            "why": "IDX-PUT-1: operation 2, put: wrong value, expected true, actual false",
-            "replay": None,
-        }
-    ]
+    why = "IDX-PUT-1: operation 2, put: wrong value, expected true, actual false"
+    change = {
+        "id": "IDX-PUT-1/a",
+        "old": "pass",
+        "new": "diverged",
+        "clause": "IDX-PUT-1",
+        "why": why,
+        "replay": None,
+    }
+    empty: dict[str, list[object]] = {name: [] for name in ("fixed", "changed", "added", "removed", "notes")}
+    assert json.loads(run.out) == {"broken": [change], **empty}
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_a_report_that_was_cut_off_is_one_line_and_exit_3(
-    conform_diff: Run, tmp_path: Path, which: int
-) -> None:
-    reports = [write(tmp_path / str(place), report(whole=place != which, a="pass")) for place in (0, 1)]
-    run = conform_diff(*reports)
-    assert run.code == 3
-    assert len(run.err.splitlines()) == 1
-    assert f"{which}{'/'}report.jsonl" in run.err.replace("\\", "/")
-    assert "cut off" in run.err
+def test_what_is_no_whole_report_is_one_line_and_exit_3(verb: Verb, tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole", report(a="pass"))
+    cut_off = write(tmp_path / "cut", report(whole=False, a="pass"))
+    (tmp_path / "text.jsonl").write_text("hello\nagain\n", encoding="utf-8")
+    for bad, text in (
+        (cut_off, "cut off"),
+        (tmp_path / "text.jsonl", "text.jsonl"),
+        (tmp_path / "none", "none"),
+    ):
+        for arguments in ((bad, whole), (whole, bad)):
+            run = verb("conform-diff", *arguments)
+            assert (run.code, len(run.err.splitlines())) == (3, 1)
+            assert text in run.err
 
 
-def test_what_is_no_report_is_one_line_and_exit_3(conform_diff: Run, tmp_path: Path) -> None:
-    path = tmp_path / "report.jsonl"
-    path.write_text("hello\nagain\n", encoding="utf-8")
-    for arguments in ((path, path), (tmp_path / "none", path)):
-        run = conform_diff(*arguments)
-        assert run.code == 3
-        assert len(run.err.splitlines()) == 1
-
-
-def test_a_report_of_another_tool_has_the_fields_of_the_contract_alone(
-    conform_diff: Run, tmp_path: Path
-) -> None:
+def test_a_report_of_another_tool_has_the_fields_of_the_contract_alone(verb: Verb, tmp_path: Path) -> None:
     case = {
         "type": "case", "id": "IDX-PUT-1/a", "clauses": ["IDX-PUT-1"], "level": "MUST", "verdict": "pass",
         "baselined": False, "examples": 1, "millis": 3, "divergence": [],
@@ -182,5 +165,5 @@ def test_a_report_of_another_tool_has_the_fields_of_the_contract_alone(
     lines = [HEADER, case, {"type": "footer", "counts": {"pass": 1}, "coverage": {}, "exit_code": 0}]
     for name in ("old", "new"):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    run = conform_diff(tmp_path / "old.jsonl", tmp_path / "new.jsonl")
+    run = verb("conform-diff", tmp_path / "old.jsonl", tmp_path / "new.jsonl")
     assert (run.code, run.err) == (0, "")

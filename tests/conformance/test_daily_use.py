@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from adapter_code import GOOD, WRONG, AdapterMaker
 from rich.console import Console
 from rocket_conformance.counterexamples import read_replay
 from rocket_conformance.judging import Verdict
 from rocket_conformance.pages import render_report
 from rocket_conformance.report import (
+    Baseline,
     CaseLine,
     Report,
     badge,
@@ -28,47 +27,44 @@ from rocket_conformance.report import (
     render_markdown,
 )
 from rocket_conformance.schema import problems
+from verb_run import Verb
 
-AdapterMaker = Callable[[str], list[str]]
-GOOD = "def handle(count, message):\n    send(answer(message))"
-WRONG = "def handle(count, message):\n    send({'id': message['id'], 'results': [{'hash': 1}] * len(message['ops'])})"
 CASE = "IDX-HASH-1/empty"
-
-
-def rocketspec(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rocketspec", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, encoding="utf-8", check=False, cwd=cwd, timeout=300
-    )
 
 
 # --- baselines ----------------------------------------------------------------------------------------------
 
 
-def test_a_written_baseline_excuses_what_failed(adapter: AdapterMaker, tmp_path: Path) -> None:
+def test_a_written_baseline_excuses_what_failed(
+    verb: Verb, adapter: AdapterMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run leaves nothing in the working directory."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     select = ["conform", "--select", "IDX-HASH-*", "--examples", "3"]
     known = tmp_path / "known.txt"
-    first = rocketspec(*select, "--write-baseline", str(known), "--", *adapter(WRONG), cwd=tmp_path)
-    assert first.returncode == 1, first.stderr
-    assert f"{known}: " in first.stderr
+    first = verb(*select, "--write-baseline", known, "--", *adapter(WRONG))
+    assert first.code == 1, first.err
+    assert f"{known}: " in first.err
     lines = read_baseline(known).lines
     assert {line.verdict for line in lines} == {"diverged"}
     assert {line.reason for line in lines} <= {"IDX-HASH-1: hash", "IDX-HASH-2: hash"}
-    again = rocketspec(*select, "--baseline", str(known), "--", *adapter(WRONG), cwd=tmp_path)
-    assert again.returncode == 0, again.stdout
+    again = verb(*select, "--baseline", known, "--", *adapter(WRONG))
+    assert again.code == 0, again.out
+    assert list((tmp_path / "here").iterdir()) == []
 
 
 def test_an_existing_file_is_replaced_only_if_it_is_the_baseline(
-    adapter: AdapterMaker, tmp_path: Path
+    verb: Verb, adapter: AdapterMaker, tmp_path: Path
 ) -> None:
     known = tmp_path / "known.txt"
     known.write_text(f"{CASE}  diverged  https://example.org/1\n", encoding="utf-8")
     select = ["conform", "--select", "IDX-HASH-1/e*", "--examples", "1", "--write-baseline", str(known)]
-    refused = rocketspec(*select, "--", *adapter(WRONG))
-    assert refused.returncode == 2
-    assert "already exists" in refused.stderr
-    kept = rocketspec(*select, "--baseline", str(known), "--", *adapter(WRONG))
-    assert kept.returncode == 1, kept.stdout
+    refused = verb(*select, "--", *adapter(WRONG))
+    assert refused.code == 2
+    assert "already exists" in refused.err
+    kept = verb(*select, "--baseline", str(known), "--", *adapter(WRONG))
+    assert kept.code == 1, kept.out
     reasons = {line.glob: line.reason for line in read_baseline(known).lines}
     assert reasons[CASE] == "https://example.org/1"
     assert len(reasons) > 1
@@ -78,103 +74,89 @@ def test_a_reason_is_one_line_that_a_baseline_can_hold(tmp_path: Path) -> None:
     detail = "it exited with code 1; the end of its stderr:\n\x1b[2Jboom" + "x" * 500
     case = CaseLine("IDX-HASH-1/x", ("IDX-HASH-1",), "MUST", "crash", detail=detail)
     path = tmp_path / "known.txt"
-    path.write_text(baseline_text([case], read_baseline(_empty(tmp_path))), encoding="utf-8")
+    path.write_text(baseline_text([case], Baseline()), encoding="utf-8")
     [line] = read_baseline(path).lines
     assert (line.glob, line.verdict, line.reason) == (
         "IDX-HASH-1/x", "crash", "it exited with code 1; the end of its stderr:",
     )  # fmt: skip
 
 
-def _empty(folder: Path) -> Path:
-    path = folder / "empty.txt"
-    path.touch()
-    return path
-
-
 # --- one case -----------------------------------------------------------------------------------------------
 
 
-def test_a_case_runs_by_its_id(adapter: AdapterMaker) -> None:
-    good = rocketspec("replay", CASE, "--", *adapter(GOOD))
-    assert (good.returncode, good.stdout) == (0, f"pass {CASE}\n")
-    wrong = rocketspec("replay", CASE, "--", *adapter(WRONG))
-    assert wrong.returncode == 1
-    assert wrong.stdout.startswith(f"diverged {CASE}\n  IDX-HASH-1: ")
+def test_a_case_runs_by_its_id(verb: Verb, adapter: AdapterMaker) -> None:
+    good = verb("replay", CASE, "--", *adapter(GOOD))
+    assert (good.code, good.out) == (0, f"pass {CASE}\n")
+    wrong = verb("replay", CASE, "--", *adapter(WRONG))
+    assert wrong.code == 1
+    assert wrong.out.startswith(f"diverged {CASE}\n  IDX-HASH-1: ")
 
 
-@pytest.mark.parametrize("name", ["IDX-HASH-1/no-such-case", "IDX-HASH-1/*", "no-such-file.json"])
-def test_a_case_that_is_unknown(name: str) -> None:
-    run = rocketspec("replay", name)
-    assert run.returncode in {2, 3}
-    assert len(run.stderr.splitlines()) == 1
-    assert name in run.stderr
-
-
-def test_case_show_prints_what_is_sent_and_expected() -> None:
-    run = rocketspec("case", "show", "IDX-PUT-1/default-geometry-full")
-    assert run.returncode == 0, run.stderr
-    assert "IDX-PUT-1: " in run.stdout
-    assert "file 20260101000000000 exists at the start" in run.stdout
-    lines = run.stdout.splitlines()
+def test_case_show_prints_what_is_sent_and_expected(verb: Verb) -> None:
+    run = verb("case", "show", "IDX-PUT-1/default-geometry-full")
+    assert run.code == 0, run.err
+    assert "IDX-PUT-1: " in run.out
+    assert "file 20260101000000000 exists at the start" in run.out
+    lines = run.out.splitlines()
     full = lines.index("  1 index.full")
     assert lines[full + 1] == '    -> {"full": false}'
     assert lines[-1].startswith("    file 20260101000000000 afterwards: SHA-256 ")
 
 
-def test_case_show_as_json_is_a_case_file_that_runs(adapter: AdapterMaker, tmp_path: Path) -> None:
-    run = rocketspec("case", "show", "--json", CASE)
+def test_case_show_as_json_is_a_case_file_that_runs(
+    verb: Verb, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    run = verb("case", "show", "--json", CASE)
     path = tmp_path / "case.json"
-    path.write_text(run.stdout, encoding="utf-8")
-    assert problems("case", json.loads(run.stdout)) == []
+    path.write_text(run.out, encoding="utf-8")
+    assert problems("case", json.loads(run.out)) == []
     assert read_replay(path).id == CASE
-    assert rocketspec("replay", str(path), "--", *adapter(GOOD)).returncode == 0
+    assert verb("replay", str(path), "--", *adapter(GOOD)).code == 0
 
 
-def test_case_show_of_a_property_shows_one_of_its_lists() -> None:
-    texts = [
-        rocketspec("case", "show", "IDX-HASH-1/prop-key-hash", "--example", number).stdout
-        for number in ("0", "1")
-    ]
+def test_case_show_of_a_property_shows_one_of_its_lists(verb: Verb) -> None:
+    texts = [verb("case", "show", "IDX-HASH-1/prop-key-hash", "--example", n).out for n in (0, 1)]
     assert all("  0 key.hash key=" in text for text in texts)
     assert texts[0] != texts[1]
-    assert rocketspec("case", "show", "IDX-PUT-5/nothing").returncode == 2
 
 
-def test_the_case_file_of_the_documentation_runs(python_adapter: list[str], tmp_path: Path) -> None:
+def test_the_case_file_of_the_documentation_runs(
+    verb: Verb, python_adapter: list[str], tmp_path: Path
+) -> None:
     page = (Path(__file__).parents[2] / "docs" / "case-files.md").read_text(encoding="utf-8")
     text = page.partition("```json\n")[2].partition("```")[0]
     path = tmp_path / "case.json"
     path.write_text(text, encoding="utf-8")
     assert problems("case", json.loads(text)) == []
-    run = rocketspec("replay", str(path), "--", *python_adapter)
-    assert (run.returncode, run.stdout) == (0, "pass IDX-SEL-1/newest-first\n")
+    run = verb("replay", str(path), "--", *python_adapter)
+    assert (run.code, run.out) == (0, "pass IDX-SEL-1/newest-first\n")
     disputed = json.loads(text) | {
         "expected": {"results": [{}, {"put": True}, {"put": True}, {"offsets": ["100", "200"]}]}
     }
     path.write_text(json.dumps(disputed), encoding="utf-8")
-    assert rocketspec("replay", str(path), "--", *python_adapter).returncode == 7
+    assert verb("replay", str(path), "--", *python_adapter).code == 7
 
 
 @pytest.mark.parametrize("clause", ["FOO-1", "STORE-14"])
 def test_a_case_of_a_clause_that_has_none_fails_and_names_a_clause(
-    clause: str, adapter: AdapterMaker, tmp_path: Path
+    clause: str, verb: Verb, adapter: AdapterMaker, tmp_path: Path
 ) -> None:
     path = tmp_path / "case.json"
     case = {"rocketspec_case": 1, "id": f"{clause}/x", "ops": [{"op": "key.hash", "key": "a"}]}
     path.write_text(json.dumps(case), encoding="utf-8")
-    run = rocketspec("replay", str(path), "--", *adapter(WRONG))
-    assert run.returncode == 1, run.stderr
-    assert run.stdout.startswith(f"diverged {clause}/x\n")
+    run = verb("replay", str(path), "--", *adapter(WRONG))
+    assert run.code == 1, run.err
+    assert run.out.startswith(f"diverged {clause}/x\n")
 
 
 # --- JSON and badges ----------------------------------------------------------------------------------------
 
 
-def test_json_is_the_report(adapter: AdapterMaker, tmp_path: Path) -> None:
+def test_json_is_the_report(verb: Verb, adapter: AdapterMaker, tmp_path: Path) -> None:
     arguments = ["conform", "--json", "--select", "IDX-HASH-1/e*", "--report", str(tmp_path / "out")]
-    run = rocketspec(*arguments, "--examples", "1", "--", *adapter(WRONG))
-    assert run.returncode == 1
-    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    run = verb(*arguments, "--examples", "1", "--", *adapter(WRONG))
+    assert run.code == 1
+    lines = [json.loads(line) for line in run.out.splitlines()]
     assert [line["type"] for line in lines] == ["header", *["case"] * (len(lines) - 2), "footer"]
     for line in lines:
         assert problems("report_line", line) == []
@@ -259,11 +241,3 @@ def test_a_known_must_failure_leaves_the_line_on_levels_out() -> None:
     assert "1 known failure in 1 clause aside" in verdict
     observed = Report(HEADER, (new,), known.footer)
     assert conclusions(observed)[0].startswith("conformant in every MUST clause for index; 1 OBSERVED")
-
-
-def test_nothing_is_left_in_the_working_directory(adapter: AdapterMaker, tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    here.mkdir()
-    run = rocketspec("conform", "--select", "IDX-HASH-1/prop-*", "--", *adapter(WRONG), cwd=here)
-    assert run.returncode == 1
-    assert list(here.iterdir()) == []

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +14,6 @@ from rocket_conformance.reference_adapter import ReferenceAdapter
 from rocket_conformance.report import Report
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import open_handler
-
-AdapterMaker = Callable[[str], list[str]]
 
 
 class Limited(ReferenceAdapter):
@@ -124,42 +120,6 @@ def test_cases_of_a_geometry_of_0_are_ruled_out() -> None:
     ]
     assert "IDX-PUT-10/prop-odd-geometry" in found
     assert any(name.startswith("IDX-PUT-10/") and "/prop-" not in name for name in found)
-
-
-# --- what hello gets wrong ----------------------------------------------------------------------------------
-
-
-def rocketspec(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rocketspec", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, timeout=120)
-
-
-def test_unknown_names_in_hello_are_reported(adapter: AdapterMaker) -> None:
-    code = """
-    OPS.extend(["index.putt", "\\x1b[2J"])
-    HELLO["features"] = ["fast"]
-    def handle(count, message):
-        send(answer(message))
-    """
-    run = rocketspec("conform", "--select", "IDX-HASH-2/*", "--examples", "1", "--", *adapter(code))
-    assert run.returncode == 0, run.stdout
-    assert "protocol 1 does not know, which is never sent: \\x1b[2J, index.putt, fast\n" in run.stderr
-
-
-def test_a_quoted_command_line_is_recognised() -> None:
-    run = rocketspec("conform", "--", "python3 adapter.py --fast")
-    assert run.returncode == 3
-    assert run.stderr == (
-        "rocketspec: python3 adapter.py --fast: no such file or directory; "
-        "the command line is quoted as one word: write -- python3 adapter.py --fast\n"
-    )
-
-
-@pytest.mark.parametrize("line", ["ready", "[1"])
-def test_broken_json_points_to_adapter_check(line: str) -> None:
-    run = rocketspec("conform", "--", sys.executable, "-c", f"print({line!r})")
-    assert run.returncode == 3
-    assert "`rocketspec adapter check` explains" in run.stderr
 
 
 def test_the_protocol_page_names_each_feature() -> None:

@@ -14,46 +14,44 @@ from rocket_conformance.report import describe_divergence, read_report
 from rocket_conformance.running import Options, run
 from rocket_conformance.schema import problems
 
-
-def of_results(op: dict[str, Any], field: str, expected: object, actual: object) -> dict[str, str]:
-    case = Case("IDX-HASH-1/any", ("IDX-HASH-1",), (op,))
-    want, got = Observation(({field: expected},)), Observation(({field: actual},))
-    [difference] = differences(case, want, got)
-    return hashed_texts(difference, case.ops)
+KEY = {"op": "key.hash", "key": "T#k"}
+HASH = (84 * 31 + 35) * 31 + 107
+"""Of `T#k`."""
 
 
 @pytest.mark.parametrize(
-    ("actual", "text"),
+    ("op", "expected", "actual", "texts"),
     [
-        (107, '"k"'),  # without the topic
-        (84 * 31 + 107, '"Tk"'),  # without the #
-        ((84 + 32) * 31 * 31 + 35 * 31 + 107, '"t#k"'),
+        (KEY, HASH, 107, ('"T#k"', '"k"')),
+        (KEY, HASH, 84 * 31 + 107, ('"T#k"', '"Tk"')),
+        (KEY, HASH, ((84 + 32) * 31 + 35) * 31 + 107, ('"T#k"', '"t#k"')),
+        (KEY, HASH, 5, ('"T#k"', None)),
+        ({**KEY, "key": "é"}, 0xE9, 0xC3 * 31 + 0xA9, ('"é"', 'the UTF-8 bytes of "é"')),
+        (
+            {**KEY, "key": "\U0001f600"}, 0xD83D * 31 + 0xDE00, 0x1F600,
+            ('"\U0001f600"', 'the code points of "\U0001f600"'),
+        ),
+        # AaTopic#Aa has the Java hashCode -10606476
+        (
+            {**KEY, "key": "AaTopic#Aa"}, 10606476, -10606476,
+            ('"AaTopic#Aa"', '"AaTopic#Aa" without the absolute value'),
+        ),
+        (
+            {"op": "tags.code", "tags": "AaTopic#Aa"}, "-10606476", "10606476",
+            ('"AaTopic#Aa"', 'the absolute value for "AaTopic#Aa"'),
+        ),
+        ({"op": "index.full"}, True, False, (None, None)),
     ],
-)
-def test_another_text_of_a_key(actual: int, text: str) -> None:
-    found = of_results({"op": "key.hash", "key": "T#k"}, "hash", 84 * 31 * 31 + 35 * 31 + 107, actual)
-    assert found == {"expected": '"T#k"', "actual": text}
-
-
-def test_the_utf_8_bytes_of_a_key() -> None:
-    found = of_results({"op": "key.hash", "key": "é"}, "hash", 0xE9, 0xC3 * 31 + 0xA9)
-    assert found == {"expected": '"é"', "actual": 'the UTF-8 bytes of "é"'}
-
-
-def test_the_code_points_of_a_key() -> None:
-    found = of_results({"op": "key.hash", "key": "\U0001f600"}, "hash", 0xD83D * 31 + 0xDE00, 0x1F600)
-    assert found["actual"] == 'the code points of "\U0001f600"'
-
-
-def test_a_hash_without_its_absolute_value() -> None:
-    """`AaTopic#Aa` has the Java hashCode -10606476."""
-    found = of_results({"op": "key.hash", "key": "AaTopic#Aa"}, "hash", 10606476, -10606476)
-    assert found == {"expected": '"AaTopic#Aa"', "actual": '"AaTopic#Aa" without the absolute value'}
-
-
-def test_the_absolute_value_of_a_tag() -> None:
-    found = of_results({"op": "tags.code", "tags": "AaTopic#Aa"}, "tags_code", "-10606476", "10606476")
-    assert found == {"expected": '"AaTopic#Aa"', "actual": 'the absolute value for "AaTopic#Aa"'}
+)  # fmt: skip
+def test_texts_that_were_hashed(
+    op: dict[str, Any], expected: object, actual: object, texts: tuple[str | None, str | None]
+) -> None:
+    field = {"key.hash": "hash", "tags.code": "tags_code", "index.full": "full"}[op["op"]]
+    case = Case("IDX-HASH-1/any", ("IDX-HASH-1",), (op,))
+    want, got = Observation(({field: expected},)), Observation(({field: actual},))
+    [difference] = differences(case, want, got)
+    named = zip(("expected", "actual"), texts, strict=True)
+    assert hashed_texts(difference, case.ops) == {name: text for name, text in named if text is not None}
 
 
 def test_an_entry_of_a_built_message_names_part_and_whole() -> None:
@@ -67,13 +65,6 @@ def test_an_entry_of_a_built_message_names_part_and_whole() -> None:
     part = (84 * 31 + 35) * 31 + 97
     item = Difference(None, "entry[1].key_hash", "index/new-1", 60, "wrong bytes", str(whole), str(part))
     assert hashed_texts(item, ops) == {"expected": '"T#a,b"', "actual": '"T#a"'}
-
-
-def test_a_field_that_is_no_hash_has_no_text() -> None:
-    assert of_results({"op": "key.hash", "key": "T#k"}, "hash", 84 * 31 * 31 + 35 * 31 + 107, 5) == {
-        "expected": '"T#k"'
-    }
-    assert of_results({"op": "index.full"}, "full", True, False) == {}
 
 
 def test_a_report_has_the_texts_beside_the_hashes(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from adapter_code import AdapterMaker
 from rocket_conformance.pages import write_renderings
 from rocket_conformance.protocol import ProtocolError, parse_answer, parse_hello
 from rocket_conformance.reference_adapter import ReferenceAdapter
@@ -18,7 +19,7 @@ from rocket_conformance.schema import problems
 from rocket_conformance.transport import open_command, open_handler
 from rocket_golden import zstd
 
-AdapterMaker = Callable[[str], list[str]]
+Change = Callable[[dict[str, Any], Path], None]
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\0\x9b31m\u202e<script>alert(1)</script>\ud800"
 CASE = "IDX-PUT-6/chain"
 FILE = "20260101000000000"
@@ -27,9 +28,7 @@ FILE = "20260101000000000"
 class Adapter(ReferenceAdapter):
     """The reference, that does something to its answers and to the directory."""
 
-    def __init__(
-        self, change: Callable[[dict[str, Any], Path], None], hello: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, change: Change, hello: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         self.change = change
         self.hello = hello or {}
@@ -44,7 +43,7 @@ class Adapter(ReferenceAdapter):
 
 
 def run_on(
-    change: Callable[[dict[str, Any], Path], None],
+    change: Change,
     folder: Path,
     *,
     hello: Mapping[str, Any] | None = None,
@@ -64,45 +63,49 @@ def nothing(_answer: dict[str, Any], _directory: Path) -> None:
     """Leaves the answer as it is."""
 
 
+def results_become(result: dict[str, Any], *, of: str = "") -> Change:
+    """A change of the second result, or of every one that has the field `of`."""
+
+    def change(answer: dict[str, Any], _directory: Path) -> None:
+        answer["results"] = [
+            result if (of in old if of else place == 1) else old
+            for place, old in enumerate(answer["results"])
+        ]
+
+    return change
+
+
+def assert_inert(folder: Path) -> None:
+    for name in ("report.html", "report.md", "junit.xml"):
+        assert not {"\x1b", "\0", "\x9b", "\u202e"} & set((folder / name).read_text("utf-8"))
+
+
 # --- texts --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("outcome", ["errored", "skipped", "rejected", "unsupported"])
 def test_a_reason_that_acts_is_shown_and_does_nothing(outcome: str, tmp_path: Path) -> None:
-    def change(answer: dict[str, Any], _directory: Path) -> None:
-        answer["results"][1] = {outcome: HOSTILE}
-
-    _, line = run_on(change, tmp_path / "out")
+    _, line = run_on(results_become({outcome: HOSTILE}), tmp_path)
     assert line.verdict != "pass"
     assert line.detail.isprintable()
     assert all(ord(char) < 0xD800 for char in line.detail)
-    for name in ("report.html", "report.md", "junit.xml"):
-        text = (tmp_path / "out" / name).read_text("utf-8")
-        assert not {"\x1b", "\0", "\x9b", "\u202e"} & set(text)
+    assert_inert(tmp_path)
 
 
-def test_an_error_of_15_mb_is_cut(tmp_path: Path) -> None:
-    def change(answer: dict[str, Any], _directory: Path) -> None:
-        answer["results"][1] = {"errored": "x" * (15 << 20)}
-
-    _, line = run_on(change, tmp_path / "out")
-    assert line.verdict == "errored"
-    assert "15,728,640 characters" in line.detail
-    assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 1 << 20
-
-
-def test_a_list_of_300_000_offsets_is_cut_in_what_is_written(tmp_path: Path) -> None:
-    def change(answer: dict[str, Any], _directory: Path) -> None:
-        for result in answer["results"]:
-            if "offsets" in result:
-                result["offsets"] = ["1"] * 300_000
-
-    _, line = run_on(change, tmp_path / "out", case="IDX-SEL-1/count-2")
-    assert line.verdict == "diverged"
-    assert "characters)" in line.divergence[0]["actual"]
-    document = json.loads((tmp_path / "out" / str(line.replay)).read_bytes())
-    assert problems("case", document) == []
-    assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 1 << 20
+@pytest.mark.parametrize(
+    ("change", "case", "text"),
+    [
+        (results_become({"errored": "x" * (15 << 20)}), CASE, "15,728,640 characters"),
+        (results_become({"offsets": ["1"] * 300_000}, of="offsets"), "IDX-SEL-1/count-2", "characters)"),
+    ],
+    ids=["an error of 15 MB", "300,000 offsets"],
+)
+def test_what_is_long_is_cut_in_what_is_written(change: Change, case: str, text: str, tmp_path: Path) -> None:
+    _, line = run_on(change, tmp_path, case=case)
+    assert text in (line.divergence[0]["actual"] if line.divergence else line.detail)
+    if line.replay:
+        assert problems("case", json.loads((tmp_path / line.replay).read_bytes())) == []
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()) < 1 << 20
 
 
 def test_a_text_of_2_mb_in_a_result_is_refused() -> None:
@@ -123,9 +126,7 @@ def test_a_text_that_acts_in_a_result_is_shown_and_does_nothing(tmp_path: Path) 
         )
     write_renderings(report, tmp_path)
     assert report.exit_code == 1
-    for name in ("report.html", "report.md", "junit.xml"):
-        text = (tmp_path / name).read_text("utf-8")
-        assert not {"\x1b", "\0", "\x9b", "\u202e"} & set(text)
+    assert_inert(tmp_path)
 
 
 def test_reasons_that_are_no_text() -> None:

@@ -60,7 +60,7 @@ def test_a_survivor_shows() -> None:
 
 @pytest.mark.parametrize("text", ["", "<!-- figures -->\n"])
 def test_a_readme_without_markers_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"README\.md has no lines"):
+    with pytest.raises(ValueError, match=r"the page has no lines"):
         with_figures(text, MATRIX)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rocket_conformance.workload import ClientError, require_name_server
 from rocket_spec.errors import UsageError
-from verb_run import runner
+from verb_run import Verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +32,8 @@ def closed() -> Iterator[int]:
         yield bound.getsockname()[1]
 
 
-def test_a_port_that_nothing_listens_on(
-    closed: int, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done = runner("workload", capfd, monkeypatch)(
-        "--namesrv", f"127.0.0.1:{closed}", "-o", tmp_path / "manifest.json"
-    )
+def test_a_port_that_nothing_listens_on(closed: int, tmp_path: Path, verb: Verb) -> None:
+    done = verb("workload", "--namesrv", f"127.0.0.1:{closed}", "-o", tmp_path / "manifest.json")
     assert done.code == 3
     assert done.err == f"rocketspec: 127.0.0.1:{closed}: no name server can be reached (connection refused)\n"
 

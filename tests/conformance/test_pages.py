@@ -1,16 +1,17 @@
-"""The HTML pages: order, escaping, policy, permalinks; in a real browser where there is one."""
+"""The HTML pages: order, escaping, policy; in a real browser permalinks, widths, dark, print, keyboard alone, and axe's rules."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from browser import Browser
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.pages import render_comparison, render_diff, render_report
 from rocket_conformance.report import (
@@ -40,6 +41,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = reported("end-without-size", path, "CQ-*", "CKP-1/*")
     (path / "report.html").write_text(render_report(report, path), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def page(folder: Path) -> str:
+    return (folder / "report.html").read_text(encoding="utf-8")
 
 
 class Addresses(HTMLParser):
@@ -94,8 +100,7 @@ def pages_of(report: Report) -> dict[str, str]:
     }
 
 
-def test_the_page_has_the_verdict_then_what_fails_then_the_rest(folder: Path) -> None:
-    page = (folder / "report.html").read_text(encoding="utf-8")
+def test_the_page_has_the_verdict_then_what_fails_then_the_rest(page: str) -> None:
     order = [
         "not conformant",
         ">What fails<",
@@ -110,8 +115,7 @@ def test_the_page_has_the_verdict_then_what_fails_then_the_rest(folder: Path) ->
     assert places == sorted(places)
 
 
-def test_the_command_on_the_page_runs_the_case_again(folder: Path) -> None:
-    page = (folder / "report.html").read_text(encoding="utf-8")
+def test_the_command_on_the_page_runs_the_case_again(folder: Path, page: str) -> None:
     found = re.search(r'<div class="command"><code>(.*?)</code>', page)
     assert found is not None
     words = shlex.split(found[1].replace("&#39;", "'"))
@@ -120,8 +124,7 @@ def test_the_command_on_the_page_runs_the_case_again(folder: Path) -> None:
     assert json.loads(Path(words[2]).read_bytes())["id"] == first.cases[0].id
 
 
-def test_a_page_refers_to_nothing_but_itself(folder: Path) -> None:
-    page = (folder / "report.html").read_text(encoding="utf-8")
+def test_a_page_refers_to_nothing_but_itself(page: str) -> None:
     found = Addresses(page)
     assert found.addresses
     assert all(address.startswith("#") for address in found.addresses)
@@ -140,12 +143,11 @@ def test_hostile_texts_are_escaped_and_cut(kind: str) -> None:
     assert "x" * 2_500 not in page
 
 
-def test_no_python_spelling_of_a_value(folder: Path) -> None:
-    page = (folder / "report.html").read_text(encoding="utf-8")
+def test_no_python_spelling_of_a_value(page: str) -> None:
     assert not re.search(r"\b(None|True|False)\b", page)
 
 
-def test_a_case_keeps_its_clause_in_every_form(folder: Path) -> None:
+def test_a_case_keeps_its_clause_in_every_form(folder: Path, page: str) -> None:
     """All of them fail through the end of a queue, CQ-PUT-7."""
     report = read_report(folder / "report.jsonl")
     assert report.footer is not None
@@ -164,7 +166,6 @@ def test_a_case_keeps_its_clause_in_every_form(folder: Path) -> None:
             line = failed[f"{element.attrib['classname']}/{element.attrib['name']}"]
             assert failure.attrib["message"] == describe_divergence(line.divergence)[0]
             assert failure.attrib["message"].startswith(f"{line.clauses[0]}: ")
-    page = (folder / "report.html").read_text(encoding="utf-8")
     for item in failing_clauses(report):
         shown = page.partition(f'id="clause-{item.clause}"')[2].partition('id="clause-')[0]
         assert all(f'id="case-{line.id}"' in shown for line in item.cases)
@@ -181,61 +182,119 @@ def test_the_comparison_has_the_clauses_of_the_cases(folder: Path, tmp_path: Pat
 
 # --- in a browser -------------------------------------------------------------------------------------
 
-
-def dom(chromium: str, address: str, tmp_path: Path) -> str:
-    """The page's elements after its script ran."""
-    done = subprocess.run(
-        [
-            chromium, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-            f"--user-data-dir={tmp_path}", "--dump-dom", "--virtual-time-budget=2000", address,
-        ],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+VIEWS: dict[str, dict[str, Any]] = {
+    "desktop": {"width": 1280},
+    "phone": {"width": 390},
+    "dark": {"width": 1280, "dark": True},
+    "phone, dark": {"width": 390, "dark": True},
+    "print": {"width": 1280, "media": "print"},
+}
+OPEN_ALL = "document.querySelectorAll('details').forEach(item => { item.open = true; })"
 
 
-def test_a_permalink_opens_what_it_points_to(chromium: str, folder: Path, tmp_path: Path) -> None:
-    """The list of cases of a clause is closed until then: the policy lets the page's own script run."""
-    report = read_report(folder / "report.jsonl")
-    last = failing_clauses(report)[-1].cases[-1].id
-    address = (folder / "report.html").as_uri()
-    opened = r'<details open=""><summary>\d+ cases?<'
-    assert not re.search(opened, dom(chromium, address, tmp_path))
-    assert re.search(opened, dom(chromium, f"{address}#case-{last}", tmp_path))
-
-
-def test_a_hostile_name_runs_nothing(chromium: str, tmp_path: Path) -> None:
-    page = tmp_path / "hostile.html"
-    page.write_text(render_report(hostile_report()), encoding="utf-8")
-    shown = dom(chromium, page.as_uri(), tmp_path / "profile")
-    assert "<title>owned" not in shown
-    assert Addresses(shown).scripts == 1
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_no_page_is_wider_than_the_screen(chromium: str, width: int, folder: Path, tmp_path: Path) -> None:
-    """Each page in a frame of that width, with all its parts open."""
+@pytest.fixture(scope="module")
+def pages(folder: Path) -> dict[str, str]:
+    """The addresses of the three pages."""
     report = read_report(folder / "report.jsonl")
     empty = Report(report.header, (), report.footer)
-    pages = {
+    texts = {
         "report": render_report(report, folder),
         "diff": render_diff(compare_reports(empty, report), empty, report, folder),
         "comparison": render_comparison(compare_implementations([report] * 8)),
     }
-    frames: list[str] = []
-    for name, page in pages.items():
-        (tmp_path / f"{name}.html").write_text(page.replace("<details", "<details open"), encoding="utf-8")
-        frames.append(f'<iframe src="{name}.html" width="{width}" height="800" frameborder="0"></iframe>')
-    script = (
-        "onload = () => { document.title = [...document.querySelectorAll('iframe')]"
-        ".map(frame => frame.contentDocument.documentElement.scrollWidth).join(' '); }"
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: (folder / f"{name}.html").as_uri() for name in texts}
+
+
+def test_a_permalink_opens_what_it_points_to(browser: Browser, folder: Path, pages: dict[str, str]) -> None:
+    """The list of cases of a clause is closed until then: the policy lets the page's own script run."""
+    last = failing_clauses(read_report(folder / "report.jsonl"))[-1].cases[-1].id
+    opened = f"document.getElementById('case-{last}').closest('details').open"
+    browser.open(pages["report"])
+    assert browser.value(opened) is False
+    browser.open("about:blank")
+    browser.open(f"{pages['report']}#case-{last}")
+    assert browser.value(opened) is True
+
+
+def test_a_hostile_name_runs_nothing(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.html"
+    path.write_text(render_report(hostile_report()), encoding="utf-8")
+    browser.open(path.as_uri())
+    assert browser.value("document.title") != "owned"
+    assert browser.value("document.scripts.length") == 1
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("view", ["desktop", "phone, dark", "print"])
+def test_axe_finds_no_serious_violation(view: str, browser: Browser, axe: str, pages: dict[str, str]) -> None:
+    """Every page on a desktop, the report in the other views: what differs there is colours and widths."""
+    found: dict[str, list[str]] = {}
+    for name, address in pages.items():
+        if name != "report" and view != "desktop":
+            continue
+        browser.open(address, **VIEWS[view])
+        browser.value(OPEN_ALL)
+        browser.value(axe + "; null")
+        result: list[dict[str, Any]] = browser.value(
+            "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
+        )
+        found[name] = [
+            f"{item['impact']} {item['id']}: {item['nodes'][0]['html'][:120]}"
+            for item in result
+            if item["impact"] in {"serious", "critical"}
+        ]
+    assert not any(found.values()), found
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_is_wider_than_its_window(view: str, browser: Browser, pages: dict[str, str]) -> None:
+    for address in pages.values():
+        browser.open(address, **VIEWS[view])
+        browser.value(OPEN_ALL)
+        assert browser.value("document.documentElement.scrollWidth") <= VIEWS[view]["width"]
+
+
+def test_dark_and_print_have_colours_of_their_own(browser: Browser, pages: dict[str, str]) -> None:
+    colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    shown: dict[str, list[str]] = {}
+    for view in ("desktop", "dark", "print"):
+        browser.open(pages["report"], **VIEWS[view])
+        shown[view] = browser.value(colours)
+    assert shown["print"] == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+    assert shown["dark"] != shown["desktop"]
+
+
+def test_print_has_no_tools_and_whole_panels(browser: Browser, pages: dict[str, str]) -> None:
+    browser.open(pages["report"], media="print")
+    hidden = "[...document.querySelectorAll('.tools, button')].every(item => !item.offsetParent)"
+    assert browser.value(hidden)
+    clipped = (
+        "[...document.querySelectorAll('.panel')].filter(item => item.scrollWidth > item.clientWidth).length"
     )
-    harness = tmp_path / "harness.html"
-    harness.write_text(
-        f"<!DOCTYPE html><title>-</title>{''.join(frames)}<script>{script}</script>", encoding="utf-8"
+    assert browser.value(clipped) == 0
+    browser.open(pages["report"], media="print", dark=True)
+    assert browser.value("getComputedStyle(document.querySelector('.panel')).backgroundColor") in {
+        "rgb(255, 255, 255)",
+        "rgba(0, 0, 0, 0)",
+    }
+
+
+def test_the_keyboard_alone_reaches_and_opens_everything(browser: Browser, pages: dict[str, str]) -> None:
+    browser.open(pages["report"])
+    wanted: int = browser.value(
+        "[...document.querySelectorAll('a[href], button, input, summary')].filter(item => item.checkVisibility()).length"
     )
-    title = re.search(r"<title>(.*?)</title>", dom(chromium, harness.as_uri(), tmp_path / "profile"))
-    assert title is not None
-    widths = dict(zip(pages, map(int, title[1].split()), strict=True))
-    assert {name: found for name, found in widths.items() if found > width} == {}
+    seen: list[str] = []
+    for _ in range(wanted):
+        browser.press("Tab", 9)
+        outline = "getComputedStyle(document.activeElement).outlineStyle"
+        seen.append(browser.value(f"document.activeElement.tagName + ' ' + {outline}"))
+    assert wanted >= 8
+    assert not [place for place in seen if place.startswith("BODY") or place.endswith("none")]
+    assert {place.split(" ")[0] for place in seen} >= {"INPUT", "BUTTON", "SUMMARY"}
+    browser.value("document.querySelector('details:not([open]) > summary').focus()")
+    closed: int = browser.value("document.querySelectorAll('details:not([open])').length")
+    browser.press("Enter", 13)
+    assert browser.value("document.querySelectorAll('details:not([open])').length") == closed - 1

@@ -5,15 +5,14 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-AdapterMaker = Callable[[str], list[str]]
-WRONG = "def handle(count, message):\n    send({'id': message['id'], 'results': [{'hash': 1}] * len(message['ops'])})"
-GOOD = "def handle(count, message):\n    send(answer(message))"
+from adapter_code import GOOD, WRONG, AdapterMaker
 
 
-def pytest_run(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def pytest_run(
+    cwd: Path, *arguments: str, adapter: list[str] | None = None, select: str | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [
         sys.executable,
         "-m",
@@ -23,14 +22,15 @@ def pytest_run(cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "-p",
         "no:cacheprovider",
     ]
+    command += [] if adapter is None else ["--rocketspec-adapter", shlex.join(adapter)]
+    command += [] if select is None else ["--rocketspec-select", select]
     return subprocess.run(
         [*command, *arguments], capture_output=True, text=True, encoding="utf-8", check=False, cwd=cwd
     )
 
 
 def test_case_ids_are_test_ids_and_clauses_are_markers(adapter: AdapterMaker, tmp_path: Path) -> None:
-    command = shlex.join(adapter(GOOD))
-    run = pytest_run(tmp_path, "-v", "--strict-markers", "-m", "IDX-HASH-2", "--rocketspec-adapter", command)
+    run = pytest_run(tmp_path, "-v", "--strict-markers", "-m", "IDX-HASH-2", adapter=adapter(GOOD))
     assert run.returncode == 0, run.stdout
     assert "test_case[IDX-HASH-2/" in run.stdout
     assert "test_case[IDX-HASH-1/prop-key-hash] PASSED" in run.stdout
@@ -39,13 +39,7 @@ def test_case_ids_are_test_ids_and_clauses_are_markers(adapter: AdapterMaker, tm
 
 def test_a_failure_shows_the_clause_and_the_shrunk_input(adapter: AdapterMaker, tmp_path: Path) -> None:
     run = pytest_run(
-        tmp_path,
-        "--rocketspec-adapter",
-        shlex.join(adapter(WRONG)),
-        "--rocketspec-select",
-        "IDX-HASH-1/prop-key-hash",
-        "--rocketspec-examples",
-        "20",
+        tmp_path, "--rocketspec-examples", "20", adapter=adapter(WRONG), select="IDX-HASH-1/prop-key-hash"
     )
     assert run.returncode == 1, run.stdout
     assert "IDX-HASH-1: operation 0, hash: wrong value, expected " in run.stdout
@@ -55,29 +49,14 @@ def test_a_failure_shows_the_clause_and_the_shrunk_input(adapter: AdapterMaker, 
 
 
 def test_what_an_adapter_does_not_declare_is_skipped(adapter: AdapterMaker, tmp_path: Path) -> None:
-    run = pytest_run(
-        tmp_path,
-        "-rs",
-        "--rocketspec-adapter",
-        shlex.join(adapter(GOOD)),
-        "--rocketspec-select",
-        "IDX-HDR-1/*",
-    )
+    run = pytest_run(tmp_path, "-rs", adapter=adapter(GOOD), select="IDX-HDR-1/*")
     assert run.returncode == 0
     assert "not applicable: not declared: index." in run.stdout
     assert "passed" not in run.stdout
 
 
 def test_workers_of_xdist_collect_alike(adapter: AdapterMaker, tmp_path: Path) -> None:
-    run = pytest_run(
-        tmp_path,
-        "-n",
-        "2",
-        "--rocketspec-adapter",
-        shlex.join(adapter(GOOD)),
-        "--rocketspec-select",
-        "IDX-HASH-1/*",
-    )
+    run = pytest_run(tmp_path, "-n", "2", adapter=adapter(GOOD), select="IDX-HASH-1/*")
     assert run.returncode == 0, run.stdout
     assert "passed" in run.stdout
 
@@ -89,19 +68,17 @@ def test_a_baseline_is_expected_to_fail_and_fails_when_it_passes(
     (tmp_path / "known.txt").write_text(
         "IDX-HASH-1/emoji diverged hashes code points\nIDX-HASH-1/empty timeout was slow\n", encoding="utf-8"
     )
-    select = ("--rocketspec-select", "IDX-HASH-1/em*", "--rocketspec-baseline", "known.txt")
-    wrong = pytest_run(tmp_path, *select, "--rocketspec-adapter", shlex.join(adapter(WRONG)))
+    known = ("--rocketspec-baseline", "known.txt")
+    wrong = pytest_run(tmp_path, *known, adapter=adapter(WRONG), select="IDX-HASH-1/em*")
     assert wrong.returncode == 1  # what was known as a timeout diverges
     assert "1 failed, 1 skipped, 1 xfailed" in wrong.stdout
-    good = pytest_run(tmp_path, *select, "--rocketspec-adapter", shlex.join(adapter(GOOD)))
+    good = pytest_run(tmp_path, *known, adapter=adapter(GOOD), select="IDX-HASH-1/em*")
     assert good.returncode == 1
     assert "stale baseline line: IDX-HASH-1/emoji: IDX-HASH-1/emoji is pass, not diverged" in good.stdout
 
 
 def test_a_glob_that_matches_nothing_is_told_in_a_line(adapter: AdapterMaker, tmp_path: Path) -> None:
-    run = pytest_run(
-        tmp_path, "--rocketspec-adapter", shlex.join(adapter(GOOD)), "--rocketspec-select", "NOPE"
-    )
+    run = pytest_run(tmp_path, adapter=adapter(GOOD), select="NOPE")
     assert run.returncode == 2, run.stdout
     assert "no case matches NOPE" in run.stdout
     assert "_hookexec" not in run.stdout
@@ -115,9 +92,7 @@ def test_without_the_option_it_is_one_skip_that_says_so(tmp_path: Path) -> None:
 
 
 def test_an_adapter_that_does_not_start_is_one_line(tmp_path: Path) -> None:
-    run = pytest_run(
-        tmp_path, "--rocketspec-adapter", "./no-such-adapter", "--rocketspec-select", "IDX-HASH-2/*"
-    )
+    run = pytest_run(tmp_path, adapter=["./no-such-adapter"], select="IDX-HASH-2/*")
     assert run.returncode == 1
     assert "the adapter did not start: ./no-such-adapter: no such file" in run.stdout
 

@@ -9,30 +9,18 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from adapter_code import GOOD, WRONG, AdapterMaker
 from rocket_conformance.files import scratch
 from rocket_conformance.report import Report, conclusion
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import Failed, Job, open_command
 from rocket_spec.temporary_folders import remove_tree
 
-AdapterMaker = Callable[[str], list[str]]
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and sessions")
 LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-
-
-def starts(tmp_path: Path) -> int:
-    return len((tmp_path / "starts").read_text().split())
-
-
-def counted(tmp_path: Path, code: str) -> str:
-    """An adapter's code that leaves a mark at each start."""
-    mark = f"open({str(tmp_path / 'starts')!r}, 'a').write('started ')\n"
-    first, _, rest = code.partition("\n")
-    return f"{first}\n{mark}{rest}" if first.startswith("IN_FLIGHT") else mark + code
 
 
 def jobs(root: Path, count: int) -> list[Job]:
@@ -45,31 +33,34 @@ def jobs(root: Path, count: int) -> list[Job]:
 @pytest.mark.parametrize("in_flight", [1, 4])
 def test_a_hang_costs_one_restart(in_flight: int, adapter: AdapterMaker, tmp_path: Path) -> None:
     code = f"""IN_FLIGHT = {in_flight}
+open({str(tmp_path / "starts")!r}, "a").write("started ")
 def handle(count, message):
     if message["ops"][0]["key"] == "2":
         time.sleep(60)
     send(answer(message))
 """
-    with open_command(adapter(counted(tmp_path, code)), case_timeout=1.0) as transport:
+    with open_command(adapter(code), case_timeout=1.0) as transport:
         found = {job.token: reply for job, reply in transport.run(jobs(tmp_path, 8))}
     assert [token for token, reply in found.items() if isinstance(reply, Failed)] == ["job2"]
-    assert starts(tmp_path) == 2
+    assert len((tmp_path / "starts").read_text().split()) == 2
 
 
 def test_a_crash_is_counted_once(adapter: AdapterMaker, tmp_path: Path) -> None:
-    code = """
-    def handle(count, message):
-        if message["ops"][0]["key"] in "25":
-            os._exit(1)
-        send(answer(message))
-    """
+    code = "def handle(count, message):\n    os._exit(1) if message['ops'][0]['key'] in '25' else send(answer(message))"
     with open_command(adapter(code)) as transport:
-        ended = [
-            job.token
-            for job, reply in transport.run(jobs(tmp_path, 8))
-            if isinstance(reply, Failed) and reply.ended
-        ]
+        replies = list(transport.run(jobs(tmp_path, 8)))
+    ended = [job.token for job, reply in replies if isinstance(reply, Failed) and reply.ended]
     assert ended == ["job2", "job5"]
+
+
+def test_an_adapter_that_always_dies_ends_the_run(adapter: AdapterMaker) -> None:
+    with open_command(adapter("def handle(count, message):\n    os._exit(3)")) as transport:
+        report = run(transport, Options(select=["IDX-*"], examples=1, restarts=4, shrink_seconds=0))
+    assert report.footer is not None
+    assert report.footer["cut_short"].endswith(" crashed or hung too often and never answered (--restarts 4)")
+    assert 4 <= report.footer["counts"]["crash"] <= 5
+    assert report.footer["counts"]["skipped"] > 4
+    assert report.exit_code == 1
 
 
 HANGS_IN_HASH = """\
@@ -162,11 +153,7 @@ def test_a_directed_case_that_hangs_stays_whole_and_names_its_operation(
 
 
 def test_fail_fast_ends_at_the_first_failure(adapter: AdapterMaker) -> None:
-    code = """
-    def handle(count, message):
-        send({"id": message["id"], "results": [{"hash": 1}] * len(message["ops"])})
-    """
-    with open_command(adapter(code)) as transport:
+    with open_command(adapter(WRONG)) as transport:
         report = run(transport, Options(select=["IDX-HASH-*"], examples=2, fail_fast=True, shrink_seconds=1))
     assert report.footer is not None
     assert report.footer["counts"]["diverged"] == 1
@@ -220,20 +207,11 @@ def test_a_signal_leaves_a_report_and_neither_process_nor_scratch(
     command = spawning(adapter, tmp_path, hang="time.sleep(600)")
     room = tmp_path / "scratch"
     room.mkdir()
-    arguments = [
-        "conform",
-        "--report",
-        str(tmp_path / "out"),
-        "--scratch",
-        str(room),
-        "--case-timeout",
-        "300",
-    ]
+    options = ["--report", str(tmp_path / "out"), "--scratch", str(room), "--case-timeout", "300"]
     with subprocess.Popen(
-        [sys.executable, "-m", "rocketspec", *arguments, "--", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as suite:
+        [sys.executable, "-m", "rocketspec", "conform", *options, "--", *command],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as suite:  # fmt: skip
         report = tmp_path / "out" / "report.jsonl"
         pids: list[int] = []
         for _ in range(600):
@@ -272,7 +250,7 @@ def test_processes_that_were_there_before_are_left_alone(adapter: AdapterMaker) 
     with subprocess.Popen(
         [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
     ) as ours:
-        with open_command(adapter("def handle(count, message):\n    send(answer(message))")):
+        with open_command(adapter(GOOD)):
             pass
         assert ours.poll() is None
 

@@ -15,15 +15,12 @@ BASE_LIMIT = 60_000_000  # bytes of the base install with its dependencies
 pytestmark = pytest.mark.network
 
 DATA = (
+    *(
+        f"spec/{name}.ksy"
+        for name in ("indexfile", "consumequeue", "consumequeue_ext", "commitlog", "checkpoint")
+    ),
+    *(f"spec/{name}.ksy" for name in ("commitlog_lenient", "dledger", "dledger_index")),
     "spec/SPEC.md",
-    "spec/indexfile.ksy",
-    "spec/consumequeue.ksy",
-    "spec/consumequeue_ext.ksy",
-    "spec/commitlog.ksy",
-    "spec/commitlog_lenient.ksy",
-    "spec/dledger.ksy",
-    "spec/dledger_index.ksy",
-    "spec/checkpoint.ksy",
     "conformance/PROTOCOL.md",
     "conformance/adapters/python/adapter.py",
     "conformance/adapters/rocketmq/pom.xml",
@@ -101,17 +98,13 @@ def test_the_wheel_then_an_editable_install_work_in_a_clean_environment(wheel: P
     assert found == ROOT / "spec/SPEC.md"
 
 
-def base_install(wheel: Path, path: Path) -> tuple[Path, Path]:
+@pytest.fixture(scope="module")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The wheel with its locked dependencies and no extra; its python and its command."""
-    python, commands = make_venv(path)
+    python, commands = make_venv(tmp_path_factory.mktemp("base") / "venv")
     install(python, "--require-hashes", "-r", ROOT / "requirements/base.txt")
     install(python, "--no-deps", wheel)
     return python, commands / "rocketspec"
-
-
-@pytest.fixture(scope="module")
-def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return base_install(wheel, tmp_path_factory.mktemp("base") / "venv")
 
 
 def test_the_base_install_is_small(base: tuple[Path, Path]) -> None:

@@ -143,19 +143,6 @@ def test_the_publishing_job_has_no_secret() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml")), ids=lambda path: path.stem
-)
-def test_an_issue_form_is_whole(path: Path) -> None:
-    form = load(path)
-    if path.stem == "config":
-        return
-    assert {"name", "description", "body"} <= set(form)
-    ids = [item["id"] for item in form["body"] if item["type"] != "markdown"]
-    assert len(ids) == len(set(ids)) > 0
-    assert all(item["attributes"].get("label") for item in form["body"] if item["type"] != "markdown")
-
-
 def test_the_container_file_copies_what_exists() -> None:
     text = (ROOT / "release" / "Dockerfile").read_text("utf-8")
     sources = [line.split()[1] for line in text.splitlines() if line.startswith("COPY ")]

@@ -16,6 +16,17 @@ class Outcome(NamedTuple):
     out: str
     err: str
 
+    @property
+    def last(self) -> str:
+        """The last line on stdout."""
+        return self.out.splitlines()[-1]
+
+
+class Verb(Protocol):
+    """Runs `rocketspec NAME` with these arguments."""
+
+    def __call__(self, name: str, *arguments: object) -> Outcome: ...
+
 
 class Run(Protocol):
     """Runs `rocketspec VERB` with these arguments."""
@@ -23,9 +34,11 @@ class Run(Protocol):
     def __call__(self, *arguments: object) -> Outcome: ...
 
 
-def runner(verb: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A `Run` of one verb, on a terminal of 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
+def runner(
+    verb: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, width: int = 80
+) -> Run:
+    """A `Run` of one verb, where a terminal has `width` columns."""
+    monkeypatch.setenv("COLUMNS", str(width))
 
     def call(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["rocketspec", verb, *map(str, arguments)])

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rocketspec._options import UNREADABLE, JsonLines
-from rocketspec._terminal import note
+from rocketspec._options import JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,32 +103,26 @@ def check(
 ) -> None:
     """Checks an adapter; exits with 1 if it breaks the protocol or fails a smoke case."""
     from contextlib import closing
+    from dataclasses import asdict
 
     from rocket_conformance.adapter_check import check_adapter, summary
-    from rocket_conformance.transport import AdapterError, stop_on_signals
+    from rocket_conformance.transport import stop_on_signals
     from rocket_spec.printable import printable
 
+    from rocketspec._implementation import adapter_errors
+
     exchanges: list[Exchange] = []
-    try:
-        with stop_on_signals(), closing(check_adapter(command, case_timeout=case_timeout)) as coming:
-            for exchange in coming:
-                exchanges.append(exchange)
-                for line in [_as_json(exchange)] if as_json else _told(exchange):
-                    typer.echo(printable(line, limit=None))
-    except AdapterError as error:
-        note(str(error))
-        raise typer.Exit(UNREADABLE) from None
+    checked = closing(check_adapter(command, case_timeout=case_timeout))
+    with stop_on_signals(), adapter_errors(), checked as coming:
+        for exchange in coming:
+            exchanges.append(exchange)
+            for line in [json.dumps(asdict(exchange))] if as_json else _told(exchange):
+                typer.echo(printable(line, limit=None))
     result = summary(exchanges)
     if not as_json:
         for line in _verdict(result, command):
             typer.echo(line)
     raise typer.Exit(int(not result.good))
-
-
-def _as_json(exchange: Exchange) -> str:
-    from dataclasses import asdict
-
-    return json.dumps(asdict(exchange))
 
 
 def _told(exchange: Exchange) -> Iterator[str]:

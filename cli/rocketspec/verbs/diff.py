@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from rocketspec._options import (
-    FINDINGS,
-    BrokerConfFile,
-    GeometryText,
-    JsonLines,
-    KindText,
-    counted,
-    exit_codes,
-    read_geometry,
-    write_json,
-)
+from rocketspec import _options as option
 
 if TYPE_CHECKING:
     from rocket_columnar.describe import Difference
@@ -31,7 +21,7 @@ _SHOWN: Final = 60  # characters of a value
 
 def register(app: typer.Typer) -> None:
     """Adds `diff` to the command."""
-    app.command("diff", epilog=exit_codes("the files differ"))(diff)
+    app.command("diff", epilog=option.exit_codes("the files differ"))(diff)
 
 
 def _plain(value: Any) -> Any:
@@ -53,10 +43,10 @@ def diff(
     first: Annotated[Path, typer.Argument(metavar="A", help="A file.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another file of the same kind.")],
     *,
-    kind: KindText = None,
-    geometry: GeometryText = None,
-    broker_conf: BrokerConfFile = None,
-    as_json: JsonLines = False,
+    kind: option.KindText = None,
+    geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
+    as_json: option.JsonLines = False,
 ) -> None:
     """Compare two files of a store field by field.
 
@@ -67,7 +57,7 @@ def diff(
 
     from rocketspec._terminal import progress, say
 
-    given = read_geometry(geometry)
+    given = option.read_geometry(geometry)
     if given is None and broker_conf is not None:
         given = read_broker_conf(broker_conf).geometry
     count = 0
@@ -75,10 +65,10 @@ def diff(
         for found in engine(first, second, kind=kind, geometry=given, on_progress=step):
             count += 1
             if as_json:
-                write_json({name: _plain(value) for name, value in asdict(found).items()})
+                option.write_json({name: _plain(value) for name, value in asdict(found).items()})
             else:
                 say(_line(found))
     if not as_json:
-        typer.echo(counted(count, "difference") if count else "no differences")
+        typer.echo(option.counted(count, "difference") if count else "no differences")
     if count:
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)

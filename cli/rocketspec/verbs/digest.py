@@ -7,16 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rocketspec._options import (
-    BrokerConfFile,
-    CommitLogPaths,
-    GentleReading,
-    GeometryText,
-    JsonLines,
-    RateLimit,
-    be_gentle,
-    write_json,
-)
+from rocketspec import _options as option
 
 __all__ = ["register"]
 
@@ -36,12 +27,12 @@ def digest(
         ),
     ] = None,
     *,
-    commitlog: CommitLogPaths = None,
-    geometry: GeometryText = None,
-    broker_conf: BrokerConfFile = None,
-    gentle: GentleReading = False,
-    rate: RateLimit = None,
-    as_json: JsonLines = False,
+    commitlog: option.CommitLogPaths = None,
+    geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
+    gentle: option.GentleReading = False,
+    rate: option.RateLimit = None,
+    as_json: option.JsonLines = False,
 ) -> None:
     """Print the SHA-256 of each file's content and one of the store's; replicas with equal content have equal digests.
 
@@ -56,7 +47,7 @@ def digest(
     from rocketspec._settings import read_settings, warn
     from rocketspec._terminal import progress, say, skipped
 
-    be_gentle(gentle=gentle, rate=rate)
+    option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     warn(settings)
     with progress("reading", unit="bytes") as step:
@@ -73,7 +64,7 @@ def digest(
     if as_json:
         lines = [{"path": file.path, "kind": file.kind, "digest": file.digest} for file in files]
         for line in [*lines, {"store": whole}]:
-            write_json(line)
+            option.write_json(line)
         return
     for file in files:
         say(f"{file.digest}  {file.path}")

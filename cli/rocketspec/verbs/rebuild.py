@@ -7,22 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rocketspec._options import (
-    FINDINGS,
-    AsJson,
-    BrokerConfFile,
-    CommitLogPaths,
-    Force,
-    GentleReading,
-    OnlyMissing,
-    QueueFileSize,
-    RateLimit,
-    RebuildGeometry,
-    StorePath,
-    be_gentle,
-    exit_codes,
-    write_json,
-)
+from rocketspec import _options as option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,32 +15,32 @@ if TYPE_CHECKING:
     from rocket_columnar.rebuild import Rebuilt
     from rocket_columnar.store import BrokerConf
 
-__all__ = ["rebuild_warnings", "register"]
+__all__ = ["rebuild_warnings", "register", "show_rebuilt"]
 
 _LIGHT: Final = "consumequeue/%LMQ%"
 
 
 def register(app: typer.Typer) -> None:
     """Adds `rebuild` to the command."""
-    app.command("rebuild", epilog=exit_codes("something had to be left out"))(rebuild)
+    app.command("rebuild", epilog=option.exit_codes("something had to be left out"))(rebuild)
 
 
 def rebuild(
-    store: StorePath = None,
+    store: option.StorePath = None,
     *,
     output: Annotated[
         Path,
         typer.Option("-o", "--output", metavar="DIR", help="Directory for the new files, outside the store."),
     ],
-    commitlog: CommitLogPaths = None,
-    geometry: RebuildGeometry = None,
-    queue_file_size: QueueFileSize = None,
-    broker_conf: BrokerConfFile = None,
-    gentle: GentleReading = False,
-    rate: RateLimit = None,
-    only_missing: OnlyMissing = False,
-    force: Force = False,
-    as_json: AsJson = False,
+    commitlog: option.CommitLogPaths = None,
+    geometry: option.RebuildGeometry = None,
+    queue_file_size: option.QueueFileSize = None,
+    broker_conf: option.BrokerConfFile = None,
+    gentle: option.GentleReading = False,
+    rate: option.RateLimit = None,
+    only_missing: option.OnlyMissing = False,
+    force: option.Force = False,
+    as_json: option.AsJson = False,
 ) -> None:
     """Rebuild index files and consume queues from the commit log, in a new directory.
 
@@ -78,9 +63,9 @@ def rebuild(
 
     from rocketspec._settings import note_release, read_settings
     from rocketspec._store import has_files
-    from rocketspec._terminal import note, progress, say, skipped
+    from rocketspec._terminal import note, progress, skipped
 
-    be_gentle(gentle=gentle, rate=rate)
+    option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
     note_release(path, settings.commitlog)
@@ -115,19 +100,25 @@ def rebuild(
             "findings": [found.row() for found in done.findings],
         }
         del shown["skipped"]
-        write_json(shown)
+        option.write_json(shown)
     else:
-        for found in done.findings:
-            place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
-            note(f"{found.code} {place}: {found.message}")
-        slots, entries = done.geometry
-        text = (
-            f"{output}: {len(done.files):,} files from {done.records:,} records; index files of {slots:,} slots and "
-            f"{entries:,} entries, consume-queue files of {done.queue_file_size:,} bytes"
-        )
-        say(text)
+        show_rebuilt(done, str(output))
     if done.findings:
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)
+
+
+def show_rebuilt(done: Rebuilt, output: str, *, store: str = "") -> None:
+    """Prints what was rebuilt into `output`, and notes what was left out, of several stores with the store's name."""
+    from rocketspec._terminal import note, say
+
+    for found in done.findings:
+        place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
+        note(f"{found.code} {store}{': ' * bool(store)}{place}: {found.message}")
+    slots, entries = done.geometry
+    say(
+        f"{output}: {len(done.files):,} files from {done.records:,} records; index files of {slots:,} slots and "
+        f"{entries:,} entries, consume-queue files of {done.queue_file_size:,} bytes"
+    )
 
 
 def rebuild_warnings(

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rocketspec._options import UNREADABLE
-from rocketspec._terminal import note
+from rocketspec import _options as option
 
 __all__ = ["register"]
 
@@ -41,16 +40,9 @@ def replay(
         list[str] | None, typer.Argument(help="The adapter's command, after --.", show_default=False)
     ] = None,
     *,
-    rocketmq: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="Run it on the real RocketMQ store of this version.")
-    ] = None,
-    jars: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]"),
-    ] = None,
-    case_timeout: Annotated[
-        float, typer.Option(metavar="S", min=0.1, help="Time limit of the case, in seconds.")
-    ] = 10.0,
+    rocketmq: option.RocketmqVersion = None,
+    jars: option.Jars = None,
+    case_timeout: option.CaseTimeout = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the replay file of this run.")] = False,
 ) -> None:
     """Runs one case and ends with conform's exit code for it."""
@@ -61,21 +53,18 @@ def replay(
     from rocket_conformance.planning import Planned, planned_by_id
     from rocket_conformance.report import describe_divergence
     from rocket_conformance.running import Options, run_planned
-    from rocket_conformance.transport import AdapterError, stop_on_signals
+    from rocket_conformance.transport import stop_on_signals
 
-    from rocketspec._implementation import open_implementation
+    from rocketspec._implementation import adapter_errors, open_implementation
 
     path = Path(case)
     planned = planned_by_id(case) if not path.exists() and _ID.match(case) else Planned(read_replay(path))
-    try:
-        with (
-            stop_on_signals(),
-            open_implementation(command, rocketmq, jars, case_timeout=case_timeout) as opened,
-        ):
-            line, document = run_planned(opened, planned, Options())
-    except AdapterError as error:
-        note(str(error))
-        raise typer.Exit(UNREADABLE) from None
+    with (
+        stop_on_signals(),
+        adapter_errors(),
+        open_implementation(command, rocketmq, jars, case_timeout=case_timeout) as opened,
+    ):
+        line, document = run_planned(opened, planned, Options())
     if as_json:
         typer.echo(json.dumps(document if document is not None else line.to_json(), indent=1))
     else:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rocketspec import _options as option
+from rocketspec._terminal import note
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_conformance.workload import Client
 
 __all__ = ["register"]
-
-_UNREADABLE = 3
 
 HELP = """Send a seeded set of messages to a broker and record what it acknowledged and answered.
 
@@ -61,9 +62,7 @@ def workload(
         int, typer.Option(metavar="N", min=0, help="Number of plain messages beside the directed ones.")
     ] = 2000,
     client: Annotated[str, typer.Option(metavar="VERSION", help="Version of the client.")] = "4.9.3",
-    jars: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Take the client's jars from here, not from Maven.")
-    ] = None,
+    jars: option.Jars = None,
     start: Annotated[
         str | None,
         typer.Option(metavar="CMD", help="Shell command that starts the broker, in the foreground."),
@@ -81,14 +80,8 @@ def workload(
     report: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the report of --start to DIR, as conform does.")
     ] = None,
-    geometry: Annotated[
-        str | None,
-        typer.Option(metavar="SLOTS,ENTRIES", help="Geometry of the index files of --store; else inferred."),
-    ] = None,
-    baseline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File of known failures for --start: CASE-OR-GLOB VERDICT REASON."),
-    ] = None,
+    geometry: option.GeometryText = None,
+    baseline: option.BaselineFile = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite MANIFEST.")] = False,
 ) -> None:
     """Runs the workload and ends with its exit code."""
@@ -130,8 +123,8 @@ def workload(
         with open_client() as running:
             manifest = run_workload(running, seed=seed, count=messages, version=client, store=store)
     except (ClientError, JarUnavailableError) as error:
-        typer.echo(f"rocketspec: {printable(str(error))}", err=True)
-        raise typer.Exit(_UNREADABLE) from None
+        note(str(error))
+        raise typer.Exit(option.UNREADABLE) from None
     manifest.write(output)
     typer.echo(f"{len(manifest.sent):,} messages acknowledged, {len(manifest.refused)} actions refused")
     for refused in manifest.refused[:5]:
@@ -171,10 +164,9 @@ def _crash(
         verdict_lines,
     )
     from rocket_conformance.workload import Broker, run_crashes, run_workload, send_for_the_bound
-    from rocket_spec.layout import parse_geometry
     from rocket_spec.printable import printable
 
-    given = None if geometry is None else parse_geometry(geometry)
+    given = option.read_geometry(geometry)
     seen = Observations()
     broker = Broker(start)
     starts: list[int] = []

@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._options import (
-    FINDINGS,
-    BrokerConfFile,
-    CommitLogPaths,
-    DeepLevel,
-    Force,
-    GentleReading,
-    GeometryText,
-    JsonLines,
-    QuickLevel,
-    RateLimit,
-    StorePath,
-    be_gentle,
-    exit_codes,
-)
+from rocketspec import _options as option
 
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
@@ -35,31 +21,32 @@ __all__ = ["register"]
 def register(app: typer.Typer) -> None:
     """Adds `audit` to the command."""
     app.command(
-        "audit", epilog=exit_codes("there are errors or warnings, or a start would delete or lose something")
+        "audit",
+        epilog=option.exit_codes("there are errors or warnings, or a start would delete or lose something"),
     )(audit)
 
 
 def audit(
-    store: StorePath = None,
+    store: option.StorePath = None,
     *,
-    quick: QuickLevel = False,
-    deep: DeepLevel = False,
+    quick: option.QuickLevel = False,
+    deep: option.DeepLevel = False,
     restart: Annotated[
         bool, typer.Option("--restart", help="Show what a start of 4.9.3 would delete, truncate and lose.")
     ] = False,
-    commitlog: CommitLogPaths = None,
-    geometry: GeometryText = None,
-    broker_conf: BrokerConfFile = None,
-    gentle: GentleReading = False,
-    rate: RateLimit = None,
+    commitlog: option.CommitLogPaths = None,
+    geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
+    gentle: option.GentleReading = False,
+    rate: option.RateLimit = None,
     max_findings: Annotated[
         int, typer.Option("--max-findings", metavar="N", min=1, help="Print at most N findings.")
     ] = 50,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="DIR", help="Also write a page, DIR/audit.html.")
     ] = None,
-    force: Force = False,
-    as_json: JsonLines = False,
+    force: option.Force = False,
+    as_json: option.JsonLines = False,
 ) -> None:
     """Cross-check index files, consume queues, commit log and checkpoint of a store.
 
@@ -81,7 +68,7 @@ def audit(
     from rocketspec._terminal import note, progress
     from rocketspec.verbs.audit.findings_view import print_causes, summary
 
-    threads = be_gentle(gentle=gentle, rate=rate)
+    threads = option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path = settings.store
     if restart:
@@ -115,7 +102,7 @@ def audit(
     if not as_json and report is not None:
         typer.echo(f"page: {page}")
     if counts["error"] or counts["warning"]:
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)
 
 
 def _restart(settings: Settings, *, as_json: bool) -> None:
@@ -144,7 +131,7 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
             running = "its files changed while they were read"
     if running is not None:
         show_running(store, running, as_json=as_json)
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)
     index_safe = settings.conf is not None and settings.conf.index_safe
     signs = signs_at(settings.store, settings.commitlog)
     conf = None if settings.conf is None else settings.conf.path
@@ -152,4 +139,4 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
     show(usual, safe, shell, as_json=as_json, index_safe=index_safe, cures=not signs)
     plan = safe if index_safe else usual
     if plan.deletions or plan.lost_units or len(plan.lost) or plan.refused:
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)

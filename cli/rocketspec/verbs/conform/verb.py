@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from rocketspec._options import UNREADABLE, CommitLogPaths, GeometryText, read_geometry, write_json
+from rocketspec import _options as option
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rocket_conformance.report import Baseline, CaseLine, Report
     from rocket_conformance.running import Options
@@ -64,8 +64,8 @@ def conform(
         Path | None,
         typer.Option(metavar="DIR", help="Test the store that a broker wrote, without an adapter."),
     ] = None,
-    geometry: GeometryText = None,
-    commitlog: CommitLogPaths = None,
+    geometry: option.GeometryText = None,
+    commitlog: option.CommitLogPaths = None,
     workload: Annotated[
         Path | None,
         typer.Option(
@@ -73,13 +73,8 @@ def conform(
             help="The manifest that `rocketspec workload` wrote for the broker of --store.",
         ),
     ] = None,
-    rocketmq: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="Test the real RocketMQ store of this version.")
-    ] = None,
-    jars: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Directory of its jars. \\[default: downloaded by Maven]"),
-    ] = None,
+    rocketmq: option.RocketmqVersion = None,
+    jars: option.Jars = None,
     oracle: Annotated[
         bool, typer.Option("--oracle", help="Also run each case on the real 4.9.3 jar.")
     ] = False,
@@ -89,9 +84,7 @@ def conform(
             metavar="DIR", help="Write report.jsonl, report.html, report.md, junit.xml and replay/ to DIR."
         ),
     ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of known failures: CASE-OR-GLOB VERDICT REASON.")
-    ] = None,
+    baseline: option.BaselineFile = None,
     write_baseline: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a baseline that excuses what fails; keeps known reasons."),
@@ -113,9 +106,7 @@ def conform(
     jobs: Annotated[
         int, typer.Option(metavar="N", min=1, help="Number of adapter processes to run in parallel.")
     ] = 1,
-    case_timeout: Annotated[
-        float, typer.Option(metavar="S", min=0.1, help="Time limit of a case, in seconds.")
-    ] = 10.0,
+    case_timeout: option.CaseTimeout = 10.0,
     restarts: Annotated[
         int,
         typer.Option(
@@ -140,11 +131,12 @@ def conform(
 ) -> None:
     """Runs the suite and ends with its exit code."""
     from rocket_conformance.report import Baseline, read_baseline
+    from rocket_conformance.rocketmq import ORACLE_VERSION
     from rocket_conformance.running import Options
-    from rocket_conformance.transport import stop_on_signals
+    from rocket_conformance.transport import open_jar, stop_on_signals
     from rocket_spec.errors import UsageError
 
-    from rocketspec._implementation import open_implementation
+    from rocketspec._implementation import adapter_errors, open_implementation
 
     families = _families(level, require)
     if jars is not None and rocketmq is None and not oracle:
@@ -161,7 +153,7 @@ def conform(
             raise UsageError("--store and COMMAND, --rocketmq or --oracle are mutually exclusive")
         result, summary = conform_store(
             store,
-            geometry=read_geometry(geometry),
+            geometry=option.read_geometry(geometry),
             commitlog=commitlog or (),
             workload=workload,
             level=level,
@@ -182,7 +174,7 @@ def conform(
         command=command or (["--rocketmq", rocketmq] if rocketmq else []),
         scratch=scratch,
     )
-    with stop_on_signals(), _adapter_errors(), contextlib.ExitStack() as stack:
+    with stop_on_signals(), adapter_errors(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
             open_implementation(
                 command, rocketmq, jars, case_timeout=case_timeout, check_schema=check_schema, jobs=jobs
@@ -193,7 +185,7 @@ def conform(
             note(
                 f"hello declares what protocol 1 does not know, which is never sent: {', '.join(unknown[:20])}"
             )
-        witness = stack.enter_context(_open_oracle(jars)) if oracle else None
+        witness = stack.enter_context(open_jar(ORACLE_VERSION, jars=jars)) if oracle else None
         result = _run(opened, options, witness, report)
     if result.footer is not None and "--restarts" in (result.footer["cut_short"] or ""):
         note("add --case-timeout 1 --restarts 1000 to run the skipped cases too")
@@ -227,27 +219,6 @@ def _families(level: str, require: str) -> list[str]:
         if name not in _FAMILIES:
             raise UsageError(f"--require {name!r}: expected {', '.join(_FAMILIES[:-1])} or {_FAMILIES[-1]}")
     return families
-
-
-@contextlib.contextmanager
-def _adapter_errors() -> Iterator[None]:
-    """Turns an adapter that does not start into one line and exit code 3."""
-    from rocket_conformance.transport import AdapterError
-
-    try:
-        yield
-    except AdapterError as error:
-        note(str(error))
-        raise typer.Exit(UNREADABLE) from None
-
-
-@contextlib.contextmanager
-def _open_oracle(jars: Path | None) -> Iterator[Transport]:
-    from rocket_conformance.rocketmq import ORACLE_VERSION
-    from rocket_conformance.transport import open_jar
-
-    with open_jar(ORACLE_VERSION, jars=jars) as opened:
-        yield opened
 
 
 def _run(opened: Transport, options: Options, witness: Transport | None, folder: Path | None) -> Report:
@@ -284,7 +255,7 @@ def _show(result: Report, folder: Path | None, *, as_json: bool, summary: Sequen
         write_badges(result, folder)
     if as_json:
         for line in result.to_lines():
-            write_json(line)
+            option.write_json(line)
         return
     if summary is not None:
         from rocket_spec.printable import printable

@@ -12,22 +12,7 @@ import typer
 from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
 
-from rocketspec._options import (
-    FINDINGS,
-    BrokerConfFile,
-    CommitLogPaths,
-    Force,
-    GentleReading,
-    GeometryText,
-    KindText,
-    RateLimit,
-    TableNames,
-    Timestamps,
-    be_gentle,
-    exit_codes,
-    in_utc,
-    read_time,
-)
+from rocketspec import _options as option
 from rocketspec._store import listed, topics_of
 from rocketspec._terminal import binary_stdout, note, progress, say, skipped
 from rocketspec.verbs.decode.report import Report
@@ -75,7 +60,9 @@ Tables and their columns:
 
 def register(app: typer.Typer) -> None:
     """Adds `decode` to the command."""
-    app.command("decode", help=HELP, epilog=exit_codes("part of the input could not be decoded"))(decode)
+    app.command("decode", help=HELP, epilog=option.exit_codes("part of the input could not be decoded"))(
+        decode
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -135,8 +122,8 @@ def _where(
     times = span = None
     if begin is not None or end is not None:
         times = (
-            _FIRST if begin is None else read_time(begin, "--begin"),
-            _LAST if end is None else read_time(end, "--end"),
+            _FIRST if begin is None else option.read_time(begin, "--begin"),
+            _LAST if end is None else option.read_time(end, "--end"),
         )
     if offsets is not None:
         first, _, last = offsets.partition(",")
@@ -176,13 +163,13 @@ def decode(
             autocompletion=lambda: list(_FORMATS),
         ),
     ] = None,
-    table: TableNames = None,
-    kind: KindText = None,
-    commitlog: CommitLogPaths = None,
-    geometry: GeometryText = None,
-    broker_conf: BrokerConfFile = None,
-    gentle: GentleReading = False,
-    rate: RateLimit = None,
+    table: option.TableNames = None,
+    kind: option.KindText = None,
+    commitlog: option.CommitLogPaths = None,
+    geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
+    gentle: option.GentleReading = False,
+    rate: option.RateLimit = None,
     column: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this column; repeatable.")
     ] = None,
@@ -206,11 +193,11 @@ def decode(
     limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="At most N rows of each table.")
     ] = None,
-    timestamps: Timestamps = "millis",
+    timestamps: option.Timestamps = "millis",
     threads: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of threads that decode an index file.")
     ] = 1,
-    force: Force = False,
+    force: option.Force = False,
     all_entries: Annotated[
         bool,
         typer.Option(
@@ -226,11 +213,11 @@ def decode(
     from rocketspec._settings import read_settings, warn
 
     where = _where(begin, end, offsets, topic, key)
-    threads = be_gentle(gentle=gentle, rate=rate) or threads
+    threads = option.be_gentle(gentle=gentle, rate=rate) or threads
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, folders = settings.store, settings.commitlog
     warn(settings)
-    utc = in_utc(timestamps)
+    utc = option.in_utc(timestamps)
     chosen = fmt or ("jsonl" if output is None else "parquet")
     _check_names(chosen, table or ())
     wanted = {TABLE_KINDS[name] for name in table or TABLE_KINDS}
@@ -281,7 +268,7 @@ def decode(
     if not report.rows and topic:
         note(f"no rows of topic {' or '.join(topic)}{_topics(path)}")
     if report.incomplete:
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)
 
 
 def _print(rows: Iterable[tuple[str, pa.RecordBatch]], fmt: str, *, name_tables: bool) -> None:

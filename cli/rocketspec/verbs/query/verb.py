@@ -6,31 +6,18 @@ from typing import Annotated
 
 import typer
 
-from rocketspec._options import (
-    FINDINGS,
-    AsJson,
-    BrokerConfFile,
-    CommitLogPaths,
-    GentleReading,
-    GeometryText,
-    RateLimit,
-    StorePath,
-    be_gentle,
-    exit_codes,
-    read_time,
-    write_json,
-)
+from rocketspec import _options as option
 
 __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
     """Adds `query` to the command."""
-    app.command("query", epilog=exit_codes("no message is found"))(query)
+    app.command("query", epilog=option.exit_codes("no message is found"))(query)
 
 
 def query(
-    store: StorePath = None,
+    store: option.StorePath = None,
     *,
     topic: Annotated[str | None, typer.Option(metavar="T", help="Topic of the message.")] = None,
     key: Annotated[
@@ -83,12 +70,12 @@ def query(
             "--explain", help="Show the path through slot, chain and log, and why nothing was found."
         ),
     ] = False,
-    as_json: AsJson = False,
-    commitlog: CommitLogPaths = None,
-    geometry: GeometryText = None,
-    broker_conf: BrokerConfFile = None,
-    gentle: GentleReading = False,
-    rate: RateLimit = None,
+    as_json: option.AsJson = False,
+    commitlog: option.CommitLogPaths = None,
+    geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
+    gentle: option.GentleReading = False,
+    rate: option.RateLimit = None,
 ) -> None:
     """Find messages by key or ID through the index files, as a broker would.
 
@@ -98,8 +85,8 @@ def query(
     Example: `rocketspec query ~/store --topic Orders --key order-1001 --begin 2026-01-31T00:00:00Z --explain`
     """
     first, last = (
-        None if text is None else read_time(text, option)
-        for text, option in ((begin, "--begin"), (end, "--end"))
+        None if text is None else option.read_time(text, name)
+        for text, name in ((begin, "--begin"), (end, "--end"))
     )
 
     from rocketspec._ask import Asked, answer, explained
@@ -115,7 +102,7 @@ def query(
     from rocketspec._store import has_files, topics_of
     from rocketspec._terminal import note, progress, skipped
 
-    be_gentle(gentle=gentle, rate=rate)
+    option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     warn(settings)
     with OpenStore(settings.store, settings.geometry, commitlog=settings.commitlog) as opened:
@@ -127,11 +114,11 @@ def query(
             opened.log.on_progress = step
             found, walk = explained(opened, asked) if explain else (answer(opened, asked), None)
     if as_json:
-        write_json(to_json(found, walk, asked))
+        option.write_json(to_json(found, walk, asked))
     else:
         show(found, walk, asked)
     if not found.messages:
         if walk is None:
             topics, has_index = topics_of(settings.store), has_files(settings.store, "index")
             note(nothing_found(found, asked, topics=topics, has_index=has_index))
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)

@@ -10,31 +10,9 @@ from typing import TYPE_CHECKING
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._options import (
-    FINDINGS,
-    DeepLevel,
-    GeometryText,
-    JsonLines,
-    QuickLevel,
-    counted,
-    read_geometry,
-    write_json,
-)
+from rocketspec import _options as option
 from rocketspec._terminal import note, say
-from rocketspec.verbs.spark.job_options import (
-    BrokerConfs,
-    CommitLogs,
-    Conf,
-    FailFast,
-    Master,
-    Remote,
-    Storage,
-    Stores,
-    named_stores,
-    note_failed,
-    spark_session,
-    storage_options,
-)
+from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
@@ -46,19 +24,19 @@ __all__ = ["audit"]
 
 
 def audit(
-    stores: Stores = None,
+    stores: jobs.Stores = None,
     *,
-    quick: QuickLevel = False,
-    deep: DeepLevel = False,
-    master: Master = None,
-    remote: Remote = None,
-    conf: Conf = None,
-    storage: Storage = None,
-    commitlog: CommitLogs = None,
-    broker_conf: BrokerConfs = None,
-    geometry: GeometryText = None,
-    fail_fast: FailFast = False,
-    as_json: JsonLines = False,
+    quick: option.QuickLevel = False,
+    deep: option.DeepLevel = False,
+    master: jobs.Master = None,
+    remote: jobs.Remote = None,
+    conf: jobs.Conf = None,
+    storage: jobs.Storage = None,
+    commitlog: jobs.CommitLogs = None,
+    broker_conf: jobs.BrokerConfs = None,
+    geometry: option.GeometryText = None,
+    fail_fast: jobs.FailFast = False,
+    as_json: option.JsonLines = False,
 ) -> None:
     """Cross-check index files, consume queues, commit logs and checkpoints of stores, on Spark.
 
@@ -68,9 +46,9 @@ def audit(
     """
     if quick and deep:
         raise UsageError("--quick and --deep are mutually exclusive")
-    given = read_geometry(geometry)
-    storage_settings = storage_options(storage)
-    named = [store for store, _ in named_stores(stores, commitlog, broker_conf, storage_settings)]
+    given = option.read_geometry(geometry)
+    storage_settings = jobs.storage_options(storage)
+    named = [store for store, _ in jobs.named_stores(stores, commitlog, broker_conf, storage_settings)]
     if len(named) == 1 and "://" not in str(named[0].path):
         Path(named[0].path).stat()  # the system's own reason, before Spark starts
     from rocket_columnar.store import later_line
@@ -79,7 +57,7 @@ def audit(
     level: Level = "quick" if quick else "deep" if deep else "default"
     failed: Failures = {}
     signs: dict[str, tuple[Sign, ...]] = {}
-    with spark_session(master, remote, conf) as (spark, report):
+    with jobs.spark_session(master, remote, conf) as (spark, report):
         audited = audit_stores(
             spark,
             named,
@@ -95,15 +73,17 @@ def audit(
         note(f"{store or 'the store'}: {later_line(known)}")
     counts = _print_audited(found, signs, as_json=as_json)
     wrong = {name: str(error) for name, error in failed.items()}
-    note_failed(wrong)
+    jobs.note_failed(wrong)
     if as_json:
         for name, reason in wrong.items():
-            write_json({"store": name, "error": reason})
+            option.write_json({"store": name, "error": reason})
     else:
-        told = ", ".join(counted(counts[name], name) for name in ("error", "warning", "note") if counts[name])
-        typer.echo(f"{counted(len(named) - len(wrong), 'store')} audited: {told or 'no findings'}")
+        told = ", ".join(
+            option.counted(counts[name], name) for name in ("error", "warning", "note") if counts[name]
+        )
+        typer.echo(f"{option.counted(len(named) - len(wrong), 'store')} audited: {told or 'no findings'}")
     if wrong or counts["error"] or counts["warning"]:
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)
 
 
 def _print_audited(

@@ -7,35 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rocketspec._options import (
-    FINDINGS,
-    AsJson,
-    GeometryText,
-    TableNames,
-    Timestamps,
-    counted,
-    in_utc,
-    read_geometry,
-    write_json,
-)
+from rocketspec import _options as option
 from rocketspec._terminal import note, say, skipped
-from rocketspec.verbs.spark.job_options import (
-    BrokerConfs,
-    CommitLogs,
-    Conf,
-    FailFast,
-    Master,
-    Overwrite,
-    Remote,
-    Resume,
-    Storage,
-    Stores,
-    named_stores,
-    note_failed,
-    one_line,
-    spark_session,
-    storage_options,
-)
+from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
     from rocket_spark import DecodeSummary
@@ -44,7 +18,7 @@ __all__ = ["decode"]
 
 
 def decode(
-    stores: Stores = None,
+    stores: jobs.Stores = None,
     *,
     output: Annotated[
         str,
@@ -55,15 +29,15 @@ def decode(
             help="Output directory, s3:// or hdfs://: OUT/TABLE/part-*.parquet.",
         ),
     ],
-    master: Master = None,
-    remote: Remote = None,
-    conf: Conf = None,
-    storage: Storage = None,
-    commitlog: CommitLogs = None,
-    broker_conf: BrokerConfs = None,
-    table: TableNames = None,
-    geometry: GeometryText = None,
-    overwrite: Overwrite = False,
+    master: jobs.Master = None,
+    remote: jobs.Remote = None,
+    conf: jobs.Conf = None,
+    storage: jobs.Storage = None,
+    commitlog: jobs.CommitLogs = None,
+    broker_conf: jobs.BrokerConfs = None,
+    table: option.TableNames = None,
+    geometry: option.GeometryText = None,
+    overwrite: jobs.Overwrite = False,
     append: Annotated[
         bool,
         typer.Option(
@@ -74,9 +48,9 @@ def decode(
         bool,
         typer.Option("--drop-expired", help="With --append, remove rows of files that the broker deleted."),
     ] = False,
-    resume: Resume = False,
-    fail_fast: FailFast = False,
-    timestamps: Timestamps = "millis",
+    resume: jobs.Resume = False,
+    fail_fast: jobs.FailFast = False,
+    timestamps: option.Timestamps = "millis",
     key_list: Annotated[
         bool, typer.Option("--key-list", help="Add a column key_list to commit_log: the keys as a list.")
     ] = False,
@@ -86,7 +60,7 @@ def decode(
             metavar="NAME", help="Folders by topic, or by date (UTC) of store_timestamp; repeatable."
         ),
     ] = None,
-    as_json: AsJson = False,
+    as_json: option.AsJson = False,
 ) -> None:
     """Decode stores into Parquet on Spark; the engine runs inside the tasks.
 
@@ -96,7 +70,7 @@ def decode(
 
     Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
     """
-    given = read_geometry(geometry)
+    given = option.read_geometry(geometry)
     from rocket_spark import DecodeOptions, plan_decode, run_decode
 
     options = DecodeOptions(
@@ -104,14 +78,14 @@ def decode(
         append=append,
         drop_expired=drop_expired,
         fail_fast=fail_fast,
-        utc=in_utc(timestamps),
+        utc=option.in_utc(timestamps),
         key_list=key_list,
         partition_by=tuple(partition_by or ()),
     )
-    settings = storage_options(storage)
-    with one_line():
+    settings = jobs.storage_options(storage)
+    with jobs.one_line():
         plan = plan_decode(
-            [store for store, _ in named_stores(stores, commitlog, broker_conf, settings)],
+            [store for store, _ in jobs.named_stores(stores, commitlog, broker_conf, settings)],
             output,
             table or None,
             given,
@@ -120,26 +94,26 @@ def decode(
             options=options,
             on_skip=skipped,
         )
-    with spark_session(master, remote, conf) as (spark, report):
+    with jobs.spark_session(master, remote, conf) as (spark, report):
         summary = run_decode(spark, plan, progress=report)
     for gap in summary.gaps:
         note(gap)
     failed = {store.store: store.reason for store in summary.status if store.status == "failed"}
-    note_failed(failed)
+    jobs.note_failed(failed)
     if summary.nulled:
-        note(f"{counted(summary.nulled, 'time')} out of range written as null")
+        note(f"{option.counted(summary.nulled, 'time')} out of range written as null")
     if as_json:
-        write_json(asdict(summary))
+        option.write_json(asdict(summary))
     else:
         _print_decoded(summary, output)
     if summary.gaps or failed:
-        raise typer.Exit(FINDINGS)
+        raise typer.Exit(option.FINDINGS)
 
 
 def _print_decoded(summary: DecodeSummary, out: str) -> None:
     width = max((len(table.table) for table in summary.tables), default=0)
     for table in summary.tables:
-        parts = counted(table.parts, "part")
+        parts = option.counted(table.parts, "part")
         typer.echo(f"{table.table:<{width}}  {table.rows:>14,} rows  {parts:>9}  {table.size:>15,} bytes")
-    stores = "" if summary.stores == 1 else f"{counted(summary.stores, 'store')}, "
+    stores = "" if summary.stores == 1 else f"{option.counted(summary.stores, 'store')}, "
     say(f"{stores}{summary.files:,} files, {summary.size:,} bytes decoded to {out}")

@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     from rocket_spark import Store
     from rocket_spark.tasks import Progress
 
-__all__ = [
-    "BrokerConfs",
-    "CommitLogs",
-    "Conf",
-    "FailFast",
-    "Master",
-    "Overwrite",
-    "Remote",
-    "Resume",
-    "Storage",
-    "Stores",
-    "named_stores",
-    "note_failed",
-    "one_line",
-    "spark_session",
-    "storage_options",
-]
-
 Stores = Annotated[
     list[str] | None,
     typer.Argument(

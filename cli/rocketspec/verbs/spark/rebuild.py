@@ -7,44 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rocketspec._options import (
-    FINDINGS,
-    JsonLines,
-    OnlyMissing,
-    QueueFileSize,
-    RebuildGeometry,
-    read_geometry,
-    write_json,
-)
-from rocketspec._terminal import note, say
-from rocketspec.verbs.rebuild import rebuild_warnings
-from rocketspec.verbs.spark.job_options import (
-    BrokerConfs,
-    CommitLogs,
-    Conf,
-    FailFast,
-    Master,
-    Overwrite,
-    Remote,
-    Resume,
-    Storage,
-    Stores,
-    named_stores,
-    note_failed,
-    one_line,
-    spark_session,
-    storage_options,
-)
+from rocketspec import _options as option
+from rocketspec._terminal import note
+from rocketspec.verbs.rebuild import rebuild_warnings, show_rebuilt
+from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
-    from rocket_columnar.rebuild import Rebuilt
     from rocket_spark.tasks import Failures
 
 __all__ = ["rebuild"]
 
 
 def rebuild(
-    stores: Stores = None,
+    stores: jobs.Stores = None,
     *,
     output: Annotated[
         str,
@@ -55,19 +30,19 @@ def rebuild(
             help="Output directory, s3:// or hdfs://, outside the stores.",
         ),
     ],
-    master: Master = None,
-    remote: Remote = None,
-    conf: Conf = None,
-    storage: Storage = None,
-    commitlog: CommitLogs = None,
-    broker_conf: BrokerConfs = None,
-    geometry: RebuildGeometry = None,
-    queue_file_size: QueueFileSize = None,
-    only_missing: OnlyMissing = False,
-    overwrite: Overwrite = False,
-    resume: Resume = False,
-    fail_fast: FailFast = False,
-    as_json: JsonLines = False,
+    master: jobs.Master = None,
+    remote: jobs.Remote = None,
+    conf: jobs.Conf = None,
+    storage: jobs.Storage = None,
+    commitlog: jobs.CommitLogs = None,
+    broker_conf: jobs.BrokerConfs = None,
+    geometry: option.RebuildGeometry = None,
+    queue_file_size: option.QueueFileSize = None,
+    only_missing: option.OnlyMissing = False,
+    overwrite: jobs.Overwrite = False,
+    resume: jobs.Resume = False,
+    fail_fast: jobs.FailFast = False,
+    as_json: option.JsonLines = False,
 ) -> None:
     """Rebuild index files and consume queues from commit logs, on Spark.
 
@@ -77,13 +52,13 @@ def rebuild(
 
     Example: `rocketspec spark rebuild ~/store -o ~/rebuilt --master 'local[4]'`
     """
-    given = read_geometry(geometry)
+    given = option.read_geometry(geometry)
     from rocket_spark import plan_rebuilds, run_rebuild
 
     failed: Failures = {}
-    settings = storage_options(storage)
-    described = named_stores(stores, commitlog, broker_conf, settings, rebuilding=True)
-    with one_line():
+    settings = jobs.storage_options(storage)
+    described = jobs.named_stores(stores, commitlog, broker_conf, settings, rebuilding=True)
+    with jobs.one_line():
         job = plan_rebuilds(
             [store for store, _ in described],
             output,
@@ -95,14 +70,9 @@ def rebuild(
             storage=settings,
             failed=None if fail_fast else failed,
         )
-    for name, unused in job.unused.items():
-        for reason in unused:
-            note(
-                f"{name}: not used for the geometry: {reason}"
-                if name
-                else f"not used for the geometry: {reason}"
-            )
-    with spark_session(master, remote, conf) as (spark, report):
+    for name, reason in ((name, reason) for name, unused in job.unused.items() for reason in unused):
+        note(f"{name}{': ' * bool(name)}not used for the geometry: {reason}")
+    with jobs.spark_session(master, remote, conf) as (spark, report):
         done = run_rebuild(spark, job, failed=None if fail_fast else failed, progress=report)
     for (name, path), (store, own) in zip(job.stores.items(), described, strict=True):
         if name in done:
@@ -115,28 +85,15 @@ def rebuild(
             ):
                 note(f"WARNING: {path}: {text}" if name else f"WARNING: {text}")
     wrong = {name: str(failed[name]) for name in job.stores if name in failed}
-    note_failed(wrong)
+    jobs.note_failed(wrong)
     if as_json:
         for name, rebuilt in done.items():
             shown = {"store": str(job.stores[name])} | asdict(rebuilt)
-            write_json(shown | {"geometry": list(rebuilt.geometry)})
+            option.write_json(shown | {"geometry": list(rebuilt.geometry)})
         for name, reason in wrong.items():
-            write_json({"store": str(job.stores[name]), "error": reason})
+            option.write_json({"store": str(job.stores[name]), "error": reason})
     else:
-        _print_rebuilt(done, output)
+        for name, rebuilt in done.items():
+            show_rebuilt(rebuilt, f"{output.rstrip('/')}/{name}" if name else output, store=name)
     if wrong or any(rebuilt.findings for rebuilt in done.values()):
-        raise typer.Exit(FINDINGS)
-
-
-def _print_rebuilt(done: dict[str, Rebuilt], out: str) -> None:
-    for name, rebuilt in done.items():
-        for found in rebuilt.findings:
-            place = found.file if found.offset is None else f"{found.file} at byte {found.offset:,}"
-            where = f"{name}: {place}" if name else place
-            note(f"{found.code} {where}: {found.message}")
-        slots, entries = rebuilt.geometry
-        place = f"{out.rstrip('/')}/{name}" if name else out
-        say(
-            f"{place}: {len(rebuilt.files):,} files from {rebuilt.records:,} records; index files of {slots:,} slots "
-            f"and {entries:,} entries, consume-queue files of {rebuilt.queue_file_size:,} bytes"
-        )
+        raise typer.Exit(option.FINDINGS)

@@ -1,0 +1,232 @@
+"""The verb `conform`: each option does what `--help` says, and bad input is one line; the verb `replay` beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from adapter_code import GOOD, WRONG, AdapterMaker
+from rocket_conformance.schema import problems
+from verb_run import Verb
+
+HASHES = ("conform", "--select", "IDX-HASH-1/*", "--examples", "3")
+
+
+def report(folder: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (folder / "report.jsonl").read_text("utf-8").splitlines()]
+    assert [found for line in lines for found in problems("report_line", line)] == []
+    return lines
+
+
+def test_the_bundled_engine_is_conformant(verb: Verb, tmp_path: Path) -> None:
+    run = verb("conform", "--report", tmp_path / "out")
+    assert run.code == 0, run.out
+    assert run.last.startswith("conformant for index (")
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["badge.json", "badge.svg", "junit.xml", "report.html", "report.jsonl", "report.md"]
+
+
+def test_the_starter_adapter_is_conformant_as_a_child_process(verb: Verb, python_adapter: list[str]) -> None:
+    run = verb("conform", "--examples", "10", "--", *python_adapter)
+    assert run.code == 0, run.out
+    assert run.last.startswith("conformant for index and in part tags.code (")
+
+
+def test_a_wrong_adapter_fails_and_its_replay_file_fails_again(
+    verb: Verb, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    command = adapter(WRONG)
+    run = verb("conform", "--report", tmp_path, "--select", "IDX-HASH-*", "--", *command)
+    assert run.code == 1
+    assert run.last.startswith("not conformant:")
+    assert "IDX-HASH-1" in run.last
+    case = tmp_path / "replay" / "IDX-HASH-1-prop-key-hash.json"
+    again = verb("replay", case, "--", *command)
+    assert again.code == 1
+    assert again.out.startswith("diverged IDX-HASH-1/prop-key-hash")
+    document = json.loads(verb("replay", "--json", case, "--", *command).out)
+    assert len(document["ops"]) == 1
+    assert document["actual"]["results"] == [{"hash": 1}]
+    right = verb("replay", case)
+    assert right.code == 0
+    assert right.out.startswith("pass IDX-HASH-1/prop-key-hash")
+
+
+def test_select_is_repeatable_and_the_report_is_whole(verb: Verb, tmp_path: Path) -> None:
+    run = verb("conform", "--select", "IDX-HASH-2/*", "--select", "IDX-TIME-1/*y", "--report", tmp_path)
+    assert run.code == 0
+    header, *cases, footer = report(tmp_path)
+    assert {line["clauses"][0] for line in cases} <= {"IDX-HASH-2", "IDX-TIME-1"}
+    assert footer["counts"] == {"pass": len(cases)}
+    assert header["implementation"]["ops"]
+
+
+@pytest.mark.parametrize(("seed", "examples"), [(1, 3), (2, 2000)])
+def test_examples_and_seed_are_those_of_the_lists(
+    verb: Verb, adapter: AdapterMaker, tmp_path: Path, seed: int, examples: int
+) -> None:
+    options = ("--seed", seed, "--examples", examples, "--report", tmp_path)
+    assert verb("conform", "--select", "IDX-HASH-1/prop-key-hash", *options, "--", *adapter(GOOD)).code == 0
+    header, case, _ = report(tmp_path)
+    assert (header["seed"], header["examples"], case["examples"]) == (seed, examples, examples)
+
+
+def test_level_must_leaves_out_what_is_observed(verb: Verb, tmp_path: Path) -> None:
+    options = (
+        "--select",
+        "IDX-FILE-[12]/*",
+        "--select",
+        "IDX-PUT-10/*",
+        "--examples",
+        1,
+        "--report",
+        tmp_path,
+    )
+    for more, levels in (((), {"MUST", "OBSERVED"}), (("--level", "must"), {"MUST"})):
+        assert verb("conform", *options, *more).code == 0
+        assert {line["level"] for line in report(tmp_path)[1:-1]} == levels
+
+
+def test_require_asks_for_whole_families(verb: Verb, adapter: AdapterMaker) -> None:
+    run = verb(*HASHES, "--require", "index,queue", "--", *adapter(GOOD))
+    assert run.code == 4
+    assert "required and not declared: index.close, " in run.last
+    assert "queue.open" in run.last
+
+
+def test_an_adapter_that_declares_almost_nothing_is_told_so(verb: Verb, adapter: AdapterMaker) -> None:
+    done = verb("conform", "--examples", 1, "--", *adapter(GOOD))
+    assert done.code == 0
+    assert done.last.startswith("conformant in part, for key.hash only (")
+    applicable, total = done.last.rpartition("(")[2].removesuffix(" cases applicable)").split(" of ")
+    assert int(applicable) * 20 < int(total)
+    nothing = verb("conform", "--", sys.executable, "-m", "rocket_conformance.mutants", "declares-nothing")
+    assert nothing.code == 5
+    assert nothing.last.startswith("no verdict: nothing ran (0 of ")
+
+
+def test_junit_adds_up_and_known_failures_are_skipped(
+    verb: Verb, adapter: AdapterMaker, tmp_path: Path
+) -> None:
+    known = tmp_path / "known.txt"
+    known.write_text("IDX-HASH-1/prop-*  diverged  hashes are all 1\n", encoding="utf-8")
+    run = verb(*HASHES, "--baseline", known, "--report", tmp_path, "--", *adapter(WRONG))
+    assert run.code == 1
+    cases = report(tmp_path)[1:-1]
+    failed = [line for line in cases if line["verdict"] == "diverged" and not line["baselined"]]
+    assert any(line["baselined"] for line in cases)
+    root = ET.parse(tmp_path / "junit.xml").getroot()  # noqa: S314 - our own file
+    counted = {name: int(root.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
+    passed = sum(line["verdict"] == "pass" for line in cases)
+    left_out = len(cases) - len(failed) - passed
+    assert counted == {"tests": len(cases), "failures": len(failed), "errors": 0, "skipped": left_out}
+    assert [suite.attrib["name"] for suite in root] == ["IDX-HASH"]
+    texts = [element.text or "" for element in root.iter("failure")]
+    assert all("replay: replay/IDX-HASH-1-" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong", "right"),
+    [
+        ("IDX-HASH-1/*  diverged  https://example.com/1", 0, 6),
+        ("IDX-HASH-1/*  timeout  slow", 1, 6),
+        ("IDX-HASH-2/*  diverged  not of this run", 1, 6),
+        ("# nothing is known", 1, 0),
+    ],
+)
+def test_baseline(
+    verb: Verb, adapter: AdapterMaker, tmp_path: Path, line: str, wrong: int, right: int
+) -> None:
+    baseline = tmp_path / "known.txt"
+    baseline.write_text(f"\n{line}\n", encoding="utf-8")
+    known = (*HASHES, "--baseline", baseline, "--")
+    assert verb(*known, *adapter(WRONG)).code == wrong
+    run = verb(*known, *adapter(GOOD))
+    assert run.code == right
+    assert ("stale baseline line: " in run.out) == (right == 6)
+
+
+def test_check_schema_finds_what_the_suite_lets_pass(verb: Verb, adapter: AdapterMaker) -> None:
+    """An operation that is declared twice is no reason not to run."""
+    code = "HELLO['ops'] = OPS + OPS\n" + GOOD
+    assert verb(*HASHES, "--", *adapter(code)).code == 0
+    run = verb(*HASHES, "--check-schema", "--", *adapter(code))
+    assert run.code == 3
+    assert "breaks the schema adapter_message.json" in run.err
+    assert verb(*HASHES, "--check-schema", "--", *adapter(GOOD)).code == 0
+
+
+def test_case_timeout(verb: Verb, adapter: AdapterMaker) -> None:
+    command = adapter("def handle(count, message):\n    time.sleep(30)")
+    run = verb("conform", "--select", "IDX-HASH-1/ascii", "--case-timeout", "0.3", "--", *command)
+    assert run.code == 1
+    assert "timeout IDX-HASH-1/ascii" in run.out
+
+
+def test_unknown_names_in_hello_are_reported(verb: Verb, adapter: AdapterMaker) -> None:
+    code = f'OPS.extend(["index.putt", "\\x1b[2J"])\nHELLO["features"] = ["fast"]\n{GOOD}'
+    run = verb("conform", "--select", "IDX-HASH-2/*", "--examples", "1", "--", *adapter(code))
+    assert run.code == 0, run.out
+    assert "protocol 1 does not know, which is never sent: \\x1b[2J, index.putt, fast\n" in run.err
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("maven")
+def test_oracle_and_rocketmq(verb: Verb) -> None:
+    select = ("conform", "--select", "IDX-HDR-4/chain")
+    assert verb(*select, "--oracle").code == 0
+    run = verb(*select, "--rocketmq", "4.7.0")
+    assert run.code == 1
+    assert run.out.splitlines()[0] == "rocketmq-store 4.7.0"
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("maven")
+def test_what_4_7_0_makes_of_properties_is_one_cause(verb: Verb) -> None:
+    r"""It splits a pair at each `\1`; that shows in tags, keys and malformed text, and is LOG-PROP-3 in all of them."""
+    run = verb("conform", "--select", "LOG-*", "--select", "UTF8-*", "--rocketmq", "4.7.0")
+    assert run.code == 1
+    (line,) = (line for line in run.out.splitlines() if line.startswith("exactly as"))
+    assert "(LOG-PROP-3)" in line
+    assert re.search(r"cases failed: .*LOG-PROP-3", run.last)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["conform", "--", "./no-such-adapter"], 3, "./no-such-adapter: no such file or directory"),
+        (["conform", "--", sys.executable, "-c", "print(1)"], 3, "not an object"),
+        (["conform", "--", sys.executable, "-c", "print('[1')"], 3, "`rocketspec adapter check` explains"),
+        (
+            ["conform", "--", "python3 adapter.py --fast"],
+            3,
+            "the command line is quoted as one word: write -- python3 adapter.py --fast",
+        ),
+        (["conform", "--select", "NOPE"], 2, "no case matches NOPE"),
+        (["conform", "--level", "some"], 2, "--level 'some': expected must or observed"),
+        (["conform", "--require", "everything"], 2, "--require 'everything': expected index"),
+        (["conform", "--baseline", "no-such-file"], 3, "no-such-file: no such file"),
+        (["conform", "--baseline", "known.txt"], 2, "known.txt:2: expected CASE-OR-GLOB"),
+        (["conform", "--rocketmq", "4.9.3", "--", "x"], 2, "mutually exclusive"),
+        (["conform", "--jars", "x"], 2, "--jars requires"),
+        (["conform", "--examples", "0"], 2, "Input should be greater than or equal to 1"),
+        (["replay", "no-such-case.json"], 3, "no-such-case.json: no such file"),
+        (["replay", "known.txt"], 3, "known.txt: "),
+        (["replay", "IDX-HASH-1/no-such-case"], 2, "IDX-HASH-1/no-such-case"),
+        (["replay", "IDX-HASH-1/*"], 3, "IDX-HASH-1/*"),
+        (["case", "show", "IDX-PUT-5/nothing"], 2, "IDX-PUT-5/nothing"),
+    ],
+)
+def test_bad_input_is_one_line_and_a_code(
+    verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, text: str
+) -> None:
+    (tmp_path / "known.txt").write_text("# known\nIDX-HASH-1/* passes always\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    run = verb(*arguments)
+    assert (run.code, run.out, run.err.count("\n")) == (code, "", 1)
+    assert text in run.err

@@ -1,0 +1,180 @@
+"""Where the jars of the real store come from: a folder, or Maven, which is asked once; and the command that runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from child_adapter import Adapter
+from rocket_conformance.rocketmq import JarSet, JarUnavailableError, command, jars, resolve
+from rocket_spec.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "cache"
+    monkeypatch.setattr(jars, "cache_directory", lambda: path)
+    return path
+
+
+@pytest.fixture
+def fake_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Puts an `mvn` on the PATH that runs a line of Python with `target`, the folder to fill, as a Path."""
+
+    def install(line: str) -> None:
+        script = tmp_path / "bin" / "fake.py"
+        script.parent.mkdir()
+        target = "next(a.partition('=')[2] for a in sys.argv if a.startswith('-DoutputDirectory='))"
+        script.write_text(f"import sys, pathlib\ntarget = pathlib.Path({target})\n{line}\n")
+        mvn = script.with_name("mvn")
+        mvn.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n')
+        mvn.chmod(0o755)
+        monkeypatch.setenv("PATH", str(mvn.parent), prepend=os.pathsep)
+
+    return install
+
+
+def touch(folder: Path, *names: str) -> Path:
+    folder.mkdir()
+    for name in names:
+        (folder / name).touch()
+    return folder
+
+
+@pytest.mark.parametrize("version", ["", "4", "4.9.3/..", "-Dx=y", "4.9.3 5", "latest"])
+def test_version_is_checked(version: str) -> None:
+    with pytest.raises(UsageError, match="is no RocketMQ version"):
+        resolve(version)
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "text"),
+    [
+        (["gson-2.11.0.jar"], JarUnavailableError, r"no rocketmq-store-4\.9\.8\.jar"),
+        (["rocketmq-store-4.9.7.jar"], UsageError, r"holds rocketmq-store 4\.9\.7, not 4\.9\.8"),
+    ],
+)
+def test_folder_without_the_store(
+    tmp_path: Path, names: list[str], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        resolve("4.9.8", touch(tmp_path / "lib", *names))
+    with pytest.raises(JarUnavailableError, match=r"no rocketmq-store-4\.9\.8\.jar"):
+        resolve("4.9.8", tmp_path / "none")
+
+
+def test_folder_with_gson_needs_no_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    names = ("rocketmq-store-5.3.1.jar", "gson-2.9.0.jar", "logback-classic-1.3.jar", "netty-all-4.jar")
+    folder = touch(tmp_path / "lib", *names)
+    jars = (folder / "gson-2.9.0.jar", folder / "netty-all-4.jar", folder / "rocketmq-store-5.3.1.jar")
+    assert resolve("5.3.1", folder) == JarSet("5.3.1", jars)
+
+
+def test_folder_without_gson_asks_maven_for_it(
+    tmp_path: Path, cache: Path, fake_maven: Callable[[str], None]
+) -> None:
+    fake_maven("assert '-Dadapter.only' in sys.argv; (target / 'gson-2.99.jar').touch()")
+    folder = touch(tmp_path / "lib", "rocketmq-store-4.9.3.jar", "gson-2.2.4.jar")
+    jars = resolve("4.9.3", folder).jars
+    assert jars[0].name == "gson-2.99.jar"
+    assert jars[0].is_relative_to(cache)
+
+
+def test_no_maven(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(JarUnavailableError, match="no Maven") as caught:
+        resolve("4.9.3")
+    assert "\n" not in str(caught.value)
+    assert list(cache.iterdir()) == []
+
+
+def test_maven_that_fails(cache: Path, fake_maven: Callable[[str], None]) -> None:
+    fake_maven("(target / 'half.jar').touch(); print('[ERROR] no such artifact\\n[ERROR] more'); sys.exit(1)")
+    with pytest.raises(JarUnavailableError) as caught:
+        resolve("4.9.3")
+    assert str(caught.value) == "Maven could not fetch RocketMQ 4.9.3: no such artifact"
+    assert list(cache.iterdir()) == []
+
+
+def test_a_jar_of_another_content_is_not_used(cache: Path, fake_maven: Callable[[str], None]) -> None:
+    fake_maven("(target / 'rocketmq-store-4.9.3.jar').write_bytes(b'')")
+    with pytest.raises(JarUnavailableError) as caught:
+        resolve("4.9.3")
+    nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"  # sha256sum /dev/null
+    assert f"rocketmq-store-4.9.3.jar: fetched with SHA-256 {nothing}, expected " in str(caught.value)
+    assert list(cache.iterdir()) == []
+
+
+def test_maven_is_asked_once(cache: Path, fake_maven: Callable[[str], None]) -> None:
+    fake_maven("(target / 'store.jar').touch(); open(target.parent / 'calls', 'a').write('x')")
+    assert resolve("4.9.3") == resolve("4.9.3")
+    assert (cache / "calls").read_text() == "x"
+
+
+def test_offline_first_then_online(cache: Path, fake_maven: Callable[[str], None]) -> None:
+    fake_maven("sys.exit('-o' in sys.argv)")
+    assert resolve("4.9.3").jars == ()
+
+
+def test_old_versions_have_another_group(cache: Path, fake_maven: Callable[[str], None]) -> None:
+    fake_maven("(target / next(a for a in sys.argv if a.startswith('-Drocketmq.groupId'))).touch()")
+    resolve("3.2.6")
+    assert len(list(cache.glob("3.2.6-*/*=com.alibaba.rocketmq"))) == 1
+
+
+def test_parallel_runs_share_one_folder(cache: Path, fake_maven: Callable[[str], None]) -> None:
+    fake_maven("import time; (target / 'a.jar').touch(); time.sleep(0.2); (target / 'b.jar').touch()")
+    with ThreadPoolExecutor(4) as pool:
+        sets = list(pool.map(resolve, ["4.9.3"] * 4))
+    assert {tuple(jar.name for jar in jar_set.jars) for jar_set in sets} == {("a.jar", "b.jar")}
+    assert len(list(cache.iterdir())) == 1
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("maven")
+def test_command_of_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    for jar in resolve("4.9.3").jars:
+        (folder / jar.name).symlink_to(jar)
+    adapter = Adapter(command("4.9.3", folder))
+    try:
+        assert adapter.hello()["version"] == "4.9.3"
+    finally:
+        adapter.stop()
+
+
+def run_module(version: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rocket_conformance.rocketmq", version],
+        capture_output=True, text=True, check=False, env=os.environ | environment,
+    )  # fmt: skip
+
+
+@pytest.mark.java
+@pytest.mark.usefixtures("maven")
+def test_module_prints_the_command() -> None:
+    assert json.loads(run_module("4.9.3").stdout) == command("4.9.3")
+
+
+@pytest.mark.parametrize(
+    ("version", "environment", "text"),
+    [
+        ("nope", {}, "is no RocketMQ version"),
+        ("4.9.3", {"PATH": "", "JAVA_HOME": ""}, "no java on the PATH"),
+    ],
+)
+def test_module_fails_in_one_line(version: str, environment: dict[str, str], text: str) -> None:
+    run = run_module(version, **environment)
+    assert (run.returncode, run.stderr.count("\n")) == (3, 1)
+    assert text in run.stderr
