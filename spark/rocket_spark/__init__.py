@@ -11,16 +11,17 @@ from rocket_spark.decode import (
     plan_decode,
     run_decode,
 )
-from rocket_spark.kafka_rows import kafka_rows
+from rocket_spark.fleet import Asked, differing, digest_stores, query_stores, restart_stores
+from rocket_spark.frames import count_times_out_of_range, kafka_rows
 from rocket_spark.rebuild import plan_rebuilds, rebuild_stores, run_rebuild
 from rocket_spark.session import SparkUnavailableError, open_session
 from rocket_spark.sources import SOURCES, register
 from rocket_spark.stores import Store
 from rocket_spark.tasks import JobError
-from rocket_spark.times_out_of_range import count_times_out_of_range
 
 __all__ = [
     "SOURCES",
+    "Asked",
     "DecodeOptions",
     "DecodePlan",
     "DecodeSummary",
@@ -32,12 +33,16 @@ __all__ = [
     "audit_stores",
     "count_times_out_of_range",
     "decode_stores",
+    "differing",
+    "digest_stores",
     "kafka_rows",
     "open_session",
     "plan_decode",
     "plan_rebuilds",
+    "query_stores",
     "rebuild_stores",
     "register",
+    "restart_stores",
     "run_decode",
     "run_rebuild",
 ]

@@ -1,11 +1,13 @@
-"""Why a Spark job failed, in one line that names the cause and the setting that helps."""
+"""Why a Spark job or query failed, in one line that names the cause and, if there is one, the setting that helps."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["cause_of"]
+from rocket_spec.printable import printable
+
+__all__ = ["cause_of", "reason"]
 
 _CAUSES: Final = (
     (
@@ -65,6 +67,13 @@ _RAISED: Final = re.compile(
     r"^\s*(?:Caused by: |: )?(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE
 )
 
+_SPARKS: Final = re.compile(
+    r"\[[A-Z_.]+\]|org\.apache\.|Job aborted|Traceback|cannot access local variable 'reader'"
+)
+"""What Spark's own errors begin with; the last one is what PySpark stumbles over where a stream's source refuses."""
+
+_LINE: Final = re.compile(r"^\s*(?:[\w.]+\.)?(?:\w*(?:Error|Exception|Interrupt)): (.+)$")
+
 _OF_PY4J: Final = re.compile(r"^An error occurred while calling ")
 
 
@@ -86,3 +95,11 @@ def cause_of(text: str) -> str:
     if raised and raised[-1].partition(": ")[2] not in first:
         return f"{first} ({raised[-1]})"
     return first
+
+
+def reason(error: BaseException) -> str:
+    """The one line that says which option, file or schema was wrong, without Spark's and Java's stacks; control characters are escaped."""
+    text = str(error)
+    told = [match[1].strip() for line in text.splitlines() if (match := _LINE.match(line))]
+    ours = [line for line in told if not _SPARKS.match(line)]
+    return printable(([text.strip().partition("\n")[0], *told[-1:], *ours[-1:]])[-1])

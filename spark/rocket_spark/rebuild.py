@@ -28,13 +28,7 @@ from rocket_columnar.rebuild import (
 from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.files import state_of
-from rocket_spark.output import (
-    check_out,
-    journalled_in,
-    merge_finished,
-    open_out,
-    task_id,
-)
+from rocket_spark.output import Output, check_out, journalled_in, merge_finished, task_id
 from rocket_spark.rebuild_tasks import (
     IndexTask,
     LogTask,
@@ -52,8 +46,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
-
-    from rocket_spark.output import FarOutput, Output
 
 __all__ = ["RebuildJob", "plan_rebuilds", "rebuild_stores", "run_rebuild"]
 
@@ -190,7 +182,7 @@ def run_rebuild(
     spark: SparkSession, job: RebuildJob, *, failed: Failures | None = None, progress: Progress = silent
 ) -> dict[str, Rebuilt]:
     """The second half of `rebuild_stores`; arguments and errors as there."""
-    with open_out(job.out, job.storage, overwrite=job.overwrite, resume=job.resume) as output:
+    with Output(job.out, job.storage, overwrite=job.overwrite, resume=job.resume) as output:
         collected = failed if len(job.stores) > 1 else None
         running = _Running(spark, job, output, collected, progress)
         running.dispatch()
@@ -219,7 +211,7 @@ class _Running:
         self,
         spark: SparkSession,
         job: RebuildJob,
-        output: Output | FarOutput,
+        output: Output,
         failed: Failures | None,
         progress: Progress,
     ) -> None:

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
-__all__ = ["Store", "StorePath", "name_stores", "reasons", "store_files", "stores_by_name"]
+__all__ = [
+    "Store",
+    "StorePath",
+    "StoreTask",
+    "name_stores",
+    "reasons",
+    "store_files",
+    "store_tasks",
+    "stores_by_name",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,27 @@ def name_stores(stores: StorePath | Sequence[StorePath]) -> dict[str, str]:
             raise UsageError(f"{paths[number]}: overlaps {paths[before]}")
     common = next(number for number, names in enumerate(zip(*parts, strict=False)) if len(set(names)) > 1)
     return {"/".join(mine[common:]): path for mine, path in zip(parts, paths, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreTask:
+    """One store as a task takes it: its name, path or URI, geometry if it is given, and options of its storage."""
+
+    store: str
+    path: str
+    geometry: Geometry | None
+    storage: dict[str, str]
+
+
+def store_tasks(
+    stores: StorePath | Sequence[StorePath], geometry: Geometry | None, storage: Mapping[str, str] | None
+) -> list[StoreTask]:
+    """A task for each store; errors as of `name_stores`."""
+    paths = name_stores(stores)
+    return [
+        StoreTask(name, paths[name], geometry or store.geometry, store.options(storage))
+        for name, store in stores_by_name(stores).items()
+    ]
 
 
 def _absolute(store: str | Path) -> str:

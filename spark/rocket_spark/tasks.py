@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from rocket_spec.errors import FormatError, InvalidError, MalformedError, UsageError
+from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.failure_causes import cause_of
 
@@ -46,8 +46,6 @@ _TASK_COST: Final = 1 << 20
 _POLL_SECONDS: Final = 0.2
 
 _GROUP: Final = "spark.jobGroup.id"
-
-_FORMAT_ERRORS: Final = {error.__name__: error for error in (FormatError, InvalidError, MalformedError)}
 
 _shared: dict[str, Any] = {}
 """What the tasks of a worker share, by its id: of one store at a time."""
@@ -111,7 +109,7 @@ def run_tasks(
         with nullcontext() if progress is silent else watch:
             outcomes = _run(spark, work, wave, last_attempt)
         for outcome in outcomes:
-            error = _error_of(outcome)
+            error = outcome.get("error")
             if error is not None:
                 if failed is None:
                     raise error
@@ -259,44 +257,14 @@ def _outcome(
         if common is not None:
             arguments.append(_unpickled(common))
         return pickle.dumps({"done": work(*arguments)})
-    except FormatError as error:
-        fields: dict[str, Any] = {
-            "found": str(error.found),
-            "expected": str(error.expected),
-            "file": error.file,
-            "offset": error.offset,
-            "clause": error.clause,
-        }
-        return pickle.dumps({"error": type(error).__name__, "fields": fields})
-    except UsageError as error:
-        return pickle.dumps({"error": "UsageError", "fields": {"message": str(error)}})
+    except (FormatError, UsageError) as error:
+        return pickle.dumps({"error": error})
     except OSError as error:
         context = TaskContext.get()
         if context is not None and context.attemptNumber() < last_attempt:
             raise
-        fields = {
-            "errno": error.errno,
-            "strerror": error.strerror or str(error),
-            "filename": _text(error.filename),
-        }
-        return pickle.dumps({"error": "OSError", "fields": fields})
-
-
-def _text(name: object) -> str | None:
-    return None if name is None else str(name)
-
-
-def _error_of(outcome: dict[str, Any]) -> FormatError | UsageError | OSError | None:
-    """The error that an outcome carries, if it does."""
-    name = outcome.get("error")
-    if name is None:
-        return None
-    fields = outcome["fields"]
-    if name in _FORMAT_ERRORS:
-        return _FORMAT_ERRORS[name](**fields)
-    if name == "OSError":
-        return OSError(fields["errno"], fields["strerror"], fields["filename"])
-    return UsageError(fields["message"])
+        name = None if error.filename is None else str(error.filename)
+        return pickle.dumps({"error": OSError(error.errno, error.strerror or str(error), name)})
 
 
 @contextmanager

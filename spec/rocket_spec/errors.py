@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 __all__ = ["FormatError", "InvalidError", "MalformedError", "UsageError"]
 
 
@@ -38,6 +40,11 @@ class FormatError(ValueError):
         )
         text = f"found {found}, expected {expected}" + (f" ({clause})" if clause else "")
         super().__init__(f"{where}: {text}" if where else text)
+
+    def __reduce__(self) -> tuple[partial[FormatError], tuple[()]]:
+        """For errors that cross from one process to another: what was found and expected becomes text."""
+        made = partial(type(self), found=str(self.found), expected=str(self.expected))
+        return partial(made, file=self.file, offset=self.offset, clause=self.clause), ()
 
 
 class MalformedError(FormatError):

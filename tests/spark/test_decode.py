@@ -1,25 +1,35 @@
-"""`decode_stores` and `rocketspec spark decode`: Parquet written inside the tasks, whole or not at all."""
+"""`decode_stores` and `rocketspec spark decode`: Parquet written inside the tasks, the rows and gaps of `decode`."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
-from rocket_spec.errors import FormatError, UsageError
-from store_bytes import blank, record
+from rocket_columnar.audit import audit
+from rocket_columnar.decode import decode as engine
+from rocket_columnar.store import find_files
+from rocket_spark import audit_stores, decode_stores, plan_decode, run_decode
+from rocket_spark.schema import spark_schema
+from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
+from store_bytes import Entry, blank, index_file, put, record
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from far_storage import Far
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+
+Rows = dict[str, list[dict[str, Any]]]
 
 
 def parquet_rows(folder: Path) -> list[dict[str, Any]]:
@@ -28,244 +38,173 @@ def parquet_rows(folder: Path) -> list[dict[str, Any]]:
     return [row for part in parts for row in pq.ParquetFile(part).read().to_pylist()]
 
 
-def written(out: Path) -> list[Path]:
+def written(out: Path, store: str | None = None) -> Rows:
+    """The rows by table, of one store of several if it is named."""
     assert (out / "_SUCCESS").exists()
-    return sorted(path for path in out.iterdir() if not path.name.startswith("_"))
+    folders = [folder for folder in sorted(out.iterdir()) if not folder.name.startswith("_")]
+    if store is None:
+        return {folder.name: parquet_rows(folder) for folder in folders}
+    places = {folder.name: folder / f"store={quote(store, safe='')}" for folder in folders}
+    return {table: parquet_rows(place) for table, place in places.items() if place.exists()}
 
 
-def decoded_rows(store: Path, tables: list[str] | None = None) -> dict[str, list[dict[str, Any]]]:
-    from rocket_columnar.decode import decode
-    from rocket_columnar.store import find_files
-
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for table, batch in decode(find_files(store), tables=tables):
+def decoded(store: Path, gaps: list[str] | None = None) -> Rows:
+    """The rows and gaps of `decode`."""
+    rows: Rows = {}
+    met = [] if gaps is None else gaps
+    for table, batch in engine(find_files(store), on_gap=lambda gap: met.append(str(gap))):
         rows.setdefault(table, []).extend(batch.to_pylist())
     return rows
 
 
-def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rocketspec", "spark", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, **environment},
-    )
+def test_every_golden_store_row_for_row(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
+    summary = decode_stores(spark, list(golden.values()), tmp_path / "out")
+    assert summary.stores == len(golden)
+    expected = {name: decoded(store) for name, store in golden.items()}
+    for name in golden:
+        assert written(tmp_path / "out", name) == expected[name], name
+    read = spark.read.parquet(str(tmp_path / "out" / "commit_log"))
+    counted = {row["store"]: row["count"] for row in read.groupBy("store").count().collect()}
+    assert counted == {name: len(rows["commit_log"]) for name, rows in expected.items()}
 
 
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_rows_equal_decode(spark: SparkSession, stores: list[Path], number: int, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
-    store = stores[number]
-    summary = decode_stores(spark, store, tmp_path / "out")
-    rows = {path.name: parquet_rows(path) for path in written(tmp_path / "out")}
-    assert rows == decoded_rows(store)
-    assert {table.table: table.rows for table in summary.tables} == {
-        table: len(each) for table, each in rows.items()
-    }
-
-
-def test_spark_reads_what_was_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-    from rocket_spark.schema import spark_schema
-
-    decode_stores(spark, hand_made, tmp_path / "out")
-    for folder in written(tmp_path / "out"):
-        assert spark.read.parquet(str(folder)).schema == spark_schema(folder.name)
-
-
-def test_only_the_tables_asked_for(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
-    tables = ["index_headers", "checkpoint"]
-    summary = decode_stores(spark, hand_made, tmp_path / "out", tables)
-    assert [path.name for path in written(tmp_path / "out")] == sorted(tables)
-    assert summary.files == 3
-
-
-def test_small_files_share_a_part(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
-    summary = decode_stores(spark, hand_made, tmp_path / "out", ["index_entries"])
-    assert [(table.rows, table.parts) for table in summary.tables] == [(6, 1)]
-
-
-def test_large_files_have_parts_of_their_own(
-    spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rocket_spark import decode_stores
-    from rocket_spark.decode import part_tasks
-
-    monkeypatch.setattr(part_tasks, "TASK_BYTES", 300)
-    summary = decode_stores(spark, hand_made, tmp_path / "out", ["index_entries"])
-    assert [(table.rows, table.parts) for table in summary.tables] == [(6, 2)]
-    assert parquet_rows(tmp_path / "out" / "index_entries") == decoded_rows(hand_made)["index_entries"]
-
-
-def test_out_that_is_not_empty_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="not an empty directory"):
-        decode_stores(spark, hand_made, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_an_unknown_table_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
-    with pytest.raises(UsageError, match=r"table entries: unknown; choose from index_headers, .*"):
-        decode_stores(spark, hand_made, tmp_path / "out", ["entries"])
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_table_without_files_is_refused(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
-    with pytest.raises(UsageError, match="no file that table commit_log is decoded from"):
-        decode_stores(spark, hand_made / "index", tmp_path / "out", ["commit_log"])
-
-
-def test_a_file_that_cannot_be_decoded_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
-    store = tmp_path / "store"
-    store.mkdir()
-    (store / "checkpoint").write_bytes(b"short")
-    with pytest.raises(FormatError) as caught:
-        decode_stores(spark, store, tmp_path / "out")
-    assert "checkpoint" in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_file_that_vanishes_fails_the_job(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import plan_decode, run_decode
-
-    store = tmp_path / "store"
-    store.mkdir()
-    (store / "checkpoint").write_bytes((hand_made / "checkpoint").read_bytes())
-    plan = plan_decode(store, tmp_path / "out")
-    (store / "checkpoint").unlink()
-    with pytest.raises(FileNotFoundError) as caught:
-        run_decode(spark, plan)
-    assert caught.value.filename == str(store / "checkpoint")
-    assert not (tmp_path / "out").exists()
-
-
-def test_progress_counts_tasks(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    from rocket_spark import decode_stores
-
+def test_one_store(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    """A part for small files together; Spark reads the types of the spec."""
     seen: list[tuple[str, int, int]] = []
-    decode_stores(spark, hand_made, tmp_path / "out", progress=lambda *told: seen.append(told))
+    summary = decode_stores(spark, hand_made, tmp_path / "out", progress=lambda *told: seen.append(told))
+    expected = decoded(hand_made)
+    assert written(tmp_path / "out") == expected
+    assert {table.table: (table.rows, table.parts) for table in summary.tables} == {
+        table: (len(rows), 1) for table, rows in expected.items()
+    }
+    for table in expected:
+        assert spark.read.parquet(str(tmp_path / "out" / table)).schema == spark_schema(table)
     assert seen[-1] == ("decode", 5, 5)
 
 
-def test_command_writes_the_rows_of_decode(java: str, hand_made: Path, tmp_path: Path) -> None:
-    plain, out = tmp_path / "plain", tmp_path / "out"
-    subprocess.run(
-        [sys.executable, "-m", "rocketspec", "decode", str(hand_made), "-o", str(plain)], check=True
-    )
-    done = command("decode", str(hand_made), "-o", str(out), "--master", "local[1]", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    expected = {path.stem: pq.read_table(path).to_pylist() for path in plain.iterdir()}
-    assert {folder.name: parquet_rows(folder) for folder in written(out)} == expected
-    summary = json.loads(done.stdout)
-    assert {table["table"]: table["rows"] for table in summary["tables"]} == {
-        table: len(rows) for table, rows in expected.items()
-    }
+def test_overwrite_replaces_when_all_is_written(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    store, out = tmp_path / "store", tmp_path / "out"
+    tables = ["checkpoint", "index_headers"]
+    assert decode_stores(spark, hand_made, out, tables).files == 3
+    assert sorted(written(out)) == tables
+    put(store, "checkpoint", b"short")
+    with pytest.raises(MalformedError, match="checkpoint"):
+        decode_stores(spark, store, out, overwrite=True)
+    assert sorted(written(out)) == tables
+    shutil.copy(hand_made / "checkpoint", store)
+    plan = plan_decode(store, out, overwrite=True)
+    run_decode(spark, plan)
+    assert {path.name for path in out.iterdir()} == {"checkpoint", "_manifest.json", "_SUCCESS"}
 
 
-def test_out_in_the_store_is_refused(hand_made: Path) -> None:
-    from rocket_spark import plan_decode
-
-    with pytest.raises(UsageError, match="is inside a store that is read"):
-        plan_decode(hand_made / "index", hand_made / "tables")
-
-
-@pytest.mark.parametrize("geometry", ["7", "7,x", "0,12", "1,2,3"])
-def test_command_names_a_bad_geometry(hand_made: Path, tmp_path: Path, geometry: str) -> None:
-    done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), "--geometry", geometry)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"rocketspec: geometry {geometry!r}: ")
-    assert done.stderr.count("\n") == 1
-
-
-def test_command_names_a_missing_store_before_spark_starts(tmp_path: Path) -> None:
-    done = command("decode", str(tmp_path / "nowhere"), "-o", str(tmp_path / "out"), PATH="", JAVA_HOME="")
-    assert (done.returncode, done.stderr) == (
-        3,
-        f"rocketspec: {tmp_path / 'nowhere'}: no such file or directory\n",
-    )
+def test_large_files_are_divided(
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The header of an index file comes with the first part of its entries."""
+    monkeypatch.setattr("rocket_spark.decode.part_tasks.TASK_BYTES", 1)
+    monkeypatch.setattr("rocket_spark.decode.part_tasks.TASK_ENTRIES", 50)
+    tables = ["index_headers", "index_entries"]
+    summary = decode_stores(spark, golden["transactions"], tmp_path / "out", tables)
+    headers, entries = summary.tables
+    assert headers.parts < entries.parts
+    expected = decoded(golden["transactions"])
+    assert written(tmp_path / "out") == {table: expected[table] for table in tables}
 
 
-def test_command_without_java_says_so(hand_made: Path, tmp_path: Path) -> None:
-    done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), PATH="", JAVA_HOME="")
-    assert done.returncode == 3
-    assert done.stderr.count("\n") == 1
-    assert "pip install rocketspec[spark]" in done.stderr
+def test_tasks_are_cut_by_bytes_on_disk(tmp_path: Path) -> None:
+    """2,000 queue files of 6,000,000 bytes each that have one unit: 12 GB by their lengths, 8 MB on disk."""
+    for number in range(2000):
+        path = tmp_path / "store" / "consumequeue" / "T" / str(number) / f"{0:020}"
+        path.parent.mkdir(parents=True)
+        with path.open("wb") as file:
+            file.write(bytes(8) + (100).to_bytes(4) + bytes(8))
+            file.truncate(6_000_000)
+    plan = plan_decode(tmp_path / "store", tmp_path / "out")
+    assert len(plan.tasks) <= 2
+    assert plan.size < 20_000_000
+
+
+def test_what_is_refused_before_spark_starts(hand_made: Path, tmp_path: Path) -> None:
+    for below, tables, out, said in (
+        ("", None, hand_made.parent, "not an empty directory"),
+        ("index", None, hand_made / "tables", "is inside a store that is read"),
+        ("", ["entries"], tmp_path / "out", "table entries: unknown; choose from index_headers, "),
+        ("index", ["commit_log"], tmp_path / "out", "no file that table commit_log is decoded from"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            plan_decode(hand_made / below, out, tables)
     assert not (tmp_path / "out").exists()
 
 
-def test_command_without_pyspark_names_the_extra(hand_made: Path, tmp_path: Path) -> None:
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "pyspark.py").write_text("raise ModuleNotFoundError('No module', name='pyspark')\n")
-    done = command("decode", str(hand_made), "-o", str(tmp_path / "out"), PYTHONPATH=str(tmp_path / "site"))
-    assert (done.returncode, done.stderr) == (
-        2,
-        "rocketspec: spark needs pyspark, which is not installed: pip install 'rocketspec[spark]'\n",
+def test_names_of_stores() -> None:
+    from rocket_spark.stores import name_stores
+
+    assert list(name_stores(["/data/a/store", "/data/b/store"])) == ["a/store", "b/store"]
+    assert list(name_stores("/data/a/store")) == [""]
+    with pytest.raises(UsageError, match="no store to read"):
+        name_stores([])
+    with pytest.raises(UsageError, match="/a/b/c: overlaps /a/b"):
+        name_stores(["/a/b/c", "/a/b-c", "/a/b"])
+
+
+def test_stores_on_s3(spark: SparkSession, hand_made: Path, s3: Far, tmp_path: Path) -> None:
+    """Decoded and audited, `--deep` too: every key is looked up.
+
+    4.9.3 stops at an entry with a negative time diff (IDX-SEL-5): the older one in its chain is not found.
+    """
+    store = tmp_path / "store"
+    first = record(
+        0, properties=b"KEYS\1a\2"
+    )  # "T#a" hashes to 84 * 31^2 + 35 * 31 + 97 = 81,906, "T#h" to 7 more
+    put(store, f"commitlog/{0:020}", first + record(len(first), queue_offset=1, properties=b"KEYS\1h\2"))
+    shape = Geometry(7, 12)
+    puts = [Entry(81_906, 0, 0), Entry(81_913, len(first), -1)]
+    put(store, "index/20260101000000000", index_file(*shape, puts))
+    stores = {"a/store": hand_made, "b/store": store}
+    uris = [s3.upload(store, f"jobs/{name}") for name, store in stores.items()]
+    twice = [uris[0], s3.upload(hand_made, "jobs/c/store")]
+    decode_stores(spark, twice, tmp_path / "out", storage=s3.options)
+    for name in ("a/store", "c/store"):
+        assert written(tmp_path / "out", name) == decoded(hand_made)
+    deep, usual = (
+        [(name, one) for name, store in stores.items() for one in audit(store, level, geometry=shape)]
+        for level in ("deep", "default")
     )
-
-
-def test_gaps_between_tasks_are_those_of_decode(
-    spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rocket_columnar.decode import decode as engine
-    from rocket_columnar.store import find_files
-    from rocket_spark import decode_stores
-    from rocket_spark.decode import part_tasks
-
-    log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
-    folder = tmp_path / "store" / "commitlog"
-    folder.mkdir(parents=True)
-    size = len(log)
-    contents = {
-        0: log,
-        1: log[:4] + bytes(4) + log[8:],
-        2: log[:600] + bytes(size - 600),
-        3: bytes(size),
-        5: bytes(size),
-    }
-    for number, content in contents.items():
-        (folder / f"{number * size:020}").write_bytes(content)
-    whole: list[str] = []
-    for _ in engine(find_files(tmp_path / "store"), on_gap=lambda gap: whole.append(str(gap))):
-        pass
-    assert len(whole) > 1
-
-    monkeypatch.setattr(part_tasks, "TASK_BYTES", size)
-    summary = decode_stores(spark, tmp_path / "store", tmp_path / "out")
-    assert [table.parts for table in summary.tables] == [5]
-    assert list(summary.gaps) == whole
+    assert {finding.code for _, finding in deep if (_, finding) not in usual} == {"index.missing_key"}
+    assert list(audit_stores(spark, uris, "deep", geometry=shape, storage=s3.options)) == deep
 
 
 def ranged(
     spark: SparkSession, files: dict[int, bytes], step: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[dict[str, Any]], list[str], int]:
     """Rows, gaps and parts of log files, by their base offsets, of which a task takes `step` bytes."""
-    from rocket_spark import decode_stores
-    from rocket_spark.decode import part_tasks
-
-    log = folder / "store" / "commitlog"
-    log.mkdir(parents=True)
     for offset, content in files.items():
-        (log / f"{offset:020}").write_bytes(content)
-    monkeypatch.setattr(part_tasks, "TASK_BYTES", step)
+        put(folder / "store", f"commitlog/{offset:020}", content)
+    monkeypatch.setattr("rocket_spark.decode.part_tasks.TASK_BYTES", step)
     summary = decode_stores(spark, folder / "store", folder / "out")
     (table,) = summary.tables
     return parquet_rows(folder / "out" / "commit_log"), list(summary.gaps), table.parts
+
+
+def test_gaps_between_tasks_are_those_of_decode(
+    spark: SparkSession, hand_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
+    size = len(log)
+    files = {
+        0: log,
+        1: log[:4] + bytes(4) + log[8:],
+        2: log[:600] + bytes(size - 600),
+        3: bytes(size),
+        5: bytes(size),
+    }
+    rows, gaps, parts = ranged(
+        spark, {number * size: data for number, data in files.items()}, size, tmp_path, monkeypatch
+    )
+    whole: list[str] = []
+    assert rows == decoded(tmp_path / "store", whole)["commit_log"]
+    assert len(gaps) > 1
+    assert (gaps, parts) == (whole, 5)
 
 
 def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
@@ -285,13 +224,10 @@ def test_ranges_of_a_log_file_give_its_rows_and_gaps_once(
     third, fourth = (offsets[2::4], offsets[3::4])
     size = len(record(0, body=b""))
     lost = [(begin + size, end) for begin, end in zip(third, fourth, strict=True)]
-    holes = [(1400, 2000), (3400, 4000)]
-    found = [re.search(r"([\d,]+) to ([\d,]+)", gap) for gap in gaps]
-    assert [
-        tuple(int(number.replace(",", "")) for number in match.groups())
-        for match in found
-        if match is not None
-    ] == [lost[0], holes[0], lost[1], holes[1], lost[2]]
+    found = [re.findall(r"([\d,]+) to ([\d,]+)", gap.replace(",", ""))[0] for gap in gaps]
+    assert [(int(begin), int(end)) for begin, end in found] == [
+        lost[0], (1400, 2000), lost[1], (3400, 4000), lost[2]
+    ]  # fmt: skip
     assert parts == 6 + 6 + -(-(fourth[2] + size - 4000) // 250)
 
 
@@ -307,3 +243,55 @@ def test_a_frame_in_a_body_is_no_record_where_a_range_begins(
     rows, gaps, parts = ranged(spark, {0: log}, 150, tmp_path, monkeypatch)
     assert [row["queue_offset"] for row in rows] == [0, 1]
     assert (gaps, parts) == ([], -(-len(log) // 150))
+
+
+def command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    words = [str(Path(sys.executable).with_name("rocketspec")), "spark", "decode", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **options)
+
+
+def test_the_command_in_a_store_that_brings_modules_and_a_spark_of_its_own(
+    java: str, hand_made: Path, tmp_path: Path
+) -> None:
+    """The rows of `decode`, and nothing of the working directory runs: in the driver, in workers, or above it."""
+    pwned = tmp_path / "PWNED"
+    store, plain, out = (tmp_path / name for name in ("above/store", "plain", "out"))
+    shutil.copytree(hand_made, store)
+    for name in ("numpy", "pyarrow", "pandas", "rocket_columnar", "rocket_spark", "rocketspec"):
+        put(store, f"{name}.py", f"open({str(pwned)!r}, 'a').write({name!r})\n".encode())
+    put(store.parent, "jars/any.jar", b"")
+    put(store.parent, "bin/spark-submit", f"#!/bin/sh\necho spark > {pwned}\n".encode())
+    (store.parent / "bin" / "spark-submit").chmod(0o755)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_HOME")
+    }
+    done = command(".", "-o", out, "--master", "local[1]", "--json", cwd=store, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not pwned.exists()
+    subprocess.run([sys.executable, "-m", "rocketspec", "decode", hand_made, "-o", plain], check=True)
+    expected = {path.stem: pq.read_table(path).to_pylist() for path in plain.iterdir()}
+    assert written(out) == expected
+    summary = {table["table"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    assert summary == {table: len(rows) for table, rows in expected.items()}
+
+
+def test_what_the_command_says_before_spark_starts(hand_made: Path, tmp_path: Path) -> None:
+    """A bad geometry, a missing store, no Java and no PySpark: one line each, and nothing is written."""
+    put(tmp_path, "site/pyspark.py", b"raise ModuleNotFoundError('No module', name='pyspark')\n")
+    missing = tmp_path / "nowhere"
+    no_java, no_spark = {"PATH": "", "JAVA_HOME": ""}, {"PYTHONPATH": str(tmp_path / "site")}
+    for arguments, environment, code, said in (
+        ([hand_made, "--geometry", "7,x"], {}, 2, "rocketspec: geometry '7,x': "),
+        ([missing], no_java, 3, f"rocketspec: {missing}: no such file or directory\n"),
+        ([hand_made], no_java, 3, "Spark needs a Java 17 beside `pip install rocketspec[spark]`"),
+        (
+            [hand_made],
+            no_spark,
+            2,
+            "spark needs pyspark, which is not installed: pip install 'rocketspec[spark]'",
+        ),
+    ):
+        done = command(*arguments, "-o", tmp_path / "out", env={**os.environ, **environment})
+        assert (done.returncode, done.stderr.count("\n")) == (code, 1)
+        assert said in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from rocket_columnar.audit import LEVELS, audit
@@ -160,16 +161,16 @@ def test_small_stores_share_tasks(spark: SparkSession, golden: dict[str, Path], 
     assert [(table.rows, table.parts) for table in summary.tables] == [(30, 30)]
 
 
-def test_tasks_are_cut_by_bytes_on_disk(tmp_path: Path) -> None:
-    """2,000 queue files of 6,000,000 bytes each that have one unit: 12 GB by their lengths, 8 MB on disk."""
-    from rocket_spark import plan_decode
+def test_a_job_of_many_waves_and_of_large_tasks(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocket_spark import tasks as runner
 
-    for number in range(2000):
-        path = tmp_path / "store" / "consumequeue" / "T" / str(number) / f"{0:020}"
-        path.parent.mkdir(parents=True)
-        with path.open("wb") as file:
-            file.write(bytes(8) + (100).to_bytes(4) + bytes(8))
-            file.truncate(6_000_000)
-    plan = plan_decode(tmp_path / "store", tmp_path / "out")
-    assert len(plan.tasks) <= 2
-    assert plan.size < 20_000_000
+    tasks = [SimpleNamespace(store="ab"[number % 2], number=number) for number in range(5)]
+    common = {"a": 10, "b": 20}
+
+    def work(task: Any, common: int) -> int:
+        return int(task.number) + common
+
+    monkeypatch.setattr(runner, "WAVE_TASKS", 2)
+    for room in (64 << 20, 0):
+        monkeypatch.setattr(runner, "TASK_BYTES", room)
+        assert runner.run_tasks(spark, work, tasks, what="sums", common=common) == [10, 21, 12, 23, 14]

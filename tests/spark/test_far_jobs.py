@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import filecmp
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
 import pytest
 from rocket_columnar.audit import LEVELS, audit
-from rocket_columnar.decode import decode
 from rocket_columnar.rebuild import rebuild
-from rocket_columnar.store import find_files
 from rocket_golden import open_damaged
+from rocket_spark import (
+    DecodeOptions,
+    audit_stores,
+    decode_stores,
+    plan_decode,
+    rebuild_stores,
+    run_decode,
+)
 from rocket_spark.files import storage_for
-from rocket_spark.output import read_manifest
+from rocket_spark.rebuild_tasks import IndexTask, file_task
 from rocket_spec.errors import MalformedError, UsageError
-from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:
     from far_storage import Far
@@ -64,7 +69,7 @@ def fetched(out: str, far: Far, directory: Path) -> Path:
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(files.opened(info.uri, info.size)(0, info.size))
-    manifest = read_manifest(directory)
+    manifest = json.loads((directory / "_manifest.json").read_bytes())
     assert {file["path"]: file["bytes"] for file in manifest["files"]} == {
         name: info.size for name, info in found.items() if not name.startswith("_")
     }
@@ -80,8 +85,6 @@ def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
     *,
     near: bool,
 ) -> None:
-    from rocket_spark import rebuild_stores
-
     stores = [
         str(store) if near else s3.upload(store, f"rebuild/{name}") for name, store in partly_lost.items()
     ]
@@ -95,41 +98,17 @@ def test_rebuilt_files_that_stores_lack_are_those_of_one_machine(
         assert 2 <= len(done[name].files) <= 4
 
 
-def test_a_quick_audit_and_a_rebuild_on_hdfs(
-    spark: SparkSession, golden: dict[str, Path], hdfs: Far, tmp_path: Path
+@pytest.fixture(params=["s3", "hdfs"])
+def far(request: pytest.FixtureRequest) -> Far:
+    found: Far = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_rebuild_and_an_audit_far_away(
+    spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Index files that begin within log files, and behind them."""
-    from rocket_spark import audit_stores, rebuild_stores
-
-    uri, out = hdfs.upload(golden["ext"], "ext"), f"{hdfs.root}/rebuilt"
-    shape = Geometry(11, 100)
-    done = rebuild_stores(spark, uri, out, geometry=shape, storage=hdfs.options)
-    assert done == {"": rebuild(golden["ext"], tmp_path / "whole", geometry=shape)}
-    same(fetched(out, hdfs, tmp_path / "out"), tmp_path / "whole")
-    hdfs.write(f"{uri}/checkpoint", b"short")
-    short = Path(shutil.copytree(golden["ext"], tmp_path / "short"))
-    (short / "checkpoint").write_bytes(b"short")
-    found = list(audit_stores(spark, uri, "quick", storage=hdfs.options))
-    assert [finding for _, finding in found] == list(audit(short, "quick")) != []
-
-
-@pytest.mark.parametrize("where", ["s3", "hdfs"])
-def test_a_rebuild_to_far_away_is_resumed(
-    spark: SparkSession,
-    golden: dict[str, Path],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    where: str,
-) -> None:
-    """It fails at its queues, and is killed when all files are in place and the manifest is not."""
-    from rocket_spark import rebuild as module
-    from rocket_spark import rebuild_stores
-    from rocket_spark.output import FarOutput
-    from rocket_spark.rebuild_tasks import IndexTask, file_task
-
-    far: Far = request.getfixturevalue(where)
-    store, out, shape = golden["small-roll"], f"{far.root}/resumed", Geometry(11, 100)
+    """The rebuild fails at its queues, then when all files are in place and the manifest is not; it is resumed."""
+    store, out = far.upload(hand_made, "rebuild/store"), f"{far.root}/rebuild/out"
 
     def run() -> dict[str, int]:
         totals: dict[str, int] = {}
@@ -137,7 +116,6 @@ def test_a_rebuild_to_far_away_is_resumed(
             spark,
             store,
             out,
-            geometry=shape,
             resume=True,
             storage=far.options,
             progress=lambda what, _, total: totals.setdefault(what, total),
@@ -149,13 +127,11 @@ def test_a_rebuild_to_far_away_is_resumed(
             return file_task(task, *rest)
         raise UsageError("a fault that a test put here")
 
-    whole = rebuild(store, tmp_path / "whole", geometry=shape)
+    whole = rebuild(hand_made, tmp_path / "whole")
     indexes = sum(name.startswith("index/") for name in whole.files)
-    for target, name in ((module, "file_task"), (FarOutput, "_write")):
+    for name in ("rebuild.file_task", "output.job_output.manifest_text"):
         with monkeypatch.context() as patch:
-            patch.setattr(target, name, broken)
-            if target is FarOutput:
-                patch.setattr(FarOutput, "__exit__", lambda *_: None)
+            patch.setattr(f"rocket_spark.{name}", broken)
             with pytest.raises(UsageError, match="a fault"):
                 run()
     with pytest.raises(UsageError, match="a job is writing there, or was killed"):
@@ -164,77 +140,36 @@ def test_a_rebuild_to_far_away_is_resumed(
     same(fetched(out, far, tmp_path / "out"), tmp_path / "whole")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
         run()
+    far.write(f"{store}/checkpoint", b"short")
+    short = Path(shutil.copytree(hand_made, tmp_path / "short"))
+    (short / "checkpoint").write_bytes(b"short")
+    found = list(audit_stores(spark, store, "quick", storage=far.options))
+    assert [finding for _, finding in found] == list(audit(short, "quick")) != []
 
 
-@pytest.mark.parametrize("where", ["s3", "hdfs"])
-def test_a_decode_to_far_away_is_resumed(
-    spark: SparkSession,
-    hand_made: Path,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    where: str,
-) -> None:
-    """A file grows once the job is planned: the others are not decoded again."""
-    from rocket_spark import DecodeOptions, decode_stores, plan_decode, run_decode
-
-    far: Far = request.getfixturevalue(where)
-    store = Path(shutil.copytree(hand_made, tmp_path / "store"))
-    out, resume = f"{far.root}/decode/resumed", DecodeOptions(resume=True)
+def test_a_decode_far_away(spark: SparkSession, hand_made: Path, tmp_path: Path, far: Far) -> None:
+    """A file grows once the job is planned: when it is mended, the others are not decoded again."""
+    store, out = far.upload(hand_made, "decode/store"), f"{far.root}/decode/out"
+    resume = DecodeOptions(resume=True)
     plan = plan_decode(store, out, storage=far.options, options=resume)
-    whole = (store / "checkpoint").read_bytes()
-    (store / "checkpoint").write_bytes(whole + bytes(4))
-    with pytest.raises(MalformedError, match="as when the job began"):
-        run_decode(spark, plan)
-    (store / "checkpoint").write_bytes(whole)
-    totals: list[int] = []
-    decode_stores(
-        spark,
-        store,
-        out,
-        storage=far.options,
-        options=resume,
-        progress=lambda _what, _done, total: totals.append(total),
-    )
-    assert set(totals) == {1}
-    decode_stores(spark, store, tmp_path / "undisturbed")
-    same(fetched(out, far, tmp_path / "out"), tmp_path / "undisturbed")
-
-
-@pytest.mark.parametrize("where", ["s3", "hdfs"])
-def test_a_decode_to_far_away(
-    spark: SparkSession, hand_made: Path, tmp_path: Path, request: pytest.FixtureRequest, where: str
-) -> None:
-    from rocket_spark import decode_stores, plan_decode, run_decode
-
-    far: Far = request.getfixturevalue(where)
-    store = far.upload(hand_made, "decode/store")
-    out = f"{far.root}/decode/out"
-    plan = plan_decode(store, out, ["checkpoint"], storage=far.options)
-    far.write(f"{store}/checkpoint", (hand_made / "checkpoint").read_bytes() + bytes(4))
+    whole = (hand_made / "checkpoint").read_bytes()
+    far.write(f"{store}/checkpoint", whole + bytes(4))
     with pytest.raises(MalformedError, match=r"4,100 bytes, expected 4,096, as when the job began"):
         run_decode(spark, plan)
-    summary = decode_stores(spark, store, out, storage=far.options)
-    made = fetched(out, far, tmp_path)
-    rows = {path.parent.name: pq.read_table(path).to_pylist() for path in made.glob("*/*")}
-    expected: dict[str, list[dict[str, Any]]] = {}
-    for table, batch in decode(find_files(hand_made)):
-        expected.setdefault(table, []).extend(batch.to_pylist())
-    assert rows == expected
-    assert sum(table.size for table in summary.tables) == sum(
-        path.stat().st_size for path in made.glob("*/*")
-    )
+    far.write(f"{store}/checkpoint", whole)
+    totals: list[int] = []
+    run_decode(spark, plan, progress=lambda _what, _done, total: totals.append(total))
+    assert set(totals) == {1}
+    decode_stores(spark, hand_made, tmp_path / "near")
+    same(fetched(out, far, tmp_path / "out"), tmp_path / "near")
     with pytest.raises(UsageError, match="exists and is not an empty directory"):
         plan_decode(hand_made, out, storage=far.options)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("where", ["s3", "hdfs"])
 def test_findings_are_those_of_one_machine(
-    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, request: pytest.FixtureRequest, where: str
+    spark: SparkSession, golden: dict[str, Path], tmp_path: Path, far: Far
 ) -> None:
-    from rocket_spark import audit_stores
-
-    far: Far = request.getfixturevalue(where)
     stores = {"lmq": golden["lmq"], "wrong": open_damaged("mixed-queue-order", tmp_path)}
     uris = [far.upload(store, f"audit/{name}") for name, store in stores.items()]
     for level in LEVELS:

@@ -1,17 +1,14 @@
 """Generated queries over every source give what the same queries give over the engine's Parquet.
 
 Each query runs twice, the second time among others than the first, in one session and over the same loads.
-The long tests write their figures to `docs/query-plans.json` and a table of `docs/spark-sources.md`, table by table.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import re
 import subprocess
 import sys
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -30,6 +27,7 @@ from spark_servers import connect_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import Filter
@@ -39,9 +37,6 @@ pytestmark = pytest.mark.spark
 
 STORES = ("ext", "lmq", "small-roll", "transactions")
 BY_TABLE = {source.table: source for source in SOURCES}
-ROOT: Final = Path(__file__).parents[2]
-FIGURES: Final = ROOT / "docs" / "query-plans.json"
-PAGE: Final = ROOT / "docs" / "spark-sources.md"
 _FEW: Final = 2
 """Queries of each table: together they have every shape but a stream, whose start Spark gives ten seconds."""
 
@@ -94,9 +89,7 @@ def test_the_few_queries_have_every_shape_but_a_stream() -> None:
     assert SHAPES[-1] == "stream"
 
 
-def run_apart(
-    where: str, tables: Path, seeds: range, names: Sequence[str], **environment: str
-) -> list[dict[str, Any]]:
+def run_apart(where: str, tables: Path, seeds: range, names: Sequence[str]) -> list[dict[str, Any]]:
     """What a process of its own reports on each table; `where` is a master or a Connect server."""
     script, first, count = query_plans_run.__file__, str(seeds.start), str(len(seeds))
     done = subprocess.run(
@@ -105,79 +98,20 @@ def run_apart(
         stderr=(tables / "stderr").open("wb"),
         text=True,
         check=False,
-        env=os.environ | environment,
     )
     assert done.returncode == 0, (tables / "stderr").read_text("utf-8", "replace")[-4000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-_HEAD: Final = (
-    "| session | Spark | sources | queries per source | different results |\n|---|---|---:|---:|---:|\n"
-)
-
-
-def page_table(figures: dict[str, list[dict[str, Any]]]) -> str:
-    """The table of the page that states the figures."""
-    groups: dict[tuple[str, str, int], list[int]] = {}
-    for part, entries in figures.items():
-        for entry in entries:
-            key = part, entry["spark"], entry["plans"]
-            groups.setdefault(key, []).append(len(entry["differing"]))
-    return _HEAD + "".join(
-        f"| {part} | {spark} | {len(wrong)} | {plans} | {sum(wrong)} |\n"
-        for (part, spark, plans), wrong in groups.items()
-    )
-
-
-def write_figures(part: str, entries: list[dict[str, Any]]) -> None:
-    """Adds entries to a part of the figures, or replaces them; then the page's table."""
-    figures = json.loads(FIGURES.read_text("utf-8"))
-    kept = {(entry["table"], entry["spark"]): entry for entry in (*figures.get(part, []), *entries)}
-    figures[part] = list(kept.values())
-    FIGURES.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
-    page = re.sub(r"\| session \|(?:.+\n)+", page_table(figures), PAGE.read_text("utf-8"))
-    PAGE.write_text(page, "utf-8")
-
-
-def test_the_page_states_the_figures() -> None:
-    figures = json.loads(FIGURES.read_text("utf-8"))
-    assert page_table(figures) + "\n" in PAGE.read_text("utf-8")
-    assert [entry for entries in figures.values() for entry in entries if entry["differing"]] == []
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("table", list(TABLES))
-def test_three_hundred_queries(java: str, tables: Path, table: str) -> None:
-    entries = run_apart("local[2]", tables, range(1000, 1000 + _MANY), [table])
-    assert [(entry["table"], entry["plans"], entry["differing"]) for entry in entries] == [(table, _MANY, [])]
-    write_figures("one session", entries)
-
-
-@pytest.mark.soak
-def test_queries_over_spark_connect(java: str, tables: Path, tmp_path: Path) -> None:
-    with connect_server(tmp_path) as url:
-        entries = run_apart(url, tables, range(2000, 2000 + len(SHAPES)), list(TABLES))
+@pytest.mark.parametrize("where", ["local[2]", "Spark Connect"])
+def test_many_queries(java: str, tables: Path, tmp_path: Path, where: str) -> None:
+    """300 of each table in one session, and every shape over Spark Connect."""
+    with ExitStack() as stack:
+        url = where if where == "local[2]" else stack.enter_context(connect_server(tmp_path))
+        seeds = range(1000, 1000 + (_MANY if url == where else len(SHAPES)))
+        entries = run_apart(url, tables, seeds, list(TABLES))
     assert [(entry["table"], entry["differing"]) for entry in entries] == [(table, []) for table in TABLES]
-    write_figures("Spark Connect", entries)
-
-
-@pytest.mark.soak
-@pytest.mark.network
-@pytest.mark.parametrize("version", ["4.2.0", "4.2.1"])
-def test_queries_on_another_version_of_spark(java: str, tables: Path, tmp_path: Path, version: str) -> None:
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", f"--target={tmp_path}"]
-    subprocess.run([*command, f"pyspark=={version}"], check=True)
-    entries = run_apart(
-        "local[2]",
-        tables,
-        range(3000, 3000 + len(SHAPES)),
-        list(TABLES),
-        PYTHONPATH=str(tmp_path),
-        SPARK_HOME=str(tmp_path / "pyspark"),
-    )
-    found = [(entry["table"], entry["spark"], entry["differing"]) for entry in entries]
-    assert found == [(table, version, []) for table in TABLES]
-    write_figures("other versions", entries)
 
 
 def leaky(path: str) -> type[DataSource]:

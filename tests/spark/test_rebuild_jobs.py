@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import json
 import os
 import shutil
 from pathlib import Path
@@ -42,7 +43,6 @@ def test_every_golden_store_in_one_job(spark: SparkSession, golden: dict[str, Pa
 
 def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Path], tmp_path: Path) -> None:
     from rocket_spark import rebuild_stores
-    from rocket_spark.output import read_manifest
 
     options: Any = {"geometry": Geometry(11, 40), "queue_file_size": 100}
     seen: list[tuple[str, int, int]] = []
@@ -54,7 +54,8 @@ def test_one_store_of_another_geometry(spark: SparkSession, golden: dict[str, Pa
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "index", "consumequeue", "_manifest.json", "_SUCCESS"
     }  # fmt: skip
-    assert [file["path"] for file in read_manifest(tmp_path / "out")["files"]] == files(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "_manifest.json").read_bytes())
+    assert [file["path"] for file in manifest["files"]] == files(tmp_path / "out")
     assert {what for what, _, _ in seen} == {"commit logs", "index files and queues"}
 
 
@@ -131,7 +132,8 @@ def test_dispatched_columns_are_synced_if_a_later_run_may_read_them(
     golden: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, kept: bool
 ) -> None:
     from rocket_columnar.store import find_files
-    from rocket_spark.files import state_of
+    from rocket_spark.files import LocalStorage, state_of
+    from rocket_spark.output import Folder
     from rocket_spark.rebuild_tasks import LogTask, dispatch_task
 
     synced: list[str] = []
@@ -140,7 +142,7 @@ def test_dispatched_columns_are_synced_if_a_later_run_may_read_them(
     )
     log = next(file for file in find_files(golden["mixed"]) if file.kind == "log")
     task = LogTask("", log, state_of(log), last=True, buckets=1, light=True, kept=kept)
-    folder, _ = dispatch_task(task, str(tmp_path))
+    folder, _ = dispatch_task(task, Folder(LocalStorage(), str(tmp_path)))
     written = {str(path) for path in (tmp_path / folder).iterdir()}
     assert {"units", "topics.json", "key_hash"} <= {Path(path).name for path in written}
     assert set(synced) == ({*written, str(tmp_path / folder)} if kept else set())
@@ -179,8 +181,6 @@ def test_own_files_that_changed_are_compared_anew(
 
 def test_what_a_log_gave_survives_json(golden: dict[str, Path], tmp_path: Path) -> None:
     """Of golden logs, and of one with a gap."""
-    import json
-
     from rocket_columnar.rebuild import Dispatched, dispatch_log
     from rocket_columnar.store import find_files
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -53,36 +52,6 @@ def test_an_address_that_is_not_of_this_machine(java: str, hand_made: Path, tmp_
         "rocketspec: Spark does not start with master local[1]: the driver cannot listen on this machine's "
         "address: set SPARK_LOCAL_IP to one that the workers reach\n"
     )
-
-
-def test_a_store_that_is_the_working_directory_runs_nothing(
-    java: str, hand_made: Path, tmp_path: Path
-) -> None:
-    """Neither modules in it, in the driver and the workers, nor a Spark above it."""
-    pwned = tmp_path / "PWNED"
-    store = tmp_path / "above" / "store"
-    shutil.copytree(hand_made, store)
-    for name in ("numpy", "pyarrow", "pandas", "rocket_columnar", "rocket_spark", "rocketspec"):
-        (store / f"{name}.py").write_text(f"open({str(pwned)!r}, 'a').write({name!r})\n")
-    above = store.parent
-    (above / "jars").mkdir()
-    (above / "bin").mkdir()
-    (above / "bin" / "spark-submit").write_text(f"#!/bin/sh\necho spark > {pwned}\n")
-    (above / "bin" / "spark-submit").chmod(0o755)
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_HOME")
-    }
-    command = Path(sys.executable).with_name("rocketspec")
-    done = subprocess.run(
-        [command, "spark", "decode", ".", "-o", tmp_path / "out", "--master", "local[1]"],
-        cwd=store,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert not pwned.exists()
 
 
 def test_an_interrupt_while_spark_starts_leaves_no_process(

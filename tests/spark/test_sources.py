@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rocket_columnar.decode import TABLE_KINDS, decode
+from rocket_columnar.store import find_files
 from rocket_spark import count_times_out_of_range
+from rocket_spark.sources import SOURCES, reason
 from rocket_spec.tables import TABLES
+from store_bytes import put
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pyarrow as pa
+    from far_storage import Far
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
-FORMATS = {
-    "index_entries": "rocketmq-index",
-    "index_headers": "rocketmq-index-headers",
-    "consume_queue": "rocketmq-consumequeue",
-    "consume_queue_ext": "rocketmq-consumequeue-ext",
-    "commit_log": "rocketmq-commitlog",
-    "checkpoint": "rocketmq-checkpoint",
-}
+FORMATS = {source.table: source.format_name for source in SOURCES}
 
 BEGIN = 1_700_000_000_000
 
 
 def engine_rows(store: Path, table: str) -> list[dict[str, Any]]:
-    from rocket_columnar.decode import decode
-    from rocket_columnar.store import find_files
-
     return [row for _, batch in decode(find_files(store), tables=[table]) for row in batch.to_pylist()]
 
 
@@ -46,9 +43,6 @@ def test_rows_of_every_golden_store_equal_the_engines(
     spark: SparkSession, golden: dict[str, Path], table: str
 ) -> None:
     """In one query, over a glob: each file's name begins with its store's."""
-    from rocket_columnar.decode import TABLE_KINDS
-    from rocket_columnar.store import find_files
-
     stores = {
         name: store
         for name, store in sorted(golden.items())
@@ -91,18 +85,6 @@ def test_index_entries_by_hand(spark: SparkSession, hand_made: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("rows", "partitions"), [(None, 1), (6, 1), (5, 2), (2, 4), (1, 6)])
-def test_partitions_divide_files(
-    spark: SparkSession, hand_made: Path, rows: int | None, partitions: int
-) -> None:
-    reader = spark.read.format("rocketmq-index")
-    if rows is not None:
-        reader = reader.option("maxPartitionRows", rows)
-    frame = reader.load(str(hand_made))
-    assert frame.rdd.getNumPartitions() == partitions
-    assert frame.count() == 6
-
-
 def test_several_paths(spark: SparkSession, hand_made: Path) -> None:
     paths = [str(hand_made / "consumequeue" / "T" / queue) for queue in ("0", "1")]
     assert spark.read.format("rocketmq-consumequeue").load(paths).count() == 4
@@ -114,80 +96,11 @@ def test_sql_filters_and_aggregates(spark: SparkSession, hand_made: Path) -> Non
     assert [tuple(row) for row in rows] == [(8, 2), (15, 2)]
 
 
-def test_geometry_option_wins(spark: SparkSession, hand_made: Path) -> None:
-    reader = spark.read.format("rocketmq-index-headers").option("hashSlotNum", 7).option("indexNum", 12)
-    rows = reader.load(str(hand_made)).select("hash_slot_num", "index_num").distinct().collect()
-    assert [tuple(row) for row in rows] == [(7, 12)]
-
-
 def test_schema_picks_columns(spark: SparkSession, hand_made: Path) -> None:
     reader = spark.read.format("rocketmq-commitlog").schema("tags string, phy_offset bigint")
     rows = reader.load(str(hand_made)).collect()
     assert [row["tags"] for row in rows] == ["A", None]
     assert rows[0]["phy_offset"] == 0
-
-
-def message(spark: SparkSession, source: str, path: str, **options: str) -> str:
-    from pyspark.errors import PySparkException
-
-    with pytest.raises(PySparkException) as caught:
-        spark.read.format(source).options(**options).load(path).collect()
-    return str(caught.value)
-
-
-@pytest.mark.parametrize("value", ["", "0", "-7", "seven", "2147483648"])
-def test_a_bad_option_is_named(spark: SparkSession, hand_made: Path, value: str) -> None:
-    text = message(spark, "rocketmq-index", str(hand_made), hashSlotNum=value, indexNum="12")
-    assert f"option hashSlotNum: {value!r} is not a whole number from 1 to 2,147,483,647" in text
-
-
-def test_half_a_geometry_names_the_missing_option(spark: SparkSession, hand_made: Path) -> None:
-    assert "option indexNum: missing" in message(spark, "rocketmq-index", str(hand_made), hashSlotNum="7")
-
-
-def test_a_missing_path_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    path = str(tmp_path / "nowhere")
-    assert f"No such file or directory: '{path}'" in message(spark, "rocketmq-index", path)
-
-
-def test_a_wrong_geometry_names_the_file(spark: SparkSession, hand_made: Path) -> None:
-    text = message(spark, "rocketmq-index", str(hand_made), hashSlotNum="70", indexNum="120")
-    assert "20260101000000000" in text
-
-
-def test_a_store_without_such_files_is_named(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    (tmp_path / "checkpoint").write_bytes((hand_made / "checkpoint").read_bytes())
-    assert str(tmp_path) in message(spark, "rocketmq-index", str(tmp_path))
-
-
-def test_a_missing_path_option_is_said(spark: SparkSession) -> None:
-    from pyspark.errors import PySparkException
-
-    with pytest.raises(PySparkException, match="option path: missing"):
-        spark.read.format("rocketmq-index").load()
-
-
-def test_a_schema_with_an_unknown_column_names_it(spark: SparkSession, hand_made: Path) -> None:
-    from pyspark.errors import PySparkException
-
-    with pytest.raises(PySparkException, match="rocketmq-index has no column 'hash' of type int"):
-        spark.read.format("rocketmq-index").schema("hash int").load(str(hand_made)).collect()
-
-
-def with_damaged_log(hand_made: Path, directory: Path) -> Path:
-    """The log twice, and in a third file again, the second with its first record's magic gone."""
-    log = (hand_made / "commitlog" / "00000000000000000000").read_bytes()
-    (directory / "commitlog").mkdir(parents=True)
-    for number, content in enumerate([log, log[:4] + bytes(4) + log[8:], bytes(len(log)), log]):
-        (directory / "commitlog" / f"{number * len(log):020}").write_bytes(content)
-    return directory
-
-
-def test_a_gap_in_the_log_is_an_error(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
-    store = with_damaged_log(hand_made, tmp_path)
-    text = message(spark, "rocketmq-commitlog", str(store))
-    assert "a gap in the log from 1,024 to " in text
-    assert str(store / "commitlog" / "00000000000000001024") in text
 
 
 def test_timestamps_and_how_many_are_out_of_range(spark: SparkSession, tmp_path: Path) -> None:
@@ -203,17 +116,110 @@ def test_timestamps_and_how_many_are_out_of_range(spark: SparkSession, tmp_path:
     assert row[0] == times[0]
 
 
-@pytest.mark.parametrize("mode", ["append", "overwrite"])
-def test_a_write_says_what_to_use_instead(
-    spark: SparkSession, hand_made: Path, tmp_path: Path, mode: str
+@pytest.mark.parametrize("where", ["s3", "hdfs"])
+def test_tables_of_a_store_far_away(
+    spark: SparkSession, hand_made: Path, request: pytest.FixtureRequest, where: str
 ) -> None:
-    from rocket_spark.sources import reason
-
-    frame = spark.read.format("rocketmq-commitlog").load(str(hand_made))
-    with pytest.raises(Exception, match="stores are never written to") as caught:
-        frame.write.format("rocketmq-commitlog").mode(mode).save(str(tmp_path / "out"))
-    assert reason(caught.value) == (
-        "rocketmq-commitlog: stores are never written to; use df.write.parquet(...) for tables, "
-        "and `rocketspec rebuild` or rebuild_stores for index files and queues"
+    far: Far = request.getfixturevalue(where)
+    uri = far.upload(hand_made, "rack-1/broker-a")
+    for table in ("commit_log", "index_entries", "consume_queue", "checkpoint"):
+        reader = spark.read.format(FORMATS[table]).options(**far.options).option("maxPartitionRows", 2)
+        assert spark_rows(reader.load(uri)) == engine_rows(hand_made, table)
+    reader = spark.read.format("rocketmq-index-headers").options(**far.options)
+    headers = engine_rows(hand_made, "index_headers")
+    assert [row["file"] for row in reader.load(f"{far.root}/rack-*/broker-?").collect()] == [
+        f"rack-1/broker-a/{row['file']}" for row in headers
+    ]
+    assert said(lambda: reader.load(f"{far.root}/nowhere").collect()) == (
+        f"[Errno 2] No such file or directory: '{far.root}/nowhere'"
     )
+
+
+def scanned(frame: DataFrame) -> tuple[list[dict[str, Any]], int]:
+    """The rows, and how many the source handed over for them."""
+    rows = frame.collect()
+    java: Any = frame._jdf
+    plan = java.queryExecution().executedPlan()
+    (scan,) = [leaf for leaf in seq(plan.collectLeaves()) if "Scan" in leaf.nodeName()]
+    return [row.asDict() for row in rows], scan.metrics().apply("numOutputRows").value()
+
+
+def seq(scala: Any) -> list[Any]:
+    return [scala.apply(number) for number in range(scala.size())]
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("commit_log", {"phy_offset": "="}),
+        ("commit_log", {"topic": "=", "store_timestamp": "<="}),
+        ("index_entries", {"key_hash": "in", "store_timestamp": ">="}),
+        ("consume_queue", {"topic": "=", "queue_id": "="}),
+    ],
+)
+def test_the_option_filters_leaves_rows_out_before_they_cross(
+    spark: SparkSession, golden: dict[str, Path], table: str, columns: dict[str, str]
+) -> None:
+    store = golden["mixed"]
+    expected = engine_rows(store, table)
+    row = expected[len(expected) // 2]
+    filters = [(name, sign, [row[name], 1] if sign == "in" else row[name]) for name, sign in columns.items()]
+    tests = [
+        f"{name} in ({row[name]}, 1)" if sign == "in" else f"{name} {sign} '{row[name]}'"
+        for name, sign in columns.items()
+    ]
+    reader = spark.read.format(FORMATS[table])
+    by_spark, every = scanned(reader.load(str(store)).where(" and ".join(tests)))
+    rows, handed = scanned(reader.option("filters", json.dumps(filters)).load(str(store)))
+    assert rows == by_spark
+    assert 0 < len(rows) == handed < every == len(expected)
+
+
+@pytest.mark.parametrize("table", ["commit_log", "index_entries"])
+def test_a_filtered_query_leaves_later_ones_alone(
+    spark: SparkSession, golden: dict[str, Path], table: str
+) -> None:
+    """Spark keeps one plan of a source for all queries over one load, with its own push-down of filters too."""
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        frame = spark.read.format(FORMATS[table]).load(str(golden["mixed"]))
+        rows = engine_rows(golden["mixed"], table)
+        half = sorted(row["phy_offset"] for row in rows)[len(rows) // 2]
+        low = frame.where(f"phy_offset < {half}")
+        high = frame.where(f"phy_offset >= {half}")
+        lower = sum(row["phy_offset"] < half for row in rows)
+        assert [each.count() for each in (frame, low, high)] == [len(rows), lower, len(rows) - lower]
+        assert low.union(high).count() == frame.count()
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def said(work: Callable[[], object]) -> str:
+    """What the sources say of an error that Spark raises."""
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException) as caught:
+        work()
+    return reason(caught.value)
+
+
+def test_errors_and_modes_through_spark(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path, "checkpoint", b"short")
+    reader = spark.read.format("rocketmq-checkpoint")
+    assert said(lambda: reader.option("mode", "LENIENT").load(str(tmp_path))) == (
+        "option mode: 'LENIENT' is none of FAILFAST, PERMISSIVE, DROPMALFORMED"
+    )
+    assert "found 5 bytes" in said(lambda: reader.option("mode", "FAILFAST").load(str(tmp_path)).collect())
+    (row,) = reader.option("mode", "PERMISSIVE").load(str(tmp_path)).collect()
+    assert "found 5 bytes" in row["_corrupt_record"]
+    assert reader.option("mode", "DROPMALFORMED").load(str(tmp_path)).count() == 0
+
+
+def test_a_write_says_what_to_use_instead(spark: SparkSession, hand_made: Path, tmp_path: Path) -> None:
+    writer = spark.read.format("rocketmq-commitlog").load(str(hand_made)).write.format("rocketmq-commitlog")
+    for mode in ("append", "overwrite"):
+        assert said(lambda mode=mode: writer.mode(mode).save(str(tmp_path / "out"))) == (  # type: ignore[misc]
+            "rocketmq-commitlog: stores are never written to; use df.write.parquet(...) for tables, "
+            "and `rocketspec rebuild` or rebuild_stores for index files and queues"
+        )
     assert not (tmp_path / "out").exists()

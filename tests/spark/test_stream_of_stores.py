@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
-from rocket_spark.sources import CommitLogSource
 from rocket_spec.errors import UsageError
-from streams import Row, engine_rows, ordered, stream, trigger
+from streams import TABLES, Row, engine_rows, ordered, stream, trigger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +82,7 @@ def test_stores_of_a_glob_that_grow(
 def test_stores_named_one_by_one(golden: Path) -> None:
     """Their files have the same names; their offsets are kept apart by their paths."""
     paths = [str(golden / name) for name in NAMES]
-    source = CommitLogSource({"paths": json.dumps(paths)})
+    source = TABLES["commit_log"]({"paths": json.dumps(paths)})
     reader: Any = source.streamReader(source.schema())
     end, rows = trigger(reader, reader.initialOffset())
     assert rows == [row for name in NAMES for row in engine_rows(golden / name, "commit_log")]
@@ -132,7 +131,7 @@ def test_a_query_over_stores_that_grow_stopped_and_started_again(
     for growth in ({NAMES[0]: 0.5}, {NAMES[0]: 1.0, NAMES[1]: 0.5}, {NAMES[1]: 1.0}):
         for name, share in growth.items():
             copy_files(golden / name, tmp_path / name / "store", "commit_log", share)
-        source = spark.readStream.format(CommitLogSource.format_name).load(str(path))
+        source = spark.readStream.format("rocketmq-commitlog").load(str(path))
         writer = source.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "kept"))
         writer.trigger(availableNow=True).start(str(written)).awaitTermination()
     rows = spark.read.parquet(str(written)).toArrow().to_pylist()

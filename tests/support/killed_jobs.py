@@ -30,7 +30,7 @@ from rocket_spark.output import journalled_in
 
 kind, number = sys.argv[1], int(sys.argv[2])
 spark = open_session("local[2]", only_jobs=True)
-left, rename = number, Path.rename
+left, rename = number, Path.replace
 
 def counted(path, target):
     global left
@@ -44,14 +44,14 @@ def waiting(folder, work, options=None):
 
     def in_task(*arguments):
         outcome = run(*arguments)
-        while len(list(Path(folder).glob("done-*"))) >= number:
+        while len(list(Path(folder.uri).glob("done-*"))) >= number:
             time.sleep(1)
         return outcome
 
     return in_task
 
 if kind == "renames":
-    Path.rename = counted
+    Path.replace = counted
 else:
     rebuild.journalled_in = decode.journalled_in = waiting
 """

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
-from rocket_spark.sources import CommitLogSource, ConsumeQueueSource
+from rocket_spark.sources import SOURCES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rocket_spark.streaming import StoreStreamReader
 
-TABLES = {"commit_log": CommitLogSource, "consume_queue": ConsumeQueueSource}
+TABLES = {source.table: source for source in SOURCES if source.table in ("commit_log", "consume_queue")}
 Row = dict[str, Any]
 
 

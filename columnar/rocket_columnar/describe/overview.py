@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -134,6 +134,18 @@ class Overview:
     ext_files: int
     checkpoint: dict[str, int] | None
     problems: tuple[tuple[str, str], ...]
+
+    def row(self) -> dict[str, Any]:
+        """All of it as plain values, by name: a geometry with its numbers, queues with their numbers of messages."""
+        shown = asdict(self) | {"path": str(self.path)}
+        if self.geometry is not None:
+            slots, entries = self.geometry.geometry
+            rest = {name: value for name, value in asdict(self.geometry).items() if name != "geometry"}
+            shown["geometry"] = {"hash_slot_num": slots, "index_num": entries} | rest
+        shown["indexes"] = list(shown["indexes"])
+        shown["queues"] = [asdict(queue) | {"messages": queue.messages} for queue in self.queues]
+        shown["problems"] = [{"file": name, "reason": reason} for name, reason in self.problems]
+        return shown
 
 
 def look_at(

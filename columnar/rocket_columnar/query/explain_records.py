@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import SCHEDULE_TOPIC
 from rocket_columnar.query.log_records import keys_of
-from rocket_columnar.store import WorkDone, is_gone, open_reader, size_of
+from rocket_columnar.store import WorkDone, is_gone, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +133,7 @@ def _holds(file: StoreFile, key: str, work: WorkDone) -> bool:
     needle = key.encode(errors="replace")
     if not needle or "\ufffd" in key:  # bytes that are not UTF-8 decode to U+FFFD
         return True
-    with open_reader(file.path) as reader:
+    with file.open() as reader:
         for begin, end in reader.extents():
             for start in range(begin, end, _AT_ONCE):
                 stop = min(start + _AT_ONCE + len(needle) - 1, end)

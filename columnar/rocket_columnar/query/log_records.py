@@ -13,7 +13,7 @@ from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS
 from rocket_columnar.decode import record_columns
 from rocket_columnar.formats import Bad, Record, parse_record
-from rocket_columnar.store import Reader, find_files, is_gone, open_reader
+from rocket_columnar.store import Reader, find_files, is_gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,15 @@ class CommitLog:
 
     on_progress: Callable[[int, int], None] | None = None
 
-    def __init__(self, root: Path, stack: ExitStack, commitlog: Sequence[Path | str] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        stack: ExitStack,
+        commitlog: Sequence[Path | str] = (),
+        files: Sequence[StoreFile] | None = None,
+    ) -> None:
+        """Takes the store's directory, further ones of its log, or the log's files wherever they are."""
+        self._given = files
         self._root = root
         self._commitlog = commitlog
         self._stack = stack
@@ -54,7 +62,7 @@ class CommitLog:
     def _list(self) -> None:
         skipped: list[tuple[str, str]] = []
         try:
-            self.files = find_files(
+            self.files = list(self._given or ()) or find_files(
                 self._root, "log", commitlog=self._commitlog, on_skip=lambda *listed: skipped.append(listed)
             )
         except UsageError:
@@ -64,7 +72,7 @@ class CommitLog:
 
     def _reader(self, file: StoreFile) -> Reader:
         if file not in self._readers:
-            self._readers[file] = self._stack.enter_context(open_reader(file.path))
+            self._readers[file] = self._stack.enter_context(file.open())
         return self._readers[file]
 
     def _size(self, file: StoreFile) -> int | None:

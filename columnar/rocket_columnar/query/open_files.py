@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from rocket_spec.layout import Geometry
 
+    from rocket_columnar.store import StoreFile
+
 __all__ = ["OpenFiles"]
 
 
@@ -27,6 +29,7 @@ class OpenFiles:
         path: the store's directory.
         geometry: of the index files; inferred from their content if not given.
         commitlog: further directories of the commit log, as for `find_files`.
+        log: the files of the commit log, if they are not there; they may be far away.
 
     Raises:
         UsageError: no store, or a geometry that cannot be inferred.
@@ -35,16 +38,22 @@ class OpenFiles:
     """
 
     def __init__(
-        self, path: Path | str, geometry: Geometry | None = None, *, commitlog: Sequence[Path | str] = ()
+        self,
+        path: Path | str,
+        geometry: Geometry | None = None,
+        *,
+        commitlog: Sequence[Path | str] = (),
+        log: Sequence[StoreFile] | None = None,
     ) -> None:
         self._commitlog = commitlog
+        self._log = log
         self.path = require_store(Path(path))
         self.indexes, self.log, self._stack = while_listed(partial(self._open, geometry))
 
     def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:
         with ExitStack() as stack:
             indexes = open_indexes(self.path, geometry, stack)
-            log = CommitLog(self.path, stack, self._commitlog)
+            log = CommitLog(self.path, stack, self._commitlog, self._log)
             return indexes, log, stack.pop_all()
 
     def __enter__(self) -> Self:

@@ -1,10 +1,16 @@
 """What a start of a 4.9.3 broker would delete, and what would be lost."""
 
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys
-from rocket_columnar.restart.prediction import Restart, predict, restart, restarts
+from rocket_columnar.restart.prediction import (
+    Restart,
+    predict,
+    predicted,
+    restart,
+    restarts,
+    rows_of,
+)
 from rocket_columnar.restart.queues import LostUnits
 from rocket_columnar.restart.recovery import Deletion
-from rocket_columnar.restart.running import moment
 
 __all__ = [
     "Deletion",
@@ -12,8 +18,9 @@ __all__ = [
     "LostKeys",
     "LostUnits",
     "Restart",
-    "moment",
     "predict",
+    "predicted",
     "restart",
     "restarts",
+    "rows_of",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.audit import make_plan
 from rocket_columnar.restart.dledger import entry_log
@@ -21,7 +21,8 @@ from rocket_columnar.restart.recovery import (
     too_long_record,
     walked_end,
 )
-from rocket_columnar.store import WorkDone, size_of
+from rocket_columnar.restart.running import moment
+from rocket_columnar.store import WorkDone, lock_holder, size_of, while_listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +32,18 @@ if TYPE_CHECKING:
 
     from rocket_columnar.audit import Plan
 
-__all__ = ["Deletion", "LostKey", "LostKeys", "LostUnits", "Restart", "predict", "restart", "restarts"]
+__all__ = [
+    "Deletion",
+    "LostKey",
+    "LostKeys",
+    "LostUnits",
+    "Restart",
+    "predict",
+    "predicted",
+    "restart",
+    "restarts",
+    "rows_of",
+]
 
 _REFUSED: Final = ("log.gap", "queue.size")  # findings on files that are none of a store's
 
@@ -109,6 +121,50 @@ def restarts(
     times = times_of(plan.checkpoints)
     start = recovery_start(plan.logs, times, clean=not plan.live, index_safe=True)
     return usual, usual if start == usual.walk_from else _predicted(plan, work, index_safe=True)
+
+
+def predicted(
+    store: Path,
+    *,
+    geometry: Geometry | None = None,
+    commitlog: Sequence[Path] = (),
+    on_progress: Callable[[int, int], None] | None = None,
+) -> tuple[Restart, Restart] | str:
+    """As `restarts`, of a store that may be in use; why nothing is predicted if a broker runs on it."""
+    in_use = (store / "abort").exists()
+    holder = lock_holder(store) if in_use else 0
+    if holder:
+        lock = store / "lock"
+        return f"process {holder} holds the lock of {lock}" if holder > 0 else f"{lock} is locked"
+    before = while_listed(lambda: moment(store, commitlog)) if in_use else ()
+    found = while_listed(
+        lambda: restarts(store, geometry=geometry, commitlog=commitlog, on_progress=on_progress)
+    )
+    if in_use and while_listed(lambda: moment(store, commitlog)) != before:
+        return "its files changed while they were read"
+    return found
+
+
+def rows_of(usual: Restart, safe: Restart) -> Iterator[dict[str, Any]]:
+    """What a start would do, as objects of JSON: deletions, lost units and keys, and a summary.
+
+    `usual` is for the broker's setting of messageIndexSafe, `safe` for true.
+    """
+    yield from map(asdict, usual.deletions)
+    for unit in usual.lost_units:
+        yield {"lost_units": asdict(unit)}
+    for key in usual.lost:
+        yield {"lost_key": key._asdict()}
+    yield {
+        "clean": usual.clean,
+        "refused": usual.refused,
+        "walk_from": usual.walk_from,
+        "log_end": usual.log_end,
+        "dispatch_from": usual.dispatch_from,
+        "lost_units": sum(unit.count for unit in usual.lost_units),
+        "lost_keys": len(usual.lost),
+        "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
+    }
 
 
 def _predicted(plan: Plan, work: WorkDone, *, index_safe: bool) -> Restart:

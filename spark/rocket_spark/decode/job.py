@@ -13,7 +13,7 @@ from rocket_spark.decode.options import DecodeOptions
 from rocket_spark.decode.part import run_part
 from rocket_spark.decode.part_writer import folder_value
 from rocket_spark.decode.plan import DecodePlan, is_replaced, plan_decode, request_of
-from rocket_spark.output import journalled_in, merge_finished, open_out
+from rocket_spark.output import Output, journalled_in, merge_finished
 from rocket_spark.stores import reasons
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocket_spark.decode.part_tasks import PartTask
-    from rocket_spark.output import FarOutput, Output
     from rocket_spark.stores import StorePath
 
 __all__ = ["DecodeSummary", "StoreStatus", "TableSummary", "decode_stores", "run_decode"]
@@ -134,7 +133,7 @@ def decode_stores(
 def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = silent) -> DecodeSummary:
     """The second half of `decode_stores`; arguments and errors as there."""
     options = plan.options
-    with open_out(
+    with Output(
         plan.out, plan.storage, overwrite=plan.overwrite, resume=options.resume, append=options.append
     ) as output:
         if plan.before.get("files"):
@@ -154,7 +153,7 @@ def run_decode(spark: SparkSession, plan: DecodePlan, *, progress: Progress = si
 def _outcomes(
     spark: SparkSession,
     plan: DecodePlan,
-    output: Output | FarOutput,
+    output: Output,
     failed: Failures,
     progress: Progress,
 ) -> list[dict[str, Any] | None]:

@@ -1,8 +1,14 @@
-"""Tasks of a decode: which parts of which files each decodes, cut by size on disk."""
+"""Tasks of a decode: which parts of which files each decodes, cut by size on disk, with the rows and gaps of the whole.
+
+An index file is divided by its entries, a commit-log file by physical offsets. What the engine reports for the end of a
+commit-log file depends on the files after it: zeros there are the end of the log, or a gap in it. So a part of the log
+comes with the files that follow, up to the first that contains anything.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.decode import TABLE_KINDS
@@ -10,11 +16,10 @@ from rocket_columnar.index import resolve_each
 from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
-from rocket_spark.decode.file_ranges import WHOLE_LOG, followers, log_ranges, row_shares
 from rocket_spark.files import disk_bytes, state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
@@ -23,6 +28,9 @@ if TYPE_CHECKING:
     from rocket_spark.tasks import Failures
 
 __all__ = ["PartTask", "StorePlan", "task_cutter"]
+
+WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
+"""From before any physical offset to after all of them."""
 
 TASK_BYTES: Final = 128 << 20
 """Small files are joined into one task up to this many bytes on disk, so that a part is worth a file of its own. A task
@@ -132,7 +140,7 @@ class TaskCutter:
             files = [file for file in files if file.size()]  # 0: made, not yet laid out
         guesses = resolve_each(files, geometry)
         bounds = None if before is None else bounds_of(files, guesses, before)
-        following = dict(zip(files, followers(files), strict=True))
+        following = dict(zip(files, _followers(files), strict=True))
         tasks: list[PartTask] = []
         used: set[StoreFile] = set()
         for group in self._groups(files, guesses, bounds):
@@ -200,7 +208,7 @@ class TaskCutter:
         )
         if first.kind == "log":
             low, high = WHOLE_LOG if bounds is None or bounds.log is None else bounds.log
-            for begin, end in log_ranges(files, following, TASK_BYTES * self.times):
+            for begin, end in _log_ranges(files, following, TASK_BYTES * self.times):
                 first_byte, stop = max(begin, low), min(end, high)
                 if first_byte < stop:
                     weight = min(task.weight, stop - first_byte)
@@ -218,7 +226,7 @@ class TaskCutter:
         entries = "index_entries"
         (file,) = task.files
         first, end = (0, entry_count(file, guess)) if bounds is None else bounds.rows[file.name]
-        shares = row_shares(first, end, TASK_ENTRIES * self.times)
+        shares = _row_shares(first, end, TASK_ENTRIES * self.times)
         if entries not in task.tables or (bounds is None and len(shares) == 1):
             yield task
             return
@@ -232,6 +240,57 @@ class TaskCutter:
         for share in shares:
             tables = (*others, entries) if share[0] == first else (entries,)
             yield replace(task, rows=(share,), tables=tables, weight=task.weight // len(shares))
+
+
+def _followers(files: Sequence[StoreFile]) -> list[tuple[StoreFile, ...]]:
+    """The files after each that its decoding needs to know of: in a log, up to the next one that contains anything.
+
+    Raises:
+        OSError: a log file cannot be read.
+    """
+    found: list[tuple[StoreFile, ...]] = []
+    behind: tuple[StoreFile, ...] = ()
+    for file in reversed(files):
+        if file.kind != "log":
+            found.append(())
+            continue
+        found.append(behind)
+        behind = (file,) if _begins(file) else (file, *behind)
+    return found[::-1]
+
+
+def _begins(file: StoreFile) -> bool:
+    with file.open() as reader:
+        return bool(reader.read(0, min(8, reader.size)).any())
+
+
+def _log_ranges(
+    files: Sequence[StoreFile], following: Sequence[StoreFile], step: int
+) -> list[tuple[int, int]]:
+    """Physical offsets at which parts of neighbouring log files begin and end: in one large file every `step` bytes.
+
+    The last part reaches to the next file, over a hole before it. Space that is not yet written is not divided.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    first = files[0].base_offset
+    end = following[0].base_offset if following else WHOLE_LOG[1]
+    cuts = [first, end]
+    if len(files) == 1:
+        with files[0].open() as reader:
+            size = reader.size
+            if size > step and not following and files[0].source is None:
+                size = (reader.last_nonzero(0, size) or 0) + 1
+        cuts = [*range(first, min(first + max(size, 1), end), step), end]
+    return list(pairwise(cuts))
+
+
+def _row_shares(first: int, end: int, step: int) -> list[tuple[int, int]]:
+    """[first, end) in equal shares of `step` rows at most, each the first row and the one after the last."""
+    shares = max(1, -(-(end - first) // step))
+    edges = [first + (end - first) * share // shares for share in range(shares + 1)]
+    return list(pairwise(edges))
 
 
 def _together(

@@ -3,12 +3,12 @@
 from rocket_spark.files.copies import disk_bytes, local_copy, range_source, size_now, state_of
 from rocket_spark.files.finding import COMMITLOG, commit_logs, expand, find_files, find_roots
 from rocket_spark.files.opening import check_settings, storage_for
-from rocket_spark.files.storage import FarStorage, FileInfo, Storage, is_remote, stripped
+from rocket_spark.files.storage import FileInfo, LocalStorage, Storage, is_remote, stripped, sync
 
 __all__ = [
     "COMMITLOG",
-    "FarStorage",
     "FileInfo",
+    "LocalStorage",
     "Storage",
     "check_settings",
     "commit_logs",
@@ -23,4 +23,5 @@ __all__ = [
     "state_of",
     "storage_for",
     "stripped",
+    "sync",
 ]

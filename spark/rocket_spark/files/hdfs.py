@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files.storage import FarStorage, FileInfo, Settings, Storage, join
+from rocket_spark.files.storage import FileInfo, Settings, Storage, join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,7 +76,7 @@ def _reason(error: BaseException) -> str:
 
 
 @dataclass(frozen=True)
-class WebHdfsStorage(FarStorage):
+class WebHdfsStorage(Storage):
     """A name node, given by its HTTP address."""
 
     host: str
@@ -135,11 +135,11 @@ class WebHdfsStorage(FarStorage):
         return read
 
     def upload(self, path: Path, uri: str) -> None:
-        """As `FarStorage.upload`."""
+        """As `Storage.upload`."""
         self._ask(uri, lambda files: files.put_file(str(path), self._path(uri)))
 
     def move(self, uri: str, target: str) -> None:
-        """As `FarStorage.move`; the name node says no without an error."""
+        """As `Storage.move`; the name node says no without an error."""
         self.stat(uri)
         parent = self._path(target).rpartition("/")[0]
         self._ask(target, lambda files: files.makedirs(parent, exist_ok=True))
@@ -151,5 +151,5 @@ class WebHdfsStorage(FarStorage):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
 
     def remove(self, uri: str) -> None:
-        """As `FarStorage.remove`."""
+        """As `Storage.remove`."""
         self._ask(uri, lambda files: files.rm(self._path(uri), recursive=True))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocket_spec.errors import UsageError
 
-from rocket_spark.files.storage import FarStorage, FileInfo, Settings
+from rocket_spark.files.storage import FileInfo, Settings, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def _file_system(settings: Settings) -> Any:
 
 
 @dataclass(frozen=True)
-class S3Storage(FarStorage):
+class S3Storage(Storage):
     """Buckets: `s3://BUCKET/KEY`."""
 
     settings: Settings = ()
@@ -116,7 +116,7 @@ class S3Storage(FarStorage):
         return read
 
     def upload(self, path: Path, uri: str) -> None:
-        """As `FarStorage.upload`: the file is there when all its bytes are."""
+        """As `Storage.upload`: the file is there when all its bytes are."""
         with _named(uri), path.open("rb") as source:
             stream = self._arrow().open_output_stream(self._path(uri))
             while data := source.read(_BUFFER_BYTES):
@@ -124,12 +124,12 @@ class S3Storage(FarStorage):
             stream.close()
 
     def move(self, uri: str, target: str) -> None:
-        """As `FarStorage.move`."""
+        """As `Storage.move`."""
         with _named(uri):
             self._arrow().move(self._path(uri), self._path(target))
 
     def remove(self, uri: str) -> None:
-        """As `FarStorage.remove`."""
+        """As `Storage.remove`."""
         try:
             is_directory = self.stat(uri).is_directory
         except FileNotFoundError:

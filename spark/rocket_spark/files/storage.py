@@ -1,8 +1,10 @@
-"""One face for local disks, S3 and HDFS: stat, list, and read a range. Values only, so that tasks can take them along."""
+"""One face for local disks, S3 and HDFS: stat, list, read a range, and write whole files."""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import stat
 from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 __all__ = [
-    "FarStorage",
     "FileInfo",
     "LocalStorage",
     "Settings",
@@ -23,6 +24,7 @@ __all__ = [
     "join",
     "scheme_of",
     "stripped",
+    "sync",
 ]
 
 _LISTERS: Final = 16
@@ -51,7 +53,7 @@ class FileInfo:
 
 
 class Storage(ABC):
-    """What each kind of storage can do. Errors are OSErrors that carry the URI."""
+    """What each kind of storage can do; values, so that tasks can take them along. Errors are OSErrors that carry the URI."""
 
     @abstractmethod
     def stat(self, uri: str) -> FileInfo:
@@ -74,9 +76,10 @@ class Storage(ABC):
                 yield from found
                 level = [info.uri for info in found if info.is_directory]
 
-
-class FarStorage(Storage):
-    """A storage that is not a path of this machine, and can be written to."""
+    def read(self, uri: str) -> bytes:
+        """All bytes of a small file."""
+        size = self.stat(uri).size
+        return self.opened(uri, size)(0, size)
 
     @abstractmethod
     def upload(self, path: Path, uri: str) -> None:
@@ -84,7 +87,7 @@ class FarStorage(Storage):
 
     @abstractmethod
     def move(self, uri: str, target: str) -> None:
-        """Gives a file another name, where none is; FileNotFoundError where there is no such file."""
+        """Gives a file another name, if nothing has it, and makes its folders; FileNotFoundError if there is no such file."""
 
     @abstractmethod
     def remove(self, uri: str) -> None:
@@ -107,8 +110,10 @@ class LocalStorage(Storage):
             for entry in entries:
                 try:
                     status = entry.stat()
-                except FileNotFoundError:  # removed meanwhile, or a symbolic link to nothing
-                    continue
+                except OSError as error:
+                    if error.errno not in (errno.ENOENT, errno.ELOOP):
+                        raise
+                    continue  # removed meanwhile, or a symbolic link to nothing
                 if stat.S_ISDIR(status.st_mode):
                     found.append(FileInfo(join(uri, entry.name), 0, True))
                 elif stat.S_ISREG(status.st_mode):
@@ -125,6 +130,38 @@ class LocalStorage(Storage):
                 return file.read(length) or b""
 
         return read
+
+    def upload(self, path: Path, uri: str) -> None:
+        """As `Storage.upload`: moves the file, with its bytes on the disk."""
+        sync(path)
+        self.move(str(path), uri)
+
+    def move(self, uri: str, target: str) -> None:
+        """As `Storage.move`; a file that has the name is replaced."""
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        Path(uri).replace(target)
+
+    def remove(self, uri: str) -> None:
+        """As `Storage.remove`."""
+        path = Path(uri)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def sync(path: Path, *, below: bool = True) -> None:
+    """Syncs a file, or a folder, with all that is `below` it, to disk."""
+    is_directory = path.is_dir()
+    for inside in sorted(path.iterdir()) if is_directory and below else ():
+        sync(inside)
+    if is_directory and os.name == "nt":  # a folder cannot be opened there
+        return
+    descriptor = os.open(path, os.O_RDONLY if is_directory else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def join(uri: str, name: str) -> str:

@@ -1,38 +1,51 @@
-"""What an output folder contains beside tables, and the manifest that lists its files."""
+"""What an output folder contains beside tables: the manifest that lists its files, and entries of finished tasks.
+
+An entry has what a task returned, and is kept beside its attempts: a killed job starts from these. It is named by a digest
+of the task, the job's options and the version of rocketspec, so a run with the same plan finds it, and a task whose files
+or options changed is run again.
+"""
 
 from __future__ import annotations
 
 import json
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "COMING",
+    "ENTRY",
     "MANIFEST",
     "OWNER",
     "SUCCESS",
     "TEMPORARY",
+    "job_id",
     "manifest_text",
+    "merge_finished",
     "parsed_manifest",
-    "read_manifest",
+    "read_entries",
+    "task_id",
 ]
 
 MANIFEST: Final = "_manifest.json"
 """Lists the files that a job wrote, and what it read."""
 
 COMING: Final = "_manifest.next.json"
-"""A whole manifest on S3 or HDFS that is about to replace the other: it counts if that is gone."""
+"""A whole manifest that is about to replace the other: it counts if that is gone."""
 
 SUCCESS: Final = "_SUCCESS"
 """The empty file that is written last."""
 
 OWNER: Final = "owner"
 """Names the job that writes into a folder; a job that another one has replaced there commits nothing and removes nothing."""
+
+ENTRY: Final = "done-"
+"""What the names of entries begin with."""
 
 _VERSION: Final = 1
 
@@ -60,12 +73,46 @@ def parsed_manifest(text: str | bytes, out: str) -> dict[str, Any]:
     return found
 
 
-def read_manifest(out: Path) -> dict[str, Any]:
-    """The manifest of a folder whose job was committed.
+def task_id(task: Any, job: str = "") -> str:
+    """A digest of a task: equal for the same task of a later run of the same `job`."""
+    return sha256(repr((job, task)).encode()).hexdigest()[:32]
 
-    Raises:
-        OSError: there is none.
-    """
-    (out / SUCCESS).stat()
-    found: dict[str, Any] = json.loads((out / MANIFEST).read_bytes())
+
+def job_id(options: Any) -> str:
+    """What decides the outcome of a task beside the task: the options, and this version, which workers may not know."""
+    try:
+        return f"{version('rocketspec')} {options!r}"
+    except PackageNotFoundError:
+        return repr(options)
+
+
+def read_entries(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The outcomes in entries, by the ids of their tasks. What was cut off by a kill is skipped."""
+    found: dict[str, Any] = {}
+    for name, text in texts.items():
+        try:
+            found[name.removeprefix(ENTRY)] = json.loads(text)["outcome"]
+        except (ValueError, KeyError, TypeError):
+            continue
     return found
+
+
+def merge_finished(
+    tasks: Sequence[Any],
+    finished: Mapping[str, Any],
+    run: Callable[[list[Any], list[int]], list[Any]],
+    *,
+    holds: Callable[[Any], bool],
+    options: Any = None,
+) -> list[Any]:
+    """The outcomes of all tasks: those of `finished`, and those that `run` gives for the others and their places.
+
+    `holds` takes an outcome, and returns whether all that the task wrote is still there; `options` are those of `journalled_in`.
+    """
+    job = job_id(options)
+    known = [finished.get(task_id(task, job)) for task in tasks] if finished else [None] * len(tasks)
+    outcomes = [None if outcome is None or not holds(outcome) else outcome for outcome in known]
+    places = [place for place, outcome in enumerate(outcomes) if outcome is None]
+    for place, outcome in zip(places, run([tasks[place] for place in places], places), strict=True):
+        outcomes[place] = outcome
+    return outcomes

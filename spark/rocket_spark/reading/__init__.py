@@ -1,7 +1,15 @@
 """Reading a store: options, partitions, and the rows of each partition."""
 
 from rocket_spark.reading.log_tail import LogTail
-from rocket_spark.reading.options import STREAM_OPTIONS, Request, flag, positive, request
+from rocket_spark.reading.options import (
+    STREAM_OPTIONS,
+    Request,
+    flag,
+    geometry_option,
+    path_option,
+    positive,
+    request,
+)
 from rocket_spark.reading.partitions import (
     LOG_BYTES,
     FilePart,
@@ -25,9 +33,11 @@ __all__ = [
     "RowsPartition",
     "StoresTail",
     "flag",
+    "geometry_option",
     "grouped",
     "log_parts",
     "part_rows",
+    "path_option",
     "plan_partitions",
     "positive",
     "request",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
 from rocket_columnar.decode import decode
+from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_spark.reading.loss import lost
 from rocket_spark.reading.partitions import LOG_BYTES, FilePart, log_parts
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rocket_spark.reading.options import Request
 
-__all__ = ["LogTail"]
+__all__ = ["LogTail", "lost"]
 
 _KEY: Final = "phy_offset"
 _LAST: Final = "last"
@@ -29,6 +29,15 @@ _MAGICS: Final = (MESSAGE_MAGIC, BLANK_MAGIC)
 _SYS_FLAG: Final = 36
 _BODY_LENGTH: Final = 84
 _HOST_FLAGS: Final = (16, 32)
+
+
+def lost(file: StoreFile, found: str, expected: str) -> MalformedError:
+    """The error of `failOnDataLoss`."""
+    return MalformedError(
+        file=file.name,
+        found=found,
+        expected=f"{expected}, where the stream stands; option failOnDataLoss=false goes on without",
+    )
 
 
 class LogTail:

@@ -16,7 +16,16 @@ from rocket_spark.reading.filters import Wanted, conditions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STREAM_OPTIONS", "Mode", "Request", "flag", "positive", "request"]
+__all__ = [
+    "STREAM_OPTIONS",
+    "Mode",
+    "Request",
+    "flag",
+    "geometry_option",
+    "path_option",
+    "positive",
+    "request",
+]
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 
@@ -92,7 +101,8 @@ def positive(options: Mapping[str, str], name: str, most: int = _INT_MAX) -> int
     return value
 
 
-def _geometry(options: Mapping[str, str]) -> Geometry | None:
+def geometry_option(options: Mapping[str, str]) -> Geometry | None:
+    """That of `hashSlotNum` and `indexNum`; UsageError for one without the other."""
     hash_slot_num = positive(options, "hashSlotNum")
     index_num = positive(options, "indexNum")
     if hash_slot_num is None and index_num is None:
@@ -105,8 +115,8 @@ def _geometry(options: Mapping[str, str]) -> Geometry | None:
     return Geometry(hash_slot_num, index_num)
 
 
-def _paths(options: Mapping[str, str], format_name: str) -> tuple[str, ...]:
-    # several come as JSON
+def path_option(options: Mapping[str, str], format_name: str) -> tuple[str, ...]:
+    """Those of `load`, of which several come as JSON; UsageError if there is none."""
     text = options.get("paths", "[]")
     try:
         paths = [options["path"]] if "path" in options else json.loads(text)
@@ -172,8 +182,8 @@ def request(
     if corrupt in {column.name for column in TABLES[table]} or not corrupt:
         raise UsageError(f"option columnNameOfCorruptRecord: {corrupt!r} is a column of {table} or empty")
     return Request(
-        _paths(options, format_name),
-        _geometry(options),
+        path_option(options, format_name),
+        geometry_option(options),
         columns,
         positive(options, "maxPartitionRows") or _PARTITION_ROWS,
         _MODES[mode],

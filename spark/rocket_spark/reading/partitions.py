@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import InputPartition
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.formats import LONG_MIN
+from rocket_columnar.index import resolve_each
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_spark.files import commit_logs, expand, find_files, find_roots, storage_for
-from rocket_spark.reading.geometry import geometries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
+    from rocket_spec.errors import FormatError
 
     from rocket_spark.reading.filters import Wanted
     from rocket_spark.reading.options import Request
@@ -183,7 +184,7 @@ def _ranges(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def _index_parts(files: list[StoreFile], request: Request, table: str, wanted: Wanted) -> Iterator[FilePart]:
-    guesses, problems = geometries(files, request)
+    guesses, problems = _geometries(files, request)
     for file in files:
         if not wanted.file(file):
             continue
@@ -197,6 +198,25 @@ def _index_parts(files: list[StoreFile], request: Request, table: str, wanted: W
             count = min(header.column("index_count")[0].as_py(), guess.geometry.index_num)
             for rows in _ranges(0, count - 1, request.max_partition_rows):
                 yield FilePart(file, rows, guess=guess)
+
+
+def _geometries(
+    files: list[StoreFile], request: Request
+) -> tuple[dict[StoreFile, GeometryGuess], dict[StoreFile, str]]:
+    """Geometries, and the problems of files without one."""
+    problems: dict[StoreFile, str] = {}
+
+    def keep(file: StoreFile, error: FormatError | OSError) -> None:
+        if isinstance(error, OSError):
+            raise error
+        problems[file] = str(error)
+
+    try:
+        guesses = resolve_each(files, request.geometry, on_error=None if request.mode == "FAILFAST" else keep)
+    except UsageError as error:
+        told = str(error).replace("--geometry SLOTS,ENTRIES", "options hashSlotNum and indexNum")
+        raise UsageError(told) from None
+    return guesses, problems
 
 
 def _overlap(before: StoreFile, file: StoreFile) -> MalformedError | None:

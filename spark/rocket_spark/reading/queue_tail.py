@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-from rocket_spark.reading.loss import lost
+from rocket_spark.reading.log_tail import lost
 from rocket_spark.reading.partitions import FilePart
 
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ class QueueTail:
                 continue
             begin.pop(name + _MARK, None)
         return begin
+
+    def unit(self, name: str, number: int) -> Any:
+        """The unit of a queue by its number: phy_offset, size and tags_code; None if its file is gone."""
+        return self._unit(self.queues[name], number)
 
     def _unit(self, files: list[StoreFile], number: int) -> Any:
         """The unit of that number; None if its file is gone."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -42,7 +41,10 @@ def show(
         cures: whether to print what to do about lost keys.
     """
     if as_json:
-        _show_json(safe if index_safe else usual, safe)
+        from rocket_columnar.restart import rows_of
+
+        for row in rows_of(safe if index_safe else usual, safe):
+            write_json(row)
         return
     plan, other = (safe, usual) if index_safe else (usual, safe)
     _show_text(plan)
@@ -77,27 +79,6 @@ def show_running(store: Path, reason: str, *, as_json: bool) -> None:
             "never start a second broker on this store: before it fails at the lock it deletes the index file in use and the "
             "log file made ahead, and what the running one then writes into them is gone at its next start"
         )
-
-
-def _show_json(usual: Restart, safe: Restart) -> None:
-    for deletion in usual.deletions:
-        write_json(asdict(deletion))
-    for unit in usual.lost_units:
-        write_json({"lost_units": asdict(unit)})
-    for key in usual.lost:
-        write_json({"lost_key": key._asdict()})
-    write_json(
-        {
-            "clean": usual.clean,
-            "refused": usual.refused,
-            "walk_from": usual.walk_from,
-            "log_end": usual.log_end,
-            "dispatch_from": usual.dispatch_from,
-            "lost_units": sum(unit.count for unit in usual.lost_units),
-            "lost_keys": len(usual.lost),
-            "index_safe": {"dispatch_from": safe.dispatch_from, "lost_keys": len(safe.lost)},
-        }
-    )
 
 
 def _show_text(plan: Restart) -> None:

@@ -107,8 +107,8 @@ def audit(
 
 def _restart(settings: Settings, *, as_json: bool) -> None:
     from rocket_columnar.report import Shell
-    from rocket_columnar.restart import moment, restarts
-    from rocket_columnar.store import lock_holder, signs_at, while_listed
+    from rocket_columnar.restart import predicted
+    from rocket_columnar.store import signs_at
 
     from rocketspec._settings import warn
     from rocketspec._terminal import progress
@@ -116,22 +116,12 @@ def _restart(settings: Settings, *, as_json: bool) -> None:
 
     warn(settings)
     store, commitlog = settings.store, settings.commitlog
-    in_use = (store / "abort").exists()
-    running, holder = None, lock_holder(store) if in_use else 0
-    if holder:
-        lock = store / "lock"
-        running = f"process {holder} holds the lock of {lock}" if holder > 0 else f"{lock} is locked"
-    if running is None:
-        before = while_listed(lambda: moment(store, commitlog)) if in_use else ()
-        with progress("reading", unit="bytes") as step:
-            usual, safe = while_listed(
-                lambda: restarts(store, geometry=settings.geometry, commitlog=commitlog, on_progress=step)
-            )
-        if in_use and while_listed(lambda: moment(store, commitlog)) != before:
-            running = "its files changed while they were read"
-    if running is not None:
-        show_running(store, running, as_json=as_json)
+    with progress("reading", unit="bytes") as step:
+        found = predicted(store, geometry=settings.geometry, commitlog=commitlog, on_progress=step)
+    if isinstance(found, str):
+        show_running(store, found, as_json=as_json)
         raise typer.Exit(option.FINDINGS)
+    usual, safe = found
     index_safe = settings.conf is not None and settings.conf.index_safe
     signs = signs_at(settings.store, settings.commitlog)
     conf = None if settings.conf is None else settings.conf.path

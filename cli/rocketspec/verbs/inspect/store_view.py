@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import defaultdict
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -37,14 +36,7 @@ _HOW: Final = {"given": "given", "inferred": "inferred", "assumed": "ASSUMED, no
 
 def overview_as_json(seen: Overview, findings: Sequence[Finding] | None) -> dict[str, Any]:
     """All that `look_at` returns, and the findings of a quick audit, as one object."""
-    shown = asdict(seen) | {"path": str(seen.path)}
-    if seen.geometry is not None:
-        slots, entries = seen.geometry.geometry
-        shown["geometry"] = {"hash_slot_num": slots, "index_num": entries} | {
-            name: value for name, value in asdict(seen.geometry).items() if name != "geometry"
-        }
-    shown["queues"] = [asdict(queue) | {"messages": queue.messages} for queue in seen.queues]
-    shown["problems"] = [{"file": name, "reason": reason} for name, reason in seen.problems]
+    shown = seen.row()
     if findings is not None:
         shown["findings"] = [finding.row() for finding in findings]
     return shown

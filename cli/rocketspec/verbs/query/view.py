@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from base64 import b64encode
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,10 +9,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from rocket_columnar.formats import iso, make_offset_id, parse_offset_id, parse_unique_key
+from rocket_columnar.formats import iso, make_offset_id, parse_offset_id
 from rocket_columnar.query import keys_of
-from rocket_spec.errors import UsageError
 
+from rocketspec._messages import client_of, plain
 from rocketspec._options import counted
 from rocketspec._store import listed
 from rocketspec._terminal import one_line, say
@@ -37,39 +35,18 @@ def as_json(answer: Answer, explanation: Explanation | None, asked: Asked) -> di
     """The answer as one JSON object, with the IDs of each message; binary is base64."""
     shown: dict[str, Any] = {
         "offsets": answer.offsets,
-        "messages": [_plain(row) for row in answer.messages],
+        "messages": [plain(row) for row in answer.messages],
         "last_update_timestamp": answer.last_update_timestamp,
         "last_update_phy_offset": answer.last_update_phy_offset,
         "truncated": answer.truncated,
     }
     if asked.unique_key is not None:
-        shown["unique_key"] = _client(asked.unique_key, None)
+        shown["unique_key"] = client_of(asked.unique_key, None)
     if asked.offset_id is not None:
         shown["offset_id"] = asdict(parse_offset_id(asked.offset_id))
     if explanation is not None:
         shown["explain"] = asdict(explanation)
     return shown
-
-
-def _plain(row: Row) -> Row:
-    shown = {
-        name: b64encode(value).decode() if isinstance(value, bytes) else value for name, value in row.items()
-    }
-    whole = row["topic"] is not None
-    shown["offset_id"] = make_offset_id(row["store_host"], row["phy_offset"]) if whole else None
-    shown["client"] = _client(row["uniq_key"], row["born_timestamp"]) if whole else None
-    return shown
-
-
-def _client(unique_key: str | None, born_timestamp: int | None) -> dict[str, Any] | None:
-    """The origin and time that a unique key records; None for a key not made by a client of 4.9.3."""
-    try:
-        parts = parse_unique_key(unique_key or "")
-    except UsageError:
-        return None
-    now = time.time_ns() // 1_000_000
-    made = parts.time_before(now) if born_timestamp is None else parts.time_near(born_timestamp)
-    return asdict(parts) | {"time": made}
 
 
 def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
@@ -103,7 +80,7 @@ def nothing_found(answer: Answer, asked: Asked, *, topics: Sequence[str], has_in
         parts = parse_offset_id(asked.offset_id)
         return f"nothing found: no record at physical offset {parts.phy_offset:,} (the ID is of broker {parts.store_host})"
     if asked.unique_key is not None:
-        told = _made(_client(asked.unique_key, None))
+        told = _made(client_of(asked.unique_key, None))
         return f"nothing found: no message has that ID{f'; it was {told}' if told else ''} (--scan reads the whole log)"
     if asked.scan:
         return "nothing found: no record in the log has that key"
@@ -125,7 +102,7 @@ def _id_lines(rows: Sequence[Row]) -> Iterator[str]:
         offset_id = make_offset_id(row["store_host"], row["phy_offset"])
         yield f"{row['phy_offset']}: offset ID {offset_id}, topic {one_line(row['topic'])}"
         if row["uniq_key"] is not None:
-            told = _made(_client(row["uniq_key"], row["born_timestamp"]))
+            told = _made(client_of(row["uniq_key"], row["born_timestamp"]))
             yield f"  unique key {one_line(row['uniq_key'])}{f', {told}' if told else ''}"
 
 

@@ -1,4 +1,4 @@
-"""The verbs `spark decode`, `spark audit` and `spark rebuild`: the same jobs on Spark, for many stores at once."""
+"""The verbs of `spark`: the same jobs on Spark, for many stores at once."""
 
 from rocketspec.verbs.spark.group import register
 

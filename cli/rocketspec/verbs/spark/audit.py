@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rocket_spec.errors import UsageError
@@ -28,6 +27,9 @@ def audit(
     *,
     quick: option.QuickLevel = False,
     deep: option.DeepLevel = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Show what a start of 4.9.3 would delete, truncate and lose.")
+    ] = False,
     master: jobs.Master = None,
     remote: jobs.Remote = None,
     conf: jobs.Conf = None,
@@ -42,33 +44,29 @@ def audit(
 
     The findings are those of `rocketspec audit`. With several stores, each finding names its store.
 
+    With --restart, nothing is audited: each store is summed up, and --json lists every file, unit and key.
+
     Example: `rocketspec spark audit ~/broker-a/store ~/broker-b/store --master 'local[4]'`
     """
     if quick and deep:
         raise UsageError("--quick and --deep are mutually exclusive")
-    given = option.read_geometry(geometry)
-    storage_settings = jobs.storage_options(storage)
-    named = [store for store, _ in jobs.named_stores(stores, commitlog, broker_conf, storage_settings)]
-    if len(named) == 1 and "://" not in str(named[0].path):
-        Path(named[0].path).stat()  # the system's own reason, before Spark starts
+    if restart and (quick or deep):
+        raise UsageError("--restart cannot be combined with --quick or --deep")
+    named, failed, options = jobs.store_job(stores, commitlog, broker_conf, storage, geometry)
+    if fail_fast:
+        options["failed"] = None
     from rocket_columnar.store import later_line
-    from rocket_spark import audit_stores
+    from rocket_spark import audit_stores, restart_stores
 
     level: Level = "quick" if quick else "deep" if deep else "default"
-    failed: Failures = {}
     signs: dict[str, tuple[Sign, ...]] = {}
+    if restart:
+        with jobs.spark_session(master, remote, conf) as (spark, report):
+            predicted = restart_stores(spark, named, progress=report, **options)
+        _print_restarts(predicted, str(named[0].path), failed, as_json=as_json)
+        return
     with jobs.spark_session(master, remote, conf) as (spark, report):
-        audited = audit_stores(
-            spark,
-            named,
-            level,
-            geometry=given,
-            storage=storage_settings,
-            failed=None if fail_fast else failed,
-            signs=signs,
-            progress=report,
-        )
-        found = list(audited)
+        found = list(audit_stores(spark, named, level, signs=signs, progress=report, **options))
     for store, known in signs.items():
         note(f"{store or 'the store'}: {later_line(known)}")
     counts = _print_audited(found, signs, as_json=as_json)
@@ -83,6 +81,39 @@ def audit(
         )
         typer.echo(f"{option.counted(len(named) - len(wrong), 'store')} audited: {told or 'no findings'}")
     if wrong or counts["error"] or counts["warning"]:
+        raise typer.Exit(option.FINDINGS)
+
+
+def _print_restarts(
+    predicted: dict[str, list[dict[str, Any]]], path: str, failed: Failures, *, as_json: bool
+) -> None:
+    """Prints what a start would do to each store; exits with 1 if it would delete or lose anything."""
+    loses = False
+    for store, rows in predicted.items():
+        (*parts, whole) = rows
+        deletions = [row for row in parts if "action" in row]
+        loses |= bool(parts or "running" in whole or whole["refused"])
+        if as_json:
+            for row in rows:
+                option.write_json({"store": store or path, **row})
+            continue
+        if "running" in whole:
+            say(f"{store or path}: a broker is running ({whole['running']}); nothing is predicted")
+            continue
+        lost = [
+            option.counted(whole[f"lost_{name}s"], name) for name in ("unit", "key") if whole[f"lost_{name}s"]
+        ]
+        told = f"refuses to start: {whole['refused']}" if whole["refused"] else ""
+        changes = f"{option.counted(len(deletions), 'file')} deleted or truncated" if deletions else ""
+        losses = f"{' and '.join(lost)} lost" if lost else ""
+        say(f"{store or path}: {'; '.join(filter(None, (told, changes, losses))) or 'a start loses nothing'}")
+        for row in deletions:
+            place = row["file"] if row["offset"] is None else f"{row['file']} from byte {row['offset']:,}"
+            say(f"  {row['action']} {place}: {row['reason']}")
+    jobs.note_failed(failed)
+    for store, error in failed.items() if as_json else ():
+        option.write_json({"store": store, "error": str(error)})
+    if loses or failed:
         raise typer.Exit(option.FINDINGS)
 
 

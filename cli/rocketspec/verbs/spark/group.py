@@ -9,6 +9,8 @@ import typer
 from rocketspec._options import exit_codes
 from rocketspec.verbs.spark.audit import audit
 from rocketspec.verbs.spark.decode import decode
+from rocketspec.verbs.spark.digest import digest
+from rocketspec.verbs.spark.query import query
 from rocketspec.verbs.spark.rebuild import rebuild
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ _VERBS: Final[dict[str, tuple[Callable[..., None], str]]] = {
     "decode": (decode, "part of the input could not be decoded"),
     "audit": (audit, "there are errors or warnings"),
     "rebuild": (rebuild, "something had to be left out"),
+    "query": (query, "no message is found, or a store could not be read"),
+    "digest": (digest, "replicas differ, or a store could not be read"),
 }
 """The verbs, and when each exits with 1."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rocket_spec.errors import UsageError
 
-from rocketspec._options import UNREADABLE
+from rocketspec._options import UNREADABLE, read_geometry
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rocket_columnar.store import BrokerConf
     from rocket_spark import Store
-    from rocket_spark.tasks import Progress
+    from rocket_spark.tasks import Failures, Progress
 
 Stores = Annotated[
     list[str] | None,
@@ -122,10 +122,35 @@ def one_line() -> Iterator[None]:
         _fail(str(error))
 
 
-def note_failed(failed: dict[str, str]) -> None:
+def note_failed(failed: Mapping[str, str | Exception]) -> None:
     """Lists the stores that failed, each with its reason."""
     for name, reason in failed.items():
         note(f"{name}: failed: {reason}")
+
+
+def store_job(
+    stores: list[str] | None,
+    commitlog: list[str] | None,
+    broker_confs: list[str] | None,
+    storage: list[str] | None,
+    geometry: str | None,
+) -> tuple[list[Store], Failures, dict[str, Any]]:
+    """The stores of a job, the dictionary that receives their errors, and the keyword arguments of the job.
+
+    Raises:
+        UsageError: as of `named_stores`, `storage_options` and `read_geometry`.
+        OSError: a configuration, or the only store, cannot be read.
+    """
+    failed: Failures = {}
+    options: dict[str, Any] = {
+        "geometry": read_geometry(geometry),
+        "storage": storage_options(storage),
+        "failed": failed,
+    }
+    named = [store for store, _ in named_stores(stores, commitlog, broker_confs, options["storage"])]
+    if len(named) == 1 and "://" not in str(named[0].path):
+        Path(named[0].path).stat()  # the system's own reason, before Spark starts
+    return named, failed, options
 
 
 def _settings(option: str, given: list[str] | None) -> dict[str, str]:

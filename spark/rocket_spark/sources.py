@@ -1,4 +1,4 @@
-"""One data source for each table. The planning process lists and divides, the tasks decode.
+"""Python data sources, one for each table: `spark.read.format("rocketmq-index").load(path)`. The planning process lists and divides, the tasks decode.
 
 `docs/spark-sources.md` lists the options.
 """
@@ -11,6 +11,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
 from rocket_spec.errors import UsageError
 
+from rocket_spark.failure_causes import reason
+from rocket_spark.fleet_sources import FLEET_SOURCES
 from rocket_spark.reading import Request, RowsPartition, part_rows, plan_partitions, request
 from rocket_spark.schema import spark_schema
 
@@ -21,16 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import DataSourceStreamReader
 
-__all__ = [
-    "SOURCES",
-    "CheckpointSource",
-    "CommitLogSource",
-    "ConsumeQueueExtSource",
-    "ConsumeQueueSource",
-    "IndexEntriesSource",
-    "IndexHeadersSource",
-    "register",
-]
+__all__ = ["SOURCES", "reason", "register"]
 
 
 class _Reader(DataSourceReader):
@@ -113,60 +106,26 @@ class _StoreSource(DataSource):
         self.writer(schema, overwrite)
 
 
-class IndexEntriesSource(_StoreSource):
-    """`rocketmq-index`: the entries of index files."""
+def _source(name: str, of: str) -> type[_StoreSource]:
+    class Source(_StoreSource):
+        format_name = name
+        table = of
 
-    format_name = "rocketmq-index"
-    table = "index_entries"
-
-
-class IndexHeadersSource(_StoreSource):
-    """`rocketmq-index-headers`: one row for each index file."""
-
-    format_name = "rocketmq-index-headers"
-    table = "index_headers"
+    return Source
 
 
-class ConsumeQueueSource(_StoreSource):
-    """`rocketmq-consumequeue`: the units of consume queues."""
-
-    format_name = "rocketmq-consumequeue"
-    table = "consume_queue"
-
-
-class ConsumeQueueExtSource(_StoreSource):
-    """`rocketmq-consumequeue-ext`: the units of consume-queue ext files."""
-
-    format_name = "rocketmq-consumequeue-ext"
-    table = "consume_queue_ext"
-
-
-class CommitLogSource(_StoreSource):
-    """`rocketmq-commitlog`: the records of commit logs."""
-
-    format_name = "rocketmq-commitlog"
-    table = "commit_log"
-
-
-class CheckpointSource(_StoreSource):
-    """`rocketmq-checkpoint`: one row for each checkpoint."""
-
-    format_name = "rocketmq-checkpoint"
-    table = "checkpoint"
-
-
-SOURCES: Final[tuple[type[_StoreSource], ...]] = (
-    IndexEntriesSource,
-    IndexHeadersSource,
-    ConsumeQueueSource,
-    ConsumeQueueExtSource,
-    CommitLogSource,
-    CheckpointSource,
+SOURCES: Final = (
+    _source("rocketmq-index", "index_entries"),
+    _source("rocketmq-index-headers", "index_headers"),
+    _source("rocketmq-consumequeue", "consume_queue"),
+    _source("rocketmq-consumequeue-ext", "consume_queue_ext"),
+    _source("rocketmq-commitlog", "commit_log"),
+    _source("rocketmq-checkpoint", "checkpoint"),
 )
-"""Every data source, one for each table."""
+"""Every data source, one for each table: index files have two, their entries and their headers."""
 
 
 def register(spark: SparkSession) -> None:
-    """Makes every format of `SOURCES` known to `spark.read.format(...)`."""
-    for source in SOURCES:
+    """Makes every format of `SOURCES` and `FLEET_SOURCES` known to `spark.read.format(...)`."""
+    for source in (*SOURCES, *FLEET_SOURCES):
         spark.dataSource.register(source)

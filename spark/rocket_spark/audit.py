@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from rocket_columnar import audit as engine
 from rocket_columnar.formats import LONG_MIN
-from rocket_spec.errors import FormatError, UsageError
 
 from rocket_spark.files import commit_logs, disk_bytes, is_remote, storage_for
-from rocket_spark.stores import StorePath, name_stores, reasons, store_files, stores_by_name
+from rocket_spark.stores import StorePath, name_stores, reasons, store_files, store_tasks
 from rocket_spark.tasks import Failures, JobError, Progress, cores, run_tasks, silent
 
 if TYPE_CHECKING:
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
     from rocket_columnar.store import Sign, StoreFile
     from rocket_spec.layout import Geometry
 
-__all__ = ["audit_stores"]
+    from rocket_spark.stores import StoreTask
+
+__all__ = ["PLAN_WEIGHT", "audit_here", "audit_stores"]
 
 _TASK_BYTES: Final = 128 << 20
 """Bytes on disk of queue and index files that one task takes."""
@@ -37,32 +38,20 @@ _TASK_BYTES: Final = 128 << 20
 _FILE_COST: Final = 64 << 10
 """What opening a file costs, in bytes."""
 
-_PLAN_WEIGHT: Final = 8 << 20
+PLAN_WEIGHT: Final = 8 << 20
 """What planning a store costs, in bytes: eight small stores share a task."""
 
-_RANGES: Final = 4, 16
-"""Ranges of a log, of 32 MB, that one task takes: usually, and at most."""
+_RANGES: Final = 4
+"""Ranges of a log, of 32 MB, that one task takes at most."""
 
 _TURNS: Final = 5
-"""Minimum number of tasks per core for a short log, if it has that many ranges."""
+"""Minimum number of tasks per core, if there are that many ranges."""
 
 _NEIGHBOURS: Final = 64
 """Tasks whose runs are picked together."""
 
-_FEW: Final = 6
-"""Up to this many stores on disks are planned in the driver: a job takes as long as six small plans."""
-
 _GROUP_BYTES: Final = 64 << 30
 """Bytes of queue and index files of the stores that are audited together: their surveys are kept in the driver."""
-
-
-@dataclass(frozen=True, slots=True)
-class _PlanTask:
-    store: str
-    path: str
-    level: Level
-    geometry: Geometry | None
-    storage: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +98,9 @@ def audit_stores(
     """
     named = name_stores(stores)
     collected = failed if len(named) > 1 else None
-    tasks = _plan_tasks(stores, level, geometry, storage)
+    tasks = store_tasks(stores, geometry, storage)
+    weights = [PLAN_WEIGHT] * len(tasks)
     if level == "quick":
-        weights = [_PLAN_WEIGHT] * len(tasks)
         results = run_tasks(
             spark, quick_task, tasks, what="stores", progress=progress, failed=collected, weights=weights
         )
@@ -120,61 +109,50 @@ def audit_stores(
             _keep(signs, task.store, known)
             yield from ((task.store, finding) for finding in found)
     else:
-        for plans in _groups(_plans(spark, tasks, collected, progress)):
+        planned = run_tasks(
+            spark,
+            partial(plan_task, level),
+            tasks,
+            what="stores",
+            progress=progress,
+            failed=collected,
+            weights=weights,
+        )
+        found_plans = zip(tasks, planned, strict=True)
+        for plans in _groups({task.store: plan for task, plan in found_plans if plan is not None}):
             yield from _audit(spark, plans, collected, signs, progress)
     if collected and len(collected) == len(named):
         raise JobError(f"no store can be audited: {reasons(collected, named)}")
 
 
-def _plan_tasks(
-    stores: StorePath | Sequence[StorePath],
-    level: Level,
-    geometry: Geometry | None,
-    storage: Mapping[str, str] | None,
-) -> list[_PlanTask]:
-    paths = name_stores(stores)
-    return [
-        _PlanTask(name, paths[name], level, geometry or store.geometry, store.options(storage))
-        for name, store in stores_by_name(stores).items()
-    ]
-
-
-def _plans(
-    spark: SparkSession, tasks: list[_PlanTask], failed: Failures | None, progress: Progress
-) -> dict[str, Plan]:
-    """The plan of each store's audit, by its name."""
-    if len(tasks) > _FEW or (len(tasks) > 1 and any(is_remote(task.path) for task in tasks)):
-        weights = [_PLAN_WEIGHT] * len(tasks)
-        found = run_tasks(
-            spark, plan_task, tasks, what="stores", progress=progress, failed=failed, weights=weights
-        )
-        return {task.store: plan for task, plan in zip(tasks, found, strict=True) if plan is not None}
-    plans: dict[str, Plan] = {}
-    for task in tasks:
-        try:
-            plans[task.store] = plan_task(task)
-        except (FormatError, UsageError, OSError) as error:
-            if failed is None:
-                raise
-            failed[task.store] = error
-    return plans
-
-
-def plan_task(task: _PlanTask) -> Plan:
+def plan_task(level: Level, task: StoreTask) -> Plan:
     """In a task: the plan of one store."""
     if not is_remote(task.path):
         folders = commit_logs(task.storage)
-        return engine.plan_audit(task.path, task.level, geometry=task.geometry, commitlog=folders)
+        return engine.plan_audit(task.path, level, geometry=task.geometry, commitlog=folders)
     files = store_files(task.path, task.storage)
     storage, uri = storage_for(task.path, task.storage)
     live = any(info.name == "abort" for info in storage.list(uri))
-    return engine.plan_files(files, task.level, live=live, geometry=task.geometry)
+    return engine.plan_files(files, level, live=live, geometry=task.geometry)
 
 
-def quick_task(task: _PlanTask) -> tuple[list[Finding], tuple[Sign, ...]]:
+def quick_task(task: StoreTask) -> tuple[list[Finding], tuple[Sign, ...]]:
     """In a task: all of one store's quick audit, and its signs of 5.x."""
-    plan = plan_task(task)
+    plan = plan_task("quick", task)
     return list(engine.quick_findings(plan)), plan.signs
+
+
+def audit_here(level: Level, task: StoreTask) -> tuple[list[Finding], tuple[Sign, ...]]:
+    """In a task: all of one store's audit, and its signs of 5.x."""
+    if level == "quick":
+        return quick_task(task)
+    plan = plan_task(level, task)
+    surveys = engine.Surveys.of(
+        [engine.survey_file(plan, file) for file in (*plan.queues, *plan.content_indexes)]
+    )
+    signs: list[Sign] = []
+    checked = (engine.check_range(plan, surveys, part) for part in plan.ranges)
+    return list(engine.findings(plan, surveys, checked, signs.extend)), tuple(signs)
 
 
 def _keep(every: dict[str, tuple[Sign, ...]] | None, store: str, signs: tuple[Sign, ...]) -> None:
@@ -295,21 +273,13 @@ def survey_task(task: _SurveyTask, plan: Plan) -> list[Any]:
 
 
 def ranges_by_task(plans: Mapping[str, Plan], cores: int | None) -> dict[str, list[tuple[Range, ...]]]:
-    """The ranges of each store by tasks. One takes half a core's share of what is left, so that all cores end together."""
-    left = sum(len(plan.ranges) for plan in plans.values())
-    usual, most = _RANGES
-    least = usual if cores is None else min(-(-left // (cores * _TURNS)), usual)
-    cut: dict[str, list[tuple[Range, ...]]] = {}
-    for name, plan in plans.items():
-        cut[name] = []
-        start = 0
-        while start < len(plan.ranges):
-            share = usual if cores is None else max(-(-left // (cores * 2)), least)
-            ranges = plan.ranges[start : start + min(share, most)]
-            cut[name].append(ranges)
-            start += len(ranges)
-            left -= len(ranges)
-    return cut
+    """The ranges of each store by tasks, of which every core has several, so that all end together."""
+    count = sum(len(plan.ranges) for plan in plans.values())
+    share = _RANGES if cores is None else max(min(count // (cores * _TURNS), _RANGES), 1)
+    return {
+        name: [plan.ranges[start : start + share] for start in range(0, len(plan.ranges), share)]
+        for name, plan in plans.items()
+    }
 
 
 def _range_tasks(store: str, every: list[tuple[Range, ...]], surveys: Surveys) -> Iterator[_RangeTask]:

@@ -1,0 +1,88 @@
+"""The verb `spark query`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rocketspec import _options as option
+from rocketspec._terminal import note, one_line, say
+from rocketspec.verbs.spark import job_options as jobs
+
+__all__ = ["query"]
+
+
+def query(
+    stores: jobs.Stores = None,
+    *,
+    topic: Annotated[str | None, typer.Option(metavar="T", help="Topic of the message.")] = None,
+    key: Annotated[str | None, typer.Option(metavar="K", help="A key of the message.")] = None,
+    unique_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Message ID made by the client (msgId). Without --topic, all topics are searched.",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Find the first message of each queue stored at TIME or later: ms since 1970, or ISO 8601 with time zone.",
+        ),
+    ] = None,
+    scan: Annotated[
+        bool, typer.Option("--scan", help="Read the whole commit logs instead of the index, in one job.")
+    ] = False,
+    master: jobs.Master = None,
+    remote: jobs.Remote = None,
+    conf: jobs.Conf = None,
+    storage: jobs.Storage = None,
+    commitlog: jobs.CommitLogs = None,
+    broker_conf: jobs.BrokerConfs = None,
+    geometry: option.GeometryText = None,
+    as_json: option.JsonLines = False,
+) -> None:
+    """Find messages by key, ID or time in many stores: which broker has them.
+
+    Keys are looked up in the index files; only a store without any has its log read. Every message is found, as with
+    `rocketspec query --all`.
+
+    Example: `rocketspec spark query ~/broker-a/store ~/broker-b/store --topic Orders --key order-1001`
+    """
+    from rocket_spark import Asked, query_stores
+
+    at = None if time is None else option.read_time(time, "--time")
+    asked = Asked(topic, key, unique_key, at, scan)
+    asked.check()
+    named, failed, options = jobs.store_job(stores, commitlog, broker_conf, storage, geometry)
+    with jobs.spark_session(master, remote, conf) as (spark, report):
+        found = query_stores(spark, named, asked, progress=report, **options)
+    from rocket_columnar.formats import iso
+
+    from rocketspec._messages import plain
+
+    for store, row in found:
+        if as_json:
+            option.write_json({"store": store or str(named[0].path), **plain(row)})
+            continue
+        shown = plain(row)
+        keys = " ".join(word for word in (row["uniq_key"], row["keys"]) if word)
+        say(
+            f"{store or named[0].path}: {one_line(row['topic'])} queue {row['queue_id']} offset {row['queue_offset']:,}, "
+            f"physical offset {row['phy_offset']:,}, stored {iso(row['store_timestamp'])}, keys {one_line(keys)}, "
+            f"offset ID {shown['offset_id']}"
+        )
+    jobs.note_failed(failed)
+    if not as_json:
+        where = option.counted(len({store for store, _ in found}), "store")
+        read = option.counted(len(named) - len(failed), "store")
+        typer.echo(f"{option.counted(len(found), 'message')} in {where} of {read} searched")
+    if not found:
+        note(
+            "nothing found"
+            + ("" if scan or at is not None else " (--scan reads the logs instead of the index)")
+        )
+    if failed or not found:
+        raise typer.Exit(option.FINDINGS)

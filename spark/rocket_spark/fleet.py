@@ -1,0 +1,334 @@
+"""Questions to many stores, each answered by one task: who has a message, which replicas differ, what a start would do."""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from rocket_columnar.describe import digest, store_digest
+from rocket_columnar.formats import LONG_MIN
+from rocket_columnar.query import OpenStore, find_all, find_by_unique_key, keys_of, scan
+from rocket_columnar.restart import predicted, rows_of
+from rocket_spec.errors import UsageError
+
+from rocket_spark.audit import PLAN_WEIGHT
+from rocket_spark.files import commit_logs, is_remote, local_copy, storage_for
+from rocket_spark.reading import QueueTail
+from rocket_spark.stores import reasons, store_files, store_tasks
+from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+    from rocket_columnar.describe import FileDigest
+    from rocket_columnar.query import Row
+    from rocket_columnar.store import StoreFile
+    from rocket_spec.layout import Geometry
+
+    from rocket_spark.stores import StorePath, StoreTask
+
+__all__ = [
+    "Asked",
+    "Pair",
+    "StoreDigest",
+    "differing",
+    "digest_stores",
+    "query_stores",
+    "restart_stores",
+]
+
+_HEAD: Final = 64
+"""Bytes of a log file's first record that replicas share: checksum, offsets, times and, with DLedger, the entry's header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The messages that are searched for.
+
+    Attributes:
+        topic: theirs; None for any with a unique key.
+        key: one of their keys.
+        unique_key: their ID, made by a client.
+        time: ms; of each queue of the topic the first message stored at that time or later.
+        scan: read the commit logs instead of the index.
+    """
+
+    topic: str | None = None
+    key: str | None = None
+    unique_key: str | None = None
+    time: int | None = None
+    scan: bool = False
+
+    def check(self) -> None:
+        """Raises UsageError for what cannot be asked together."""
+        given = {"key": self.key, "unique key": self.unique_key, "time": self.time}
+        found = [name for name, value in given.items() if value is not None]
+        if len(found) != 1:
+            raise UsageError(
+                f"expected one of key, unique key and time; found {' and '.join(found) or 'none'}"
+            )
+        if self.topic is None and self.unique_key is None:
+            raise UsageError(f"a {found[0]} requires a topic")
+        if self.time is not None and self.scan:
+            raise UsageError("a time is looked up in the queues, without a scan")
+
+    def takes(self, row: Row) -> bool:
+        """Whether a record of the log is one of these messages."""
+        has = row["uniq_key"] == self.unique_key if self.key is None else self.key in keys_of(row)
+        return has and self.topic in (None, row["topic"])
+
+
+def _each(
+    spark: SparkSession,
+    tasks: Sequence[StoreTask],
+    work: Callable[[StoreTask], Any],
+    failed: Failures | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """What `work` returns for each store that did not fail; JobError if all did."""
+    collected = failed if len(tasks) > 1 else None
+    weights = [PLAN_WEIGHT] * len(tasks)
+    done = run_tasks(spark, work, tasks, what="stores", progress=progress, failed=collected, weights=weights)
+    if collected and len(collected) == len(tasks):
+        raise JobError(
+            f"no store can be read: {reasons(collected, {task.store: task.path for task in tasks})}"
+        )
+    pairs = zip(tasks, done, strict=True)
+    return {task.store: found for task, found in pairs if task.store not in (collected or ())}
+
+
+def query_stores(
+    spark: SparkSession,
+    stores: StorePath | Sequence[StorePath],
+    asked: Asked,
+    *,
+    geometry: Geometry | None = None,
+    storage: Mapping[str, str] | None = None,
+    failed: Failures | None = None,
+    progress: Progress = silent,
+) -> list[tuple[str, Row]]:
+    """The messages in all stores, each after the name of its store: rows of the table `commit_log`.
+
+    They are looked up in the index files; only a store without any has its log read. Of a store on S3 or HDFS, the index
+    files are fetched to the worker's disk, and of the log only the records found.
+
+    Args:
+        spark: the session that runs the tasks; they see `stores` under the same paths as the driver.
+        stores: the directories of one store or several, as paths or URIs of S3 or HDFS; a single one has the name "".
+        asked: what is searched for.
+        geometry: of the index files; else it is inferred, store by store.
+        storage: options of S3 and HDFS; see `rocket_spark.files.storage_for`.
+        failed: receives the error of each store that cannot be read, instead of raising it; a job on a single store raises
+            it in any case.
+        progress: see `rocket_spark.tasks.Progress`.
+
+    Raises:
+        UsageError: no store, or a question that cannot be asked.
+        OSError: a store cannot be read.
+        JobError: Spark gave up, or no store can be read.
+    """
+    asked.check()
+    tasks = store_tasks(stores, geometry, storage)
+    found = _each(spark, tasks, partial(query_task, asked), failed, progress)
+    return [(store, row) for store, rows in found.items() for row in rows]
+
+
+def query_task(asked: Asked, task: StoreTask) -> list[Row]:
+    """In a task: the messages in one store."""
+    if is_remote(task.path):
+        files = store_files(task.path, task.storage)
+        with _copied(file for file in files if file.kind == "index") as place:
+            (place / "index").mkdir(exist_ok=True)
+            with OpenStore(place, task.geometry, log=[file for file in files if file.kind == "log"]) as store:
+                return _found(store, asked, files)
+    folders = commit_logs(task.storage)
+    with OpenStore(task.path, task.geometry, commitlog=folders) as store:
+        needed = asked.time is not None or asked.topic is None
+        return _found(store, asked, store_files(task.path, task.storage) if needed else [])
+
+
+def _found(store: OpenStore, asked: Asked, files: Sequence[StoreFile]) -> list[Row]:
+    queues = [file for file in files if file.kind == "queue" and file.topic is not None]
+    if asked.time is not None:
+        return _stored_from(store, [file for file in queues if file.topic == asked.topic], asked.time)
+    key = asked.key if asked.key is not None else asked.unique_key or ""
+    if asked.scan or not store.indexes.files:
+        rows = scan(store, asked.topic, key)
+    elif asked.key is not None:
+        rows = find_all(store, asked.topic or "", key)
+    else:
+        topics = sorted({file.topic or "" for file in queues}) if asked.topic is None else [asked.topic]
+        rows = find_by_unique_key(store, key, topics)
+    return [row for row in rows if asked.takes(row)]
+
+
+def _stored_from(store: OpenStore, files: list[StoreFile], time: int) -> list[Row]:
+    """Of each queue the first message stored at a time or later, by bisection."""
+    found: list[Row] = []
+    tail = QueueTail(files)
+    first = tail.first()
+    ends = tail.last(first, None, None)
+
+    for name, begin in first.items():
+
+        def offset(number: int, name: str = name) -> int:
+            return int(tail.unit(name, number)["phy_offset"])
+
+        def stored(number: int) -> int:
+            when = store.log.store_timestamp(offset(number))
+            return LONG_MIN if when is None else when  # expired
+
+        number = bisect_left(range(begin, ends[name]), time, key=stored) + begin
+        if number < ends[name]:
+            found.append(store.log.row(offset(number)))
+    return found
+
+
+@contextmanager
+def _copied(files: Iterable[StoreFile]) -> Iterator[Path]:
+    """A directory on the worker's disk with copies of files that are far away."""
+    with TemporaryDirectory(prefix="rocketspec-") as scratch:
+        for file in files:
+            local_copy(file, Path(scratch))
+        yield Path(scratch)
+
+
+@contextmanager
+def near(task: StoreTask) -> Iterator[tuple[Path, list[Path]]]:
+    """In a task: the directory of a store and those of its log; a copy on the worker's disk if it is far away."""
+    if not is_remote(task.path):
+        yield Path(task.path), [Path(folder) for folder in commit_logs(task.storage)]
+        return
+    files = store_files(task.path, task.storage)
+    if commit_logs(task.storage):
+        files = [
+            replace(file, name=f"commitlog/{file.path.name}") if file.kind == "log" else file
+            for file in files
+        ]
+    storage, uri = storage_for(task.path, task.storage)
+    with _copied(files) as place:
+        if any(info.name == "abort" for info in storage.list(uri)):
+            (place / "abort").touch()
+        yield place, []
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDigest:
+    """The digest of a store, those of its files, and the heads of its log files by physical offset."""
+
+    digest: str
+    files: tuple[FileDigest, ...]
+    heads: frozenset[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two replicas that differ.
+
+    Attributes:
+        one: the name of the first store.
+        other: the name of the second.
+        files: what differs: kind and logical name, and the digest in each store, None if it lacks the file.
+    """
+
+    one: str
+    other: str
+    files: tuple[tuple[str, str, str | None, str | None], ...]
+
+
+def digest_stores(
+    spark: SparkSession,
+    stores: StorePath | Sequence[StorePath],
+    *,
+    geometry: Geometry | None = None,
+    storage: Mapping[str, str] | None = None,
+    failed: Failures | None = None,
+    progress: Progress = silent,
+) -> dict[str, StoreDigest]:
+    """The digest of each store, as `rocketspec digest` gives it; arguments and errors as of `query_stores`.
+
+    A store on S3 or HDFS is copied to the worker's disk.
+    """
+    return _each(spark, store_tasks(stores, geometry, storage), digest_task, failed, progress)
+
+
+def digest_task(task: StoreTask) -> StoreDigest:
+    """In a task: the digest of one store."""
+    with near(task) as (path, folders):
+        files = list(digest(path, geometry=task.geometry, commitlog=folders))
+    heads = set()
+    for file in store_files(task.path, task.storage):
+        if file.kind == "log":
+            with file.open() as reader:
+                head = reader.read(0, min(_HEAD, reader.size)).tobytes()
+            if any(head):
+                heads.add((file.base_offset, hashlib.sha256(head).hexdigest()))
+    return StoreDigest(store_digest(files), tuple(files), frozenset(heads))
+
+
+def differing(digests: Mapping[str, StoreDigest]) -> list[Pair]:
+    """The replicas that differ: each with the first of those whose content most have.
+
+    Stores are replicas of each other if a file of their logs begins with the same record.
+    """
+    groups: list[tuple[set[tuple[int, str]], list[str]]] = []
+    for name, own in digests.items():
+        mine = [group for group in groups if group[0] & own.heads]
+        heads = set(own.heads).union(*(group[0] for group in mine))
+        groups = [group for group in groups if group not in mine]
+        groups.append((heads, [member for group in mine for member in group[1]] + [name]))
+    pairs = []
+    for _, names in groups:
+        ((usual, _),) = Counter(digests[name].digest for name in names).most_common(1)
+        one = next(name for name in names if digests[name].digest == usual)
+        pairs += [_pair(digests, one, other) for other in names if digests[other].digest != usual]
+    return pairs
+
+
+def _pair(digests: Mapping[str, StoreDigest], one: str, other: str) -> Pair:
+    mine, theirs = (
+        {(file.kind, file.logical_name): file.digest for file in digests[name].files if file.logical_name}
+        for name in (one, other)
+    )
+    names = sorted(key for key in mine.keys() | theirs.keys() if mine.get(key) != theirs.get(key))
+    files = tuple(
+        (kind, name or "", mine.get((kind, name)), theirs.get((kind, name))) for kind, name in names
+    )
+    return Pair(one, other, files)
+
+
+def restart_stores(
+    spark: SparkSession,
+    stores: StorePath | Sequence[StorePath],
+    *,
+    index_safe: bool = False,
+    geometry: Geometry | None = None,
+    storage: Mapping[str, str] | None = None,
+    failed: Failures | None = None,
+    progress: Progress = silent,
+) -> dict[str, list[dict[str, Any]]]:
+    """What a start of a 4.9.3 broker would do to each store: the objects of `rocketspec audit --restart --json`.
+
+    Arguments and errors as of `query_stores`; `index_safe` is the broker's setting messageIndexSafe. A store on S3 or HDFS
+    is copied to the worker's disk.
+    """
+    work = partial(restart_task, index_safe)
+    return _each(spark, store_tasks(stores, geometry, storage), work, failed, progress)
+
+
+def restart_task(index_safe: bool, task: StoreTask) -> list[dict[str, Any]]:  # noqa: FBT001 - by `partial`
+    """In a task: what a start would do to one store."""
+    with near(task) as (path, folders):
+        found = predicted(path, geometry=task.geometry, commitlog=folders)
+        if isinstance(found, str):
+            return [{"running": found}]
+        usual, safe = found
+        return list(rows_of(safe if index_safe else usual, safe))

@@ -1,0 +1,224 @@
+"""Questions to a hundred stores: who has a message, which replicas differ, which store is worst, what a start would do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rocket_columnar.audit import audit
+from rocket_columnar.describe import digest, look_at, store_digest
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.restart import restarts, rows_of
+from rocket_spark import Asked, differing, digest_stores, query_stores, restart_stores
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
+from store_bytes import put, record
+from verb_run import Run, runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from far_storage import Far
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+COUNT = 100
+SHAPE = Geometry(7, 12)
+TIME = 1_700_000_000_000
+UNREADABLE = {"010", "020", "030", "040"}
+WORST, REPLICA, ODD = "050", "060", "061"
+
+
+def write_store(store: Path, number: int) -> None:
+    """Three records with a key each, 10 s apart, in two queues; index and queues as a rebuild makes them."""
+    log = b""
+    for place in range(3):
+        properties = f"KEYS\1k-{number}-{place}\2UNIQ_KEY\1U{number}-{place}\2".encode()
+        time = TIME + 1000 * number + 10_000 * place
+        log += record(
+            len(log), queue_id=place // 2, queue_offset=place % 2, properties=properties, store_timestamp=time
+        )
+    put(store, f"commitlog/{0:020}", log)
+    made = store.with_name(f"{store.name}-made")
+    rebuild(store, made, geometry=SHAPE, queue_file_size=100)
+    for name in ("index", "consumequeue"):
+        (made / name).rename(store / name)
+    shutil.rmtree(made)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Of the bad ones, one is missing, one empty, one a link to itself, one has an index that is none; one has no queues."""
+    root = tmp_path_factory.mktemp("fleet")
+    for number in range(COUNT):
+        write_store(root / f"{number:03}", number)
+    shutil.rmtree(root / ODD)
+    shutil.copytree(root / REPLICA, root / ODD)
+    (queue,) = (root / ODD / "consumequeue" / "T" / "1").iterdir()
+    data = bytearray(queue.read_bytes())
+    data[19] ^= 1  # the tags code
+    queue.write_bytes(data)
+    for name in UNREADABLE:
+        shutil.rmtree(root / name)
+    (root / "020").mkdir()
+    (root / "030").symlink_to(root / "030")
+    put(root / "040", "index/20260101000000000", bytes(100))
+    shutil.rmtree(root / WORST / "consumequeue")
+    return [root / f"{number:03}" for number in range(COUNT)]
+
+
+@pytest.fixture
+def verb(spark: SparkSession, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr("rocket_spark.open_session", lambda *_, **__: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    return runner("spark", capfd, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("words", "store", "offset"),
+    [
+        (("--topic", "T", "--key", "k-77-1"), "077", 1),
+        (("--topic", "T", "--key", "k-77-1", "--scan"), "077", 1),
+        (("--unique-key", "U5-2"), "005", 0),
+        (("--unique-key", "U5-2", "--scan"), "005", 0),
+    ],
+)
+def test_one_query_finds_the_message(
+    verb: Run, fleet: list[Path], words: tuple[str, ...], store: str, offset: int
+) -> None:
+    done = verb("query", *fleet, *words, "--json")
+    (found,) = map(json.loads, done.out.splitlines())
+    assert (found["store"], found["topic"], found["queue_offset"]) == (store, "T", offset)
+    assert done.code == 1  # for the bad ones, which are named
+    assert {line.split(": ")[1] for line in done.err.splitlines()} >= UNREADABLE
+
+
+def test_messages_by_time(spark: SparkSession, fleet: list[Path]) -> None:
+    """Queue 0 has records of 0 and 10 s, queue 1 one of 20 s."""
+    for late, expected in ((0, [(0, 0), (1, 0)]), (1, [(0, 1), (1, 0)]), (10_001, [(1, 0)]), (20_001, [])):
+        asked = Asked("T", time=TIME + late)
+        found = query_stores(spark, fleet[:1], asked)
+        assert [(row["queue_id"], row["queue_offset"]) for _, row in found] == expected
+
+
+def test_stores_without_an_index_are_read(spark: SparkSession, fleet: list[Path], tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    shutil.copytree(fleet[3] / "commitlog", bare / "commitlog")
+    asked = Asked("T", "k-3-2")
+    found = query_stores(spark, [fleet[3], fleet[4], bare], asked)
+    assert [(row["phy_offset"], row["uniq_key"]) for _, row in found] == [
+        (found[0][1]["phy_offset"], "U3-2")
+    ] * 2
+    assert {store.rpartition("/")[2] for store, _ in found} == {"003", "bare"}
+
+
+def test_stores_far_away(spark: SparkSession, fleet: list[Path], s3: Far) -> None:
+    stores = [fleet[3], fleet[50]]
+    uris = [s3.upload(store, f"asked/{store.name}") for store in stores]
+    options: dict[str, Any] = {"geometry": SHAPE, "storage": s3.options}
+    for asked in (
+        Asked("T", "k-3-2"),
+        Asked("T", "k-3-2", scan=True),
+        Asked(unique_key="U3-2"),
+        Asked("T", time=TIME + 23_000),
+    ):
+        ((store, row),) = query_stores(spark, uris, asked, **options)
+        assert (store, row["uniq_key"]) == ("003", "U3-2")
+    found = digest_stores(spark, uris, **options)
+    assert [own.digest for own in found.values()] == [
+        store_digest(list(digest(store, geometry=SHAPE))) for store in stores
+    ]
+    starts = restart_stores(spark, uris, **options)
+    assert list(starts.values()) == [list(rows_of(*restarts(store, geometry=SHAPE))) for store in stores]
+
+
+def test_one_query_finds_the_replicas_that_differ(spark: SparkSession, verb: Run, fleet: list[Path]) -> None:
+    failed: dict[str, Exception] = {}
+    found = digest_stores(spark, fleet, failed=failed)
+    assert failed.keys() == UNREADABLE - {"040"}  # an index file without entries has a digest
+    assert found["007"].digest == store_digest(list(digest(fleet[7])))
+    (pair,) = differing(found)
+    assert (pair.one, pair.other, [file[:2] for file in pair.files]) == (REPLICA, ODD, [("queue", "T/1/0")])
+    done = verb("digest", *fleet[55:65])
+    assert done.code == 1
+    assert done.out.splitlines()[-3:] == [
+        f"{REPLICA} and {ODD} differ in 1 file:",
+        "  queue T/1/0",
+        "10 stores: 1 replica that differs",
+    ]
+
+
+def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path]) -> None:
+    """Of each store the findings of an audit; those that cannot be audited have their error."""
+    load = f"{fleet[0].parent}/*"
+    frame = spark.read.format("rocketmq-findings").load(load)
+    (worst, *_) = (
+        frame.where("severity = 'error' or severity = 'warning'")
+        .groupBy("store")
+        .count()
+        .orderBy("count", ascending=False)
+    ).collect()
+    assert worst["store"] == WORST
+    rows = [row.asDict() for row in frame.where(f"store = '{WORST}'").collect()]
+    cureless = [
+        {name: value for name, value in row.items() if name not in ("cure", "store", "error")} for row in rows
+    ]
+    expected = [
+        {name: value for name, value in one.row().items() if name != "cure"} for one in audit(fleet[50])
+    ]
+    assert sorted(cureless, key=str) == sorted(expected, key=str)
+    errors = {row["store"] for row in frame.where("error is not null").collect()}
+    assert errors == {
+        "020"
+    }  # a glob sees neither what is missing nor links to nothing; a bad index file is a finding
+
+
+def test_summaries_of_stores(spark: SparkSession, fleet: list[Path]) -> None:
+    frame = spark.read.format("rocketmq-stores").load([str(store) for store in fleet])
+    row = frame.where("store = '005'").toArrow().to_pylist()[0]
+    expected = json.loads(json.dumps(look_at(fleet[5]).row()))
+    assert {
+        name: dict(value) if name == "checkpoint" and value else value for name, value in row.items()
+    } == {
+        "store": "005",
+        "error": None,
+        **expected,
+    }
+    counted = frame.selectExpr("count(*)", "count(error)", "sum(size(queues))").first()
+    assert counted is not None
+    assert tuple(counted)[:2] == (COUNT, 3)
+    from rocket_spark.sources import reason
+
+    with pytest.raises(Exception, match="option level") as caught:
+        spark.read.format("rocketmq-findings").option("level", "slow").load(str(fleet[0])).collect()
+    assert reason(caught.value) == "option level: 'slow' is none of quick, default, deep"
+
+
+def test_what_a_start_would_do(spark: SparkSession, verb: Run, fleet: list[Path]) -> None:
+    failed: dict[str, Exception] = {}
+    found = restart_stores(spark, fleet, failed=failed)
+    assert failed.keys() >= {"010", "020", "030"}
+    for number in (7, 50):
+        assert found[fleet[number].name] == list(rows_of(*restarts(fleet[number])))
+    done = verb("audit", fleet[7], fleet[50], "--restart")
+    assert [line.partition(":")[0] for line in done.out.splitlines() if not line.startswith(" ")] == [
+        "007",
+        "050",
+    ]
+
+
+def test_what_cannot_be_asked(verb: Run, fleet: list[Path]) -> None:
+    for words, said in (
+        (["--topic", "T"], "expected one of key, unique key and time; found none"),
+        (["--key", "k", "--unique-key", "u"], "found key and unique key"),
+        (["--key", "k"], "a key requires a topic"),
+        (["--topic", "T", "--time", "0", "--scan"], "a time is looked up in the queues, without a scan"),
+    ):
+        done = verb("query", fleet[0], *words)
+        assert (done.code, done.err.count("\n")) == (2, 1)
+        assert said in done.err
+    with pytest.raises(UsageError, match="found none"):
+        Asked().check()
