@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
     from rocket_conformance.reference_adapter import Library
-    from rocket_conformance.store_verdict.asked_records import AskedRecords
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
     from rocket_conformance.store_verdict.stored_log import StoredLog
     from rocket_conformance.store_verdict.stored_record import StoredRecord
+    from rocket_conformance.workload import Manifest
 
-__all__ = ["AnswerJudge", "open_answers"]
+__all__ = ["AnswerJudge", "AskedRecords", "open_answers", "records_asked_for"]
 
 _MOST: Final = 64
 _ENOUGH: Final = 10
@@ -33,6 +34,43 @@ _ENOUGH: Final = 10
 
 _CLOCKS_APART: Final = 3_000
 """ms by which the clocks of client and broker may differ: a message stored within them may or may not be in an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRecords:
+    """Records of a log, as many as a manifest asks for.
+
+    Attributes:
+        by_id: by topic and unique key.
+        by_keys: positions, by topic and the whole of KEYS, of messages that had to be refused.
+        times_of_hash: store timestamps by key hash, ms.
+    """
+
+    by_id: defaultdict[tuple[str, str], list[StoredRecord]] = field(default_factory=lambda: defaultdict(list))
+    by_keys: defaultdict[tuple[str, str], list[int]] = field(default_factory=lambda: defaultdict(list))
+    times_of_hash: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+
+def records_asked_for(manifest: Manifest, log: StoredLog) -> AskedRecords:
+    """The records of acknowledged messages and of those that questions are about."""
+    found = AskedRecords()
+    ids = {(sent.topic, sent.unique_key) for sent in manifest.sent}
+    refused = {(answer["topic"], answer["key"]) for answer in manifest.answers if answer["do"] == "refused"}
+    hashes = {
+        key_hash(f"{answer['topic']}#{answer['key']}")
+        for answer in manifest.answers
+        if answer["do"] == "query"
+    }
+    for stored in log.records:
+        request = stored.request
+        pair = request.topic, request.uniq_key or ""
+        if pair in ids:
+            found.by_id[pair].append(stored)
+        if (request.topic, request.keys or "") in refused:
+            found.by_keys[request.topic, request.keys or ""].append(stored.position)
+        for hashed in hashes.intersection(stored.hashes):
+            found.times_of_hash[hashed].append(request.store_timestamp)
+    return found
 
 
 class _Query(NamedTuple):

@@ -12,15 +12,16 @@ from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_INDEX_FILE_SIZE, 
 
 from rocket_conformance.files import read_input
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_checks import LARGEST_RECORD, check_record, record_at
 from rocket_conformance.store_verdict.sparse import Window, pieces
-from rocket_conformance.store_verdict.stored_log import name_in, numbered_files
+from rocket_conformance.store_verdict.stored_log import is_written, name_in, numbered_files
+from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, check_record, record_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog
+    from rocket_conformance.store_verdict.stored_log import StoredLog
+    from rocket_conformance.store_verdict.stored_record import LogFile
 
 __all__ = ["dledger_member", "read_entries"]
 
@@ -128,7 +129,7 @@ def read_entries(
         with path.open("rb") as opened:
             ended = _read_file(reading, file, opened.fileno())
         if not ended:
-            if any(_written(later) for later in paths[number + 1 :]):
+            if any(is_written(later) for later in paths[number + 1 :]):
                 log.whole = False
                 expected = "an entry, or a blank before the next file"
                 place = Place(file.name, log.end - file.base, "entry", "other bytes", expected)
@@ -136,11 +137,6 @@ def read_entries(
             break
     if stopped:
         reading.check_end()
-
-
-def _written(path: Path) -> bool:
-    with path.open("rb") as file:
-        return any(file.read(_BLANK))
 
 
 def _read_file(reading: _Reading, file: LogFile, descriptor: int) -> bool:

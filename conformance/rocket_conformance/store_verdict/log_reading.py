@@ -10,9 +10,14 @@ from rocket_spec.layout import BLANK, BLANK_MAGIC
 
 from rocket_conformance.store_verdict.entry_log import dledger_member, read_entries
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.record_checks import LARGEST_RECORD, check_record, record_at
 from rocket_conformance.store_verdict.sparse import Window
-from rocket_conformance.store_verdict.stored_log import LogFile, StoredLog, name_in, numbered_files
+from rocket_conformance.store_verdict.stored_log import (
+    StoredLog,
+    is_written,
+    name_in,
+    numbered_files,
+)
+from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, LogFile, check_record, record_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,18 +92,13 @@ def _read_plain(log: StoredLog, paths: Sequence[Path], seen: Observations, *, fo
     for number, path in enumerate(paths):
         file = log.files[number]
         if not _read_file(log, file, path, seen):
-            if followed or any(_written(later) for later in paths[number + 1 :]):
+            if followed or any(is_written(later) for later in paths[number + 1 :]):
                 log.whole = False
                 expected = "a blank before the next file"
                 place = Place(file.name, log.end - file.base, "end of the file", "no blank", expected)
                 seen.breaks("LOG-BLANK-1", place)
             return False
     return True
-
-
-def _written(path: Path) -> bool:
-    with path.open("rb") as file:
-        return any(file.read(8))
 
 
 def _read_file(log: StoredLog, file: LogFile, path: Path, seen: Observations) -> bool:

@@ -9,10 +9,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rocket_reference import IndexHeader, Store, StoreConfig, index_header
+from rocket_reference import IndexHeader, IndexService, Store, StoreCheckpoint, StoreConfig, index_header
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
-from rocket_conformance.store_verdict.dledger_restart import judge_dledger_restart
 from rocket_conformance.store_verdict.entry_log import dledger_member
 from rocket_conformance.store_verdict.index_bytes import read_index
 from rocket_conformance.store_verdict.index_geometry import geometry_of
@@ -39,7 +38,10 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
     """Judges a start over a store, crashed or not, followed by a clean stop.
 
     The reference starts over a copy of the store. What it has then, the broker must have too, and may have more:
-    what it stored itself since. In DLedger mode, in which the reference does not start, `judge_dledger_restart` judges.
+    what it stored itself since.
+
+    In DLedger mode the reference loads the index files alone. The entries are there again (DLG-17), unless another member
+    led the group meanwhile, which is noted; and keys of deleted index files do not come back (DLG-13).
 
     Args:
         before: the store as the crash or the stop left it; it is not changed.
@@ -50,25 +52,31 @@ def judge_restart(before: Path, after: Path, seen: Observations, *, geometry: Ge
     Raises:
         UsageError: the geometry cannot be inferred.
     """
-    if dledger_member(before) is not None:
-        judge_dledger_restart(before, after, seen, geometry=geometry)
-        return
-    log = read_log(before, Observations())
+    dledger = dledger_member(before) is not None
+    crashed = (before / "abort").exists()
+    log, log_after = (read_log(store, Observations()) for store in (before, after))
     geometry = geometry or _geometry(before, log)
     with tempfile.TemporaryDirectory(prefix="rocketspec-") as folder:
         expected = Path(folder) / "store"
         for part in _PARTS:
             if (before / part).exists():
                 copy_sparse(before / part, expected / part)
-        _start(expected, geometry)
-        crashed = (before / "abort").exists()
-        _judge_log(expected, after, seen, clause="STORE-12" if crashed else "STORE-6")
-        if not crashed:
-            _judge_appended(before, after, seen)
-        dispatched_again = _judge_indexes(before, expected, after, geometry, seen)
-        same_units = _judge_queues(expected, after, seen)
-        if crashed and dispatched_again and same_units:
-            seen.hold("CQ-PUT-1", "LOG-DSP-13")
+        if dledger:
+            _load_indexes(expected, geometry, crashed=crashed)
+            _judge_log(log, log_after, seen, clause="DLG-17", where="the log of DLedger")
+            _judge_kept(before, expected, after, seen)
+            _judge_new_entries(before, expected, after, geometry, seen)
+        else:
+            _start(expected, geometry)
+            kept, clause = read_log(expected, Observations()), "STORE-12" if crashed else "STORE-6"
+            _judge_log(kept, log_after, seen, clause=clause, where="commitlog")
+            if not crashed:
+                _judge_appended(before, after, seen)
+            _judge_kept(before, expected, after, seen)
+            dispatched_again = _judge_indexes(before, expected, after, geometry, seen)
+            same_units = _judge_queues(expected, after, seen)
+            if crashed and dispatched_again and same_units:
+                seen.hold("CQ-PUT-1", "LOG-DSP-13")
     seen.compare(
         "STORE-2", Place("abort", None, "after a clean stop", (after / "abort").exists(), expected=False)
     )
@@ -115,30 +123,67 @@ def _file_size(folder: Path, default: int) -> int:
     return default if first is None else first.stat().st_size
 
 
-def _judge_log(expected: Path, after: Path, seen: Observations, *, clause: str) -> None:
-    """The records that recovery keeps are there (STORE-6, STORE-12)."""
-    kept, found = read_log(expected, Observations()), read_log(after, Observations())
+def _load_indexes(store: Path, geometry: Geometry, *, crashed: bool) -> None:
+    """Lets the reference load the index files of a store, as a start does."""
+    times = StoreCheckpoint(store / "checkpoint")
+    service = IndexService(store / "index", *geometry, new_name=str, checkpoint=times)
+    service.load(last_exit_ok=not crashed)
+    service.close()
+
+
+def _judge_log(kept: StoredLog, found: StoredLog, seen: Observations, *, clause: str, where: str) -> None:
+    """The records that recovery keeps are there."""
     for number, (record, other) in enumerate(zip_longest(kept.records, found.records)):
         if record is None:
             return
+        if other is None and record.position >= kept.committed:
+            seen.note("entries that were not committed, which another leader of the group cut off")
+            return
         actual = "no record" if other is None else other.position
-        place = Place("commitlog", None, f"record {number}", actual, record.position, str(record))
+        place = Place(where, None, f"record {number}", actual, record.position, str(record))
         if not seen.compare(clause, place):
             return
 
 
+def _names(store: Path) -> list[str]:
+    return [path.name for _, path in numbered_files(store / "index")]
+
+
+def _judge_kept(before: Path, expected: Path, after: Path, seen: Observations) -> None:
+    """Which index files stay (IDX-SVC-6)."""
+    for name in _names(before):
+        found, wanted = (
+            "kept" if (store / "index" / name).exists() else "deleted" for store in (after, expected)
+        )
+        seen.compare("IDX-SVC-6", Place(f"index/{name}", None, "after the start", found, wanted))
+
+
+def _judge_new_entries(
+    before: Path, expected: Path, after: Path, geometry: Geometry, seen: Observations
+) -> None:
+    """Where the entries of new index files begin: keys of deleted ones do not come back (DLG-13)."""
+    units = (unit for folder in (before / "consumequeue").glob("*/*") for _, unit in units_of(folder))
+    dispatched = max((unit.phy_offset + unit.size for unit in units if not unit.pre_blank), default=0)
+    old, kept = _names(before), _names(expected)
+    lost = (entry for name in old if name not in kept for entry in _entries_of(before, name, geometry))
+    if not any(entry.phy_offset < dispatched for entry in lost):
+        return
+    new = (entry for name in _names(after) if name not in old for entry in _entries_of(after, name, geometry))
+    entry = next(new, None)
+    first = dispatched if entry is None else entry.phy_offset
+    wanted: object = first if first >= dispatched else f"{dispatched:,} or more, where the queues ended"
+    place = Place("index", None, "physical offset of the first new entry", first, wanted)
+    seen.compare("DLG-13", place)
+
+
 def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry, seen: Observations) -> bool:
-    """Which index files stay (IDX-SVC-6), and which entries recovery makes again (STORE-11).
+    """Which entries recovery makes again (STORE-11).
 
     Returns:
         Whether it dispatched records again.
     """
     crashed = (before / "abort").exists()
-    old = {path.name for _, path in numbered_files(before / "index")}
-    for name in sorted(old):
-        found, wanted = (after / "index" / name).exists(), (expected / "index" / name).exists()
-        said = {True: "kept", False: "deleted"}
-        seen.compare("IDX-SVC-6", Place(f"index/{name}", None, "after the start", said[found], said[wanted]))
+    old = _names(before)
     kept = sum(
         len(_entries_of(before, name, geometry)) for name in old if (expected / "index" / name).exists()
     )
@@ -158,7 +203,7 @@ def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry
         )
         if not seen.compare("STORE-11" if crashed else "IDX-LOAD-1", place):
             return False
-    deleted = [name for name in sorted(old) if not (expected / "index" / name).exists()]
+    deleted = [name for name in old if not (expected / "index" / name).exists()]
     again = crashed and bool(deleted) and number >= 0
     first = next((entry for name in deleted for entry in _entries_of(before, name, geometry)), None)
     if again and first is not None and new is not None and new.phy_offset > first.phy_offset:
@@ -169,8 +214,8 @@ def _judge_indexes(before: Path, expected: Path, after: Path, geometry: Geometry
 
 
 def _entries(store: Path, geometry: Geometry) -> Iterator[Entry]:
-    for _, path in numbered_files(store / "index"):
-        yield from _entries_of(store, path.name, geometry)
+    for name in _names(store):
+        yield from _entries_of(store, name, geometry)
 
 
 def _entries_of(store: Path, name: str, geometry: Geometry) -> Entries:
@@ -230,7 +275,7 @@ def log_end(store: Path) -> int:
 
 def _judge_appended(before: Path, after: Path, seen: Observations) -> None:
     """Whether a start after a clean stop went on in the last index file (IDX-LOAD-1, IDX-SVC-5)."""
-    names = [path.name for _, path in numbered_files(before / "index")]
+    names = _names(before)
     if not names or not (after / "index" / names[-1]).exists():
         return
     counts = [_header(folder / "index" / names[-1]).index_count for folder in (before, after)]

@@ -12,26 +12,17 @@ from typing import TYPE_CHECKING, Final
 from rocket_reference import JavaError, base_offset, index_keys, key_hash, record
 
 from rocket_conformance.store_verdict.record_table import RecordTable
-from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.store_verdict.stored_record import LogFile, StoredRecord
 
 if TYPE_CHECKING:
     from rocket_reference import DispatchRequest, Record
 
-__all__ = ["LogFile", "StoredLog", "name_in", "numbered_files"]
+__all__ = ["StoredLog", "is_written", "name_in", "numbered_files"]
 
 _KEPT: Final = ("TAGS", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
 
 _FIXED: Final = 91
 _IPV6: Final = 48
-
-
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """A commit-log file: its path relative to the store, its base offset and length, bytes."""
-
-    name: str
-    base: int
-    size: int
 
 
 @dataclass
@@ -112,6 +103,12 @@ def numbered_files(folder: Path) -> list[tuple[int, Path]]:
         except JavaError:
             continue
     return found
+
+
+def is_written(path: Path) -> bool:
+    """Whether a log file begins with anything but zeros."""
+    with path.open("rb") as file:
+        return any(file.read(8))
 
 
 def name_in(store: Path, path: Path) -> str:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from rocket_spec.layout import ENTRY
 
-from rocket_conformance.store_verdict.answer_judge import open_answers
-from rocket_conformance.store_verdict.asked_records import records_asked_for
+from rocket_conformance.store_verdict.answer_judge import open_answers, records_asked_for
 from rocket_conformance.store_verdict.observations import Observations, Place
 
 if TYPE_CHECKING:
