@@ -154,7 +154,7 @@ def test_one_query_finds_the_replicas_that_differ(spark: SparkSession, verb: Run
 def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path]) -> None:
     """Of each store the findings of an audit; those that cannot be audited have their error."""
     load = f"{fleet[0].parent}/*"
-    frame = spark.read.format("rocketmq-findings").load(load)
+    frame = spark.read.format("rocketmq-findings").load(load).cache()
     (worst, *_) = (
         frame.where("severity = 'error' or severity = 'warning'")
         .groupBy("store")
@@ -177,7 +177,7 @@ def test_one_query_finds_the_worst_store(spark: SparkSession, fleet: list[Path])
 
 
 def test_summaries_of_stores(spark: SparkSession, fleet: list[Path]) -> None:
-    frame = spark.read.format("rocketmq-stores").load([str(store) for store in fleet])
+    frame = spark.read.format("rocketmq-stores").load([str(store) for store in fleet]).cache()
     row = frame.where("store = '005'").toArrow().to_pylist()[0]
     expected = json.loads(json.dumps(look_at(fleet[5]).row()))
     assert {
