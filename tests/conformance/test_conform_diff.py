@@ -25,7 +25,7 @@ def report(
     verdicts: Mapping[str, Verdict] | None = None, *, seed: int = 0, whole: bool = True, **more: Verdict
 ) -> Report:
     """A report with a case `IDX-PUT-1/NAME` of each verdict."""
-    named = {**(verdicts or {}), **more}
+    named: dict[str, Verdict] = {**(verdicts or {}), **more}
     lines = tuple(
         CaseLine(
             id=f"IDX-PUT-1/{name}",

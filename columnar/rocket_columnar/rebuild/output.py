@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -179,9 +179,10 @@ def staged(directory: Path) -> Iterator[Path]:
     """A temporary directory inside the final one; removed afterwards, and `directory` too if it is empty and new."""
     made = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory))
-    lock = _locked(staging)
-    try:
+    staging, lock = directory / f"{_PREFIX}{secrets.token_hex(8)}", None
+    try:  # an interrupt right after the directory is made removes it, too
+        staging.mkdir(mode=0o700)
+        lock = _locked(staging)
         (staging / _STATE).write_text("{}", "utf-8")
         yield staging
     except OSError as error:
@@ -190,7 +191,8 @@ def staged(directory: Path) -> Iterator[Path]:
         raise
     finally:
         try:
-            _settle(staging, directory)
+            if staging.exists():
+                _settle(staging, directory)
         finally:
             if lock is not None:
                 os.close(lock)
