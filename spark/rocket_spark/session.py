@@ -132,8 +132,8 @@ def open_session(
 
     With a `local` master the workers run this interpreter, and a master on loopback keeps the driver there too. Workers
     import nothing from their working directory, which may be a store; ship modules of your own with `spark.submit.pyFiles`.
-    The environment of this process is changed (`PYSPARK_PYTHON`, `PYTHONSAFEPATH`, `SPARK_HOME`, `SPARK_LOCAL_IP`), since
-    that is where the JVM looks.
+    The environment of this process is changed (`PYSPARK_PYTHON`, `SPARK_HOME`, `SPARK_LOCAL_IP`), since that is where
+    the JVM looks.
 
     Args:
         master: Spark's master URL; by default that of `spark-submit`, else `local[*]`.
@@ -168,7 +168,7 @@ def open_session(
     for name, value in (settings | dict(conf or {})).items():
         builder = builder.config(name, value)
     try:
-        with _stderr_to(log), _uninterrupted():
+        with _stderr_to(log), _uninterrupted(), _safe_path():
             session = builder.getOrCreate()
             if remote is not None:
                 _ = session.version  # the first word with the server
@@ -197,14 +197,24 @@ def _require_answer(addresses: Sequence[tuple[str, int]], where: str) -> None:
     raise SparkUnavailableError(f"{where}: {why}")
 
 
-def _ignore_working_directory() -> None:
-    """Keeps a store that is the working directory from running code: it could bring modules, or its parent a Spark.
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """The JVM that starts inside the block, and its workers, import nothing from a working directory, which may be a store."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
-    PySpark takes a directory above the working directory for its home if that contains `bin/spark-submit` and `jars`.
-    """
+
+def _settle_home() -> None:
+    """Sets Spark's home: PySpark would take a directory above the working directory if that holds `bin/spark-submit` and `jars`."""
     import pyspark
 
-    os.environ["PYTHONSAFEPATH"] = "1"
     package = Path(pyspark.__file__).parent
     homes = [
         home for home in (package / "spark-distribution", package) if (home / "bin/spark-submit").is_file()
@@ -224,7 +234,7 @@ def driver_settings(master: str | None, options: str = "") -> dict[str, str]:
         os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    _ignore_working_directory()
+    _settle_home()
     settings = {"spark.ui.showConsoleProgress": "false", "spark.executorEnv.PYTHONSAFEPATH": "1"}
     if hasattr(socket, "AF_UNIX") and (master or "").startswith(("local", "spark://")):
         # Over TCP each task waits 40 ms: small writes that go together meet an acknowledgement that is delayed. In the

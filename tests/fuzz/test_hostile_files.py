@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,10 +127,10 @@ def test_a_thousand_empty_queue_files_cost_one_pause(
         put(tmp_path, f"consumequeue/T/{number}/{0:020}", b"")
     made = max(path.stat().st_ctime for path in tmp_path.rglob("0" * 20))
     clock = [made + age]
-    monkeypatch.setattr("rocket_columnar.store.reader.time.time", lambda: clock[0])
-    monkeypatch.setattr(
-        "rocket_columnar.store.reader.time.sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds)
+    told = SimpleNamespace(
+        time=lambda: clock[0], sleep=lambda seconds: clock.__setitem__(0, clock[0] + seconds)
     )
+    monkeypatch.setattr("rocket_columnar.store.reader.time", told)
     for file in find_files(tmp_path):
         with file.open() as reader:
             assert reader.size == 0

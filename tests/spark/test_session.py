@@ -8,8 +8,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -23,6 +27,12 @@ def test_what_a_session_starts_its_jvm_with(monkeypatch: pytest.MonkeyPatch) -> 
     assert settled["spark.python.unix.domain.socket.enabled"] == "true"
     settled = driver_settings("local[1]")
     assert len(settled["spark.driver.extraJavaOptions"].split()) == 1
+
+
+def test_a_session_leaves_the_search_path_of_this_process(spark: SparkSession) -> None:
+    """The JVM and its workers import nothing from a working directory; a child that is started later may."""
+    assert spark.range(2).count() == 2
+    assert "PYTHONSAFEPATH" not in os.environ
 
 
 @pytest.mark.parametrize(("master", "port"), [("yarn", ""), (None, "1")], ids=["yarn", "submitted"])
