@@ -30,7 +30,7 @@ _DOCUMENT: Final = "spec/SPEC.md"
 _ID: Final = re.compile(r"(?P<family>[A-Z][A-Z0-9]*(?:-[A-Z]+)*)-(?P<number>[1-9][0-9]*)")
 _FACTS_FORM: Final = "LEVEL · since X.Y.Z · evidence: case|golden: TEST|none · Class.member LINES; ..."
 _SINCE: Final = re.compile(r"since (\d+\.\d+\.\d+)")
-_EVIDENCE: Final = re.compile(r"evidence: (?:(?P<kind>case|none)|golden: (?P<test>tests/[\w/]+\.py::\w+))")
+_EVIDENCE: Final = re.compile(r"evidence: (?:(?P<kind>case|none)|golden: (?P<test>tests/[\w/]+\.py::\w+(?:\[[^]]+\])?))")
 _LINES: Final = r"\d+(?:-\d+)?"
 _SOURCE: Final = re.compile(rf"(\w+)\.(\w+) ({_LINES}(?:, {_LINES})*)")
 
@@ -52,7 +52,8 @@ class Clause:
         level: "MUST", "OBSERVED" or "UNSPECIFIED".
         since: oldest compared release that has the behaviour, "3.2.6".
         evidence: "case", "golden" or, for UNSPECIFIED only, "none".
-        golden: node id of the test that shows it, where the evidence is golden; else None.
+        golden: node id of the test that shows it, where the evidence is golden; else None. In brackets are names of scripts that a
+            real store ran, parted by semicolons; `*` stands for any text.
         source: Java class, member and lines at 4.9.3, as the document writes them.
         text: the clause's text in Markdown, examples included.
         line: line number of the heading in SPEC.md, from 1.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
+from fnmatch import filter as filter_names
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +28,7 @@ from rocket_reference import (
     dispatch_request,
 )
 from rocket_reference.query_message import query_message
+from rocket_spec.data import find_data
 from spec_blocks import code
 
 if TYPE_CHECKING:
@@ -487,6 +490,17 @@ def without_clock(answers: list[Step]) -> list[Step]:
             state["result"] = [int(value) for value in state["result"]]
         found.append(state if "thrown" in state else {"result": None} | state)
     return found
+
+
+def test_scripts_that_clauses_and_errata_name_are_run() -> None:
+    text = "".join(find_data(f"spec/{page}.md").read_text("utf-8") for page in ("SPEC", "ERRATA"))
+    named = {
+        name
+        for names in re.findall(r"::test_as_the_real_store\[([^]]+)\]", text)
+        for name in names.split("; ")
+    }
+    assert len(named) > 60
+    assert [name for name in named if not filter_names(CHOSEN, name)] == []
 
 
 def test_few_scripts_are_left_out() -> None:

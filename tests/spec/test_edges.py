@@ -38,27 +38,6 @@ def ext_files(state: State) -> list[int]:
 # --- files that are deleted, and files in use -----------------------------------------------------------
 
 
-def test_unused_topics_come_back(stores: Stores) -> None:
-    """STORE-20: U has the records 0, 1, 2 and 4 to 7, T has 3."""
-    before, gone, started, _, again = stores["unused, clean start"]
-    assert queue(before, "U/0") == [0, 7, 1022]
-    assert set(gone["queues"]) == {"T/0"}
-    for state in (started, again):
-        assert queue(state, "U/0") == [0, 7, 1022]
-        assert units(state, "U/0") == [PRE_BLANK] * 3 + [(place, 111, 0) for place in PLACES[4:8]]
-    *_, dispatched = stores["unused, all before the end"]
-    assert set(dispatched["queues"]) == {"T/0"}
-    (lost,) = stores["unused, sent to again, unclean"]  # the records 4 to 7 have the logical offsets 0 to 3
-    assert offsets(lost, "U/0") == PLACES[:3] + PLACES[4:5]
-    (old,) = stores[
-        "unused, sent to again, unclean, old offsets from 3"
-    ]  # 3, 4, and after the deletion 0, 1, 6, 7
-    assert units(old, "U/0")[:3] == [PRE_BLANK] * 3
-    assert offsets(old, "U/0")[3:] == [PLACES[n] for n in (0, 1, 3, 5, 6)]
-    (kept,) = stores["unused, sent to again, unclean, a unit left"]
-    assert offsets(kept, "U/0") == PLACES[4:8]
-
-
 def test_files_in_use(facts: Facts, stores: Stores) -> None:
     """STORE-21, CQ-DEL-1."""
     *_, deleted, released, again = stores["in use, queue that is deleted"]
@@ -87,13 +66,6 @@ def test_a_query_over_a_wrong_size(stores: Stores) -> None:
     ):
         (found,) = [state["result"] for state in stores[name] if state["do"] == "query"]
         assert (stores[name][-1]["result"], found["phy_offsets"]) == (deleted, hits), name
-
-
-def test_a_select_that_is_rejected_keeps_its_file(stores: Stores) -> None:
-    """IDX-SVC-17, IDX-SEL-10: of two index files the first is asked; 3 s after the first attempt it is deleted."""
-    *_, asked, at_once, _, late = stores["query of no slots"]
-    assert [state["index_files"] for state in (asked, at_once, late)] == [2, 2, 1]
-    assert stores["no query of no slots"][-1]["index_files"] == 1
 
 
 # --- dispatch -------------------------------------------------------------------------------------------
@@ -159,25 +131,6 @@ def test_a_record_longer_than_its_file(stores: Stores) -> None:
 # --- ext queues -----------------------------------------------------------------------------------------
 
 
-def test_first_ext_file_missing(stores: Stores) -> None:
-    """CQ-EXT-6: files 70 and 140 are there; the last address is that of offset 0, or of 70."""
-    (state,) = stores["ext, first file missing"]
-    assert (state["result"], ext_files(state)) == (True, [])
-    (state,) = stores["ext, first file missing, another address"]
-    assert (state["result"], ext_files(state)) == (True, [70])
-
-
-def test_damaged_ext_units(stores: Stores) -> None:
-    """CQ-EXT-8: files of 70 bytes."""
-    loads = {end: stores[f"ext, sizes to {end} of 70"][0]["result"] for end in (68, 69, 70, 71)}
-    assert loads == {68: True, 69: False, 70: False, 71: False}
-    for place in (0, 30):
-        for size in (10, 19, 20):
-            assert stores[f"ext, last unit of size {size} at {place}"][0]["result"] is (size == 20)
-    assert stores["ext, last unit of size 20 at 50"][0]["result"] is False  # it ends where the file does
-    assert stores["ext, last unit with too long a bit map"][0]["result"] is False
-
-
 def test_ext_switched_off(stores: Stores) -> None:
     """CQ-EXT-11: the ext units have the codes 11 and 22, and a consumer asks for TagA; STORE-3."""
     *_, pulled, put = stores["ext off, over addresses"]
@@ -188,74 +141,7 @@ def test_ext_switched_off(stores: Stores) -> None:
     assert stores["ext off, file of another length"][0]["result"] is True
 
 
-# --- search by time -------------------------------------------------------------------------------------
-
-
-def test_sizes_that_a_search_by_time_meets(stores: Stores) -> None:
-    """CQ-TIME-2: the first midpoint, unit 2, has another size. The next time is that of unit 4 and after it."""
-
-    def found(size: int, offset: int = 222) -> list[int | None]:
-        return [state.get("result") for state in stores[f"by time, unit of size {size} at {offset}"][1:]]
-
-    for size in (-1, 0, 1, 39, 40, 63, 0x7FFFFFFF, 0x7FFFFFFF - 221):
-        assert found(size) == [None, None], size
-    assert found(64) == [0, 4]
-    assert found(0x7FFFFFFF, 0) == found(0x7FFFFFFF - 222) == [0, 0]
-
-
 # --- start and shutdown ---------------------------------------------------------------------------------
-
-
-def test_a_missing_file_of_the_log(stores: Stores) -> None:
-    """STORE-14, STORE-12: of the files 0, 400, 800 and 1200, that of 800 is missing. STORE-6: the name 100."""
-    returned = {
-        name.removeprefix("file missing, "): states[-1]["result"]
-        for name, states in stores.items()
-        if name.startswith("file missing, ")
-    }
-    assert returned == {
-        "6 units": False,
-        "9 units": False,
-        "11 units": True,
-        "6 units, unclean": True,
-        "9 units, only made ahead after it": False,
-        "9 units, only made ahead after it, unclean": False,
-    }
-    assert log(stores["first file of another name"][0]) == [100, 100 + (100 + 222) % 400]
-
-
-def test_a_directory_in_the_log(stores: Stores) -> None:
-    """STORE-3: no file system gives it 400 bytes."""
-    assert stores["directory in the log"][0]["result"] is False
-
-
-def test_last_records_without_a_unit(stores: Stores) -> None:
-    """STORE-9: an empty queue shows by a unit of zeros (CQ-TRUNC-3) whether queues are truncated."""
-    empty = {
-        kind: queue(stores[f"clean, last record of type {kind}"][0], "Empty/0") for kind in (0, 4, 8, 12)
-    }
-    assert empty == {0: [0, 1, 0], 4: [0, 0, -1], 8: [0, 1, 0], 12: [0, 0, -1]}
-    assert queue(stores["clean, last record's queue deleted"][0], "Empty/0") == [0, 0, -1]
-
-
-def test_checkpoint_bounds_wrap(stores: Stores) -> None:
-    """CKP-3."""
-    bounds = [[int(value) for value in state["result"]] for state in stores["bounds that wrap"]]
-    low = -(1 << 63)
-    assert bounds == [[low - 3000 + (1 << 64), 0], [(1 << 63) - 1, 7], [0, 0], [0, 0]]
-    times = [
-        (5000, 9000, 100),
-        (9000, 5000, 10_000),
-        (2999, 9000, 5),
-        (3000, 3000, 1),
-        (3001, 3001, 1),
-        (0, 0, -5),
-    ]
-    bounds = [[int(value) for value in state["result"]] for state in stores["bounds"]]
-    assert bounds == [
-        [least := max(0, min(log_time, queues) - 3000), min(least, index)]
-        for log_time, queues, index in times
-    ]
 
 
 def test_a_full_disk_keeps_the_abort_file(stores: Stores) -> None:

@@ -64,7 +64,7 @@ def test_show_prints_text_source_and_evidence() -> None:
         "Evidence: case",
     ):
         assert part in " ".join(done.stdout.split())
-    assert json.loads(run("show", "STORE-1", "--json").stdout)["golden"].startswith("tests/spec/")
+    assert json.loads(run("show", "STORE-1", "--json").stdout)["golden"].startswith("tests/reference/")
 
 
 def test_coverage_counts_what_is_named_after_a_clause() -> None:
