@@ -18,8 +18,6 @@ from rocket_columnar.index import IndexFile, RejectedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PROTOCOL", "Adapter", "main"]
-
 PROTOCOL: Final = 1
 
 Message = dict[str, Any]

@@ -16,26 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "Array",
-    "Columns",
-    "batch",
-    "binaries",
-    "booleans",
-    "constant",
-    "dictionary",
-    "empty",
-    "gathered",
-    "integers",
-    "map_of",
-    "maps",
-    "of_buffer",
-    "strings",
-    "taken",
-    "texts",
-    "values",
-]
-
 Array: TypeAlias = "pa.Array[Any]"
 Columns: TypeAlias = "dict[str, Array]"
 """Arrays by column."""

@@ -10,8 +10,6 @@ from rocket_spec.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["SCHEMAS", "plain_schema"]
-
 _TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
     "int16": pa.int16(),

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-__all__ = ["UTC_MS", "in_utc", "is_time", "utc_times"]
-
 UTC_MS: Final = pa.timestamp("ms", "UTC")
 """The type of a time."""
 

@@ -20,32 +20,28 @@ begins. `findings` sees to it that neighbours agree on that; where they don't, i
 """
 
 from rocket_columnar.audit.checkpoint_check import read_checkpoint
-from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_file, survey_index
+from rocket_columnar.audit.file_survey import survey_file, survey_index
 from rocket_columnar.audit.plan import LEVELS, Level, Plan, Range, make_plan, plan_files, relisted
 from rocket_columnar.audit.plan import make_plan as plan_audit
-from rocket_columnar.audit.range_check import Scanned, check_range, entries_of, read_frames, scan_range
+from rocket_columnar.audit.range_check import check_range, entries_of, read_frames
 from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys, Targets
 from rocket_columnar.audit.store_audit import audit
-from rocket_columnar.findings import CODES, Finding, Severity
+from rocket_columnar.findings import CODES, Finding
 
 __all__ = [
     "CODES",
     "LEVELS",
     "Finding",
     "Frames",
-    "IndexSurvey",
     "Level",
     "Plan",
-    "QueueSurvey",
     "Range",
     "RangeResult",
     "ReadAhead",
-    "Scanned",
-    "Severity",
     "Surveys",
     "Targets",
     "audit",
@@ -59,7 +55,6 @@ __all__ = [
     "read_checkpoint",
     "read_frames",
     "relisted",
-    "scan_range",
     "survey_file",
     "survey_index",
 ]

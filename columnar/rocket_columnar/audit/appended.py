@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.plan import Plan
 
 
-__all__ = ["without_appended"]
-
 _HEAD: Final = struct.Struct(">ii20xq")
 
 

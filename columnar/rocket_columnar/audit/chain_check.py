@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ChainProblem", "chain_problems"]
-
 
 class ChainProblem(NamedTuple):
     """A field of a file, and what is wrong with it: `number` is a slot's, or an entry's."""

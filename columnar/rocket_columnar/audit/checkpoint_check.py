@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_checkpoint", "read_checkpoint"]
-
 _TIMES: Final = struct.Struct(CHECKPOINT.struct_format)
 _PATIENCE: Final = 600_000
 """ms that a checkpoint may be older than the newest record: a broker flushes all three times at least each minute."""

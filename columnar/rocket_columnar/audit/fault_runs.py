@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST", "Mark", "Marks", "runs_of", "values_at"]
-
 MOST: Final = 1000
 """Findings of one kind in one file that are reported one by one; of more, only how many."""
 

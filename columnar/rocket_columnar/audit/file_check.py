@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_ext_files", "check_index_files", "check_queue_files", "empty_file", "stray"]
-
 
 def stray(name: str, reason: str) -> Finding | None:
     """A finding on something in a store's folder that is not a file of a store; None if a broker ignores it.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import Reader, StoreFile
 
-__all__ = ["ENTRIES", "UNITS", "IndexSurvey", "QueueSurvey", "survey_file", "survey_index", "survey_queue"]
-
 UNITS: Final = 256
 """Units of a run."""
 ENTRIES: Final = 1024

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.file_survey import IndexSurvey
     from rocket_columnar.audit.plan import Plan
 
-__all__ = ["FirstEntries", "check_bounds"]
-
 _INT_MAX: Final = 0x7FFFFFFF
 _MEANS: Final = {
     "begin_phy_offset": "nothing reads it",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import EntryWindows, IndexState
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Replay", "check_content", "reached_count", "used_count"]
-
 _MANY: Final = 1 << 16  # entries outside the chosen slots from which all slots are read
 _CHAIN_CLAUSES: Final = {"slot": "slot", "prev": "prev_entry of entry", "hash": "key_hash of entry"}
 

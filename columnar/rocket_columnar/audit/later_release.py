@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.range_result import RangeResult
     from rocket_columnar.audit.rows import Rows
 
-__all__ = ["UNJUDGED", "later_record", "later_sign", "without_later_records", "without_tag_entries"]
-
 UNJUDGED: Final = {
     "checkpoint.ahead": (),
     "checkpoint.behind": (),

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log import Gap
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_log"]
-
 _FLAG: Final = RECORD.offset_of("sys_flag") + 3  # the byte of the flags that states how long the hosts are
 
 

@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.rows import Rows
     from rocket_columnar.log import Requests
 
-__all__ = [
-    "DOUBLE",
-    "LOST",
-    "MOVED",
-    "NOT_OWN",
-    "OUTSIDE",
-    "SIZE",
-    "TAGS",
-    "TIME",
-    "WRONG",
-    "match_entries",
-    "match_units",
-    "seconds_since",
-]
-
 OUTSIDE: Final = 128
 """Flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked."""
 LOST: Final = 1

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log import Requests
     from rocket_columnar.store import StoreFile
 
-__all__ = ["check_missing", "files_by_queue", "files_now"]
-
 _HASHES: Final = 1 << 16
 
 

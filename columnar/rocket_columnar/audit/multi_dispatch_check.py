@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.range_result import RangeResult
     from rocket_columnar.store import StoreFile
 
-__all__ = ["RangeCopies", "check_copies", "read_copies"]
-
 Queue = tuple[str, int]
 
 

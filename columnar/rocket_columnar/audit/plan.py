@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import IndexHeader
     from rocket_columnar.store import Sign, StoreFile
 
-__all__ = ["LEVELS", "Level", "Plan", "Range", "list_kind", "make_plan", "plan_files", "relisted"]
-
 Level = Literal["quick", "default", "deep"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.read_ahead import ReadAhead
     from rocket_columnar.audit.rows import Surveys, Targets
 
-__all__ = ["Frames", "Scanned", "check_range", "entries_of", "read_frames", "scan_range"]
-
 _ROWS: Final = 1 << 19  # all records of a range are one batch: joining batches copies them
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.log import Requests, TopicNames
 
-__all__ = ["Frames"]
-
 
 @dataclass(frozen=True, slots=True)
 class Frames:

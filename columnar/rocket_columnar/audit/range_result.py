@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log import Gap
     from rocket_columnar.store import Sign
 
-__all__ = ["AFTER", "BEFORE", "NEWEST", "KeyRun", "RangeResult", "UnitRun"]
-
 BEFORE, NEWEST, AFTER = range(3)
 """Where a record is: before the range's last indexed one, from there up to the last one that is in its queue, after that."""
 

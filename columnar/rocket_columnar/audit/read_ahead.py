@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import Reader
 
-__all__ = ["ReadAhead"]
-
 _HELD: Final = 64 << 20  # bytes kept, at most
 _FEW: Final = 256  # files up to which nothing is read ahead
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.rows import Surveys
     from rocket_columnar.store import Sign
 
-__all__ = ["findings", "quick_findings"]
-
 _ON_THE_WAY: Final = 60_000
 """ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are
 read, or were copied, one after the other."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.read_ahead import ReadAhead
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Rows", "Surveys", "Targets"]
-
 _NATIVE: Final = {kind: {name: kind[name].newbyteorder("=") for name in kind.names or ()}
                   for kind in (UNIT_DTYPE, ENTRY_DTYPE)}  # fmt: skip
 

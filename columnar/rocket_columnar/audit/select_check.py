@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.index import EntryWindows
 
-__all__ = ["unreached"]
-
 
 def unreached(windows: EntryWindows, *, ended: bool) -> tuple[tuple[int, int], ...]:
     """Runs (number of the first, length) of entries at which no walk arrives that begins at their slot.

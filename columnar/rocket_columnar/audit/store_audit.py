@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rocket_columnar.audit.file_survey import survey_file
-from rocket_columnar.audit.plan import LEVELS, Level, Plan, make_plan, relisted
+from rocket_columnar.audit.plan import Level, Plan, make_plan, relisted
 from rocket_columnar.audit.range_check import check_range, scan_range
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys
-from rocket_columnar.findings import CODES, Finding, Severity
 from rocket_columnar.store import WorkDone, size_of
 
 if TYPE_CHECKING:
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
     from rocket_columnar.audit.plan import Range
     from rocket_columnar.audit.range_result import RangeResult
+    from rocket_columnar.findings import Finding
     from rocket_columnar.store import Sign, StoreFile
 
 _Survey: TypeAlias = "QueueSurvey | IndexSurvey | None"
-
-__all__ = ["CODES", "LEVELS", "Finding", "Level", "Severity", "audit"]
 
 _AHEAD: Final = 8  # ranges
 _FILES: Final = 64  # that a task surveys at most: a task for each of 20,000 files costs more than the files

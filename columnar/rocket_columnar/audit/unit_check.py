@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.rows import Rows
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Judge"]
-
 _SCHEDULE: Final = SCHEDULE_TOPIC.decode()
 _INT: Final = 1 << 31
 

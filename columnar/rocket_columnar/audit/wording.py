@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rocket_columnar.audit.plan import Plan
     from rocket_columnar.audit.range_result import KeyRun, UnitRun
 
-__all__ = ["say_entry", "say_missing_keys", "say_missing_units", "say_unit", "say_unreached"]
-
 
 class _Saying(NamedTuple):
     code: str

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["ExtUnits"]
-
 
 class ExtUnits:
     """The ext units of a store; those of a queue are read at their first use."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Skip", "Where"]
-
 _COLUMNS = {
     "time": ("store_timestamp", ("index_entries", "commit_log", "consume_queue_ext")),
     "offset": ("phy_offset", ("index_entries", "consume_queue", "commit_log")),

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
-__all__ = ["entry_columns", "header_columns"]
-
 _MILLIS: Final = np.int64(1000)
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rocket_columnar.formats import Record
     from rocket_columnar.log import Records
 
-__all__ = ["LogColumns", "Topics", "record_columns"]
-
 _NUMBERS: Final = (
     *("size", "queue_id", "flag", "queue_offset", "phy_offset", "sys_flag", "born_timestamp"),
     *("store_timestamp", "reconsume_times", "prepared_transaction_offset"),

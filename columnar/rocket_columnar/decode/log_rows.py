@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log import Gap, Walk
     from rocket_columnar.store import Reader
 
-__all__ = ["LogState", "log_columns"]
-
 
 class LogState:
     """What the files of one decode share: the columns with their topics.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rocket_columnar.decode.row_choice import RowChoice
     from rocket_columnar.store import Reader
 
-__all__ = ["checkpoint_columns", "ext_columns", "queue_columns", "unit_count"]
-
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
 _AT_ONCE: Final = 1 << 16  # units read at once in the search for the last one
 _WINDOW: Final = 1 << 20

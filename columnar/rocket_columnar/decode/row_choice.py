@@ -11,8 +11,6 @@ from rocket_columnar.formats import LONG_MAX, LONG_MIN
 if TYPE_CHECKING:
     from rocket_columnar.decode.filters import Where
 
-__all__ = ["WHOLE_LOG", "RowChoice"]
-
 WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)
 """The range of all physical offsets."""
 

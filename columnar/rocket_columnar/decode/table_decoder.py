@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import Kind, Reader, StoreFile
 
-__all__ = ["TABLE_KINDS", "Reports", "TableDecoder"]
-
 TABLE_KINDS: Final[dict[str, Kind]] = {
     "index_headers": "index",
     "index_entries": "index",

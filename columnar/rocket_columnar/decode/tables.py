@@ -15,7 +15,6 @@ from rocket_columnar.decode.filters import Skip
 from rocket_columnar.decode.row_choice import WHOLE_LOG, RowChoice
 from rocket_columnar.decode.table_decoder import TABLE_KINDS, Reports, TableDecoder
 from rocket_columnar.index import resolve_each
-from rocket_columnar.log import Gap
 from rocket_columnar.store import while_there
 
 if TYPE_CHECKING:
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
 
     from rocket_columnar.decode.filters import Where
     from rocket_columnar.index import GeometryGuess
+    from rocket_columnar.log import Gap
     from rocket_columnar.store import StoreFile
-
-__all__ = ["TABLE_KINDS", "Gap", "decode"]
 
 _JOINED: Final = frozenset({"index_headers", "consume_queue", "checkpoint"})  # many small files, short rows
 _BATCH_ROWS: Final = 1 << 17

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _FEW = 1 << 12  # rows
 
-__all__ = ["csv_bytes", "csv_header", "jsonl_bytes"]
-
 
 def _json(value: object) -> str:
     return "null" if value is None else json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from io import IOBase
     from typing import BinaryIO
 
-__all__ = ["FORMATS", "parquet_options", "write", "write_stream", "writer_takes"]
-
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)

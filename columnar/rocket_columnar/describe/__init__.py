@@ -4,8 +4,8 @@ from rocket_columnar.describe.byte_meaning import ByteMeaning, FieldValue, byte_
 from rocket_columnar.describe.differences import Difference, diff
 from rocket_columnar.describe.digests import FileDigest, digest, store_digest
 from rocket_columnar.describe.file_summary import Facts, summarise
-from rocket_columnar.describe.index_occupancy import Occupancy, Oddity, occupancy
-from rocket_columnar.describe.overview import IndexView, LogView, Overview, QueueView, look_at
+from rocket_columnar.describe.index_occupancy import Occupancy, occupancy
+from rocket_columnar.describe.overview import IndexView, Overview, QueueView, look_at
 
 __all__ = [
     "ByteMeaning",
@@ -14,9 +14,7 @@ __all__ = [
     "FieldValue",
     "FileDigest",
     "IndexView",
-    "LogView",
     "Occupancy",
-    "Oddity",
     "Overview",
     "QueueView",
     "byte_at",

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["ByteMeaning", "FieldValue", "byte_at"]
-
 _PREVIEW: Final = 60
 _FLAGS: Final = {1: "compressed", 2: "multi-tags", 16: "born host IPv6", 32: "store host IPv6"}
 _TRANSACTIONS: Final = {0: "no transaction", 4: "prepared", 8: "commit", 12: "rollback"}

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     _Progress = Callable[[int, int], None] | None
     _Row = dict[str, Any]
 
-__all__ = ["Difference", "diff"]
-
 _BYTES: Final = 1 << 22
 _TABLES: Final = {
     "queue": ("consume_queue", "logical_offset"),

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log import Gap
     from rocket_columnar.store import Reader, StoreFile
 
-__all__ = ["FileDigest", "digest", "store_digest"]
-
 _AT_ONCE: Final = 1 << 22
 _EMPTY: Final = hashlib.sha256().hexdigest()
 

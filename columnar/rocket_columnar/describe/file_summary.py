@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     _Progress = Callable[[int, int], None] | None
 
-__all__ = ["Facts", "summarise"]
-
 Facts = dict[str, Any]
 """Names to numbers, texts, lists and such dictionaries; times in ms, offsets in bytes unless named otherwise."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import Reader
 
-__all__ = ["Occupancy", "Oddity", "occupancy"]
-
 _AT_ONCE: Final = 1 << 20
 _BUCKETS: Final = 128
 _POINTS: Final = 2000

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
 
-__all__ = ["IndexView", "LogView", "Overview", "QueueView", "look_at"]
-
 _FILLERS: Final = 1 << 12  # units that are read at once where a filler was found
 _T = TypeVar("_T")
 

@@ -3,16 +3,15 @@
 from rocket_columnar.fast.cache import cache_folder
 from rocket_columnar.fast.chain_file import ChainFile, Hits, Puts
 from rocket_columnar.fast.chains import many_selects, put_entries
-from rocket_columnar.fast.choice import SETTINGS, forced, settings_in_the_way
+from rocket_columnar.fast.choice import forced
 from rocket_columnar.fast.key_hashes import hash_keys
 from rocket_columnar.fast.log_forms import log_form
-from rocket_columnar.fast.log_row import ROW, SLACK, LogForm, LogRange, StringNumbers
-from rocket_columnar.fast.notice import announce, tell
+from rocket_columnar.fast.log_row import ROW, SLACK, LogForm, LogRange
+from rocket_columnar.fast.notice import announce
 from rocket_columnar.fast.plain_log import PlainLog, row_of
 
 __all__ = [
     "ROW",
-    "SETTINGS",
     "SLACK",
     "ChainFile",
     "Hits",
@@ -20,7 +19,6 @@ __all__ = [
     "LogRange",
     "PlainLog",
     "Puts",
-    "StringNumbers",
     "announce",
     "cache_folder",
     "forced",
@@ -29,6 +27,4 @@ __all__ = [
     "many_selects",
     "put_entries",
     "row_of",
-    "settings_in_the_way",
-    "tell",
 ]

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from rocket_spec import layout
 
-__all__ = ["cache_folder"]
-
 
 @cache
 def cache_folder() -> Path | None:

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ChainFile", "Hits", "Puts"]
-
 
 class Puts(NamedTuple):
     """Entries to put: key hashes, physical offsets in bytes, store timestamps in ms, of equal length."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
         ["ChainFile", "NDArray[np.int32]", "NDArray[np.int64]", tuple[int, int]], "Hits | int"
     ]
 
-__all__ = ["many_selects", "put_entries"]
-
 _INT_MAX: Final = 0x7FFFFFFF
 _WORTH: Final = 1 << 9
 """Bytes that cost about as much as a key that is looked up."""

@@ -11,8 +11,6 @@ from rocket_columnar.fast.notice import tell
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SETTINGS", "forced", "pays", "settings_in_the_way"]
-
 SETTINGS: Final = ".numba_config.yaml"
 """A file of the working folder from which Numba would take its settings, such as the folder of code that it loads."""
 

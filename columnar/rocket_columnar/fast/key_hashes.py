@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["hash_keys"]
-
 _WORTH: Final = 16
 """Bytes that cost about as much as a key."""
 

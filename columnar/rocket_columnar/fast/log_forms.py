@@ -10,8 +10,6 @@ from rocket_columnar.fast.plain_log import PlainLog
 if TYPE_CHECKING:
     from rocket_columnar.fast.log_row import LogForm
 
-__all__ = ["log_form"]
-
 
 def log_form(size: int) -> LogForm:
     """The form for a log of `size` bytes, or a file of one."""

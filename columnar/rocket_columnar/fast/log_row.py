@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ROW", "SLACK", "LogForm", "LogRange", "StringNumbers"]
-
 SLACK: Final = 64
 """Bytes after the last one of a window, whose content does not matter: compiled loops may look past what they read."""
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["announce", "tell"]
-
 _listener: Callable[[str], object] | None = None
 _told: set[str] = set()
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.fast.log_row import LogRange
 
-__all__ = ["PlainLog", "row_of"]
-
 _VALUES: Final[tuple[bytes, ...]] = (b"KEYS", b"UNIQ_KEY", b"TAGS", b"DELAY")
 _COMPLETED: Final = list((ROW.names or ())[-2 * len(_VALUES) - 2 :])
 """The columns that `find_values` fills: places and lengths of these values, and two flags."""

@@ -20,12 +20,9 @@ from rocket_columnar.formats.message_ids import (
     parse_unique_key,
 )
 from rocket_columnar.formats.records import (
-    DELAY_SECONDS,
     HEAD_SIZE,
     SCHEDULE_TOPIC,
     Bad,
-    Buffer,
-    FixedFields,
     Record,
     body_begin,
     body_end,
@@ -41,7 +38,6 @@ from rocket_columnar.formats.records import (
 from rocket_columnar.formats.times import iso
 
 __all__ = [
-    "DELAY_SECONDS",
     "ENTRY_DTYPE",
     "HEAD_SIZE",
     "LAST_ADDRESS",
@@ -50,8 +46,6 @@ __all__ = [
     "SCHEDULE_TOPIC",
     "UNIT_DTYPE",
     "Bad",
-    "Buffer",
-    "FixedFields",
     "OffsetId",
     "Record",
     "UniqueKey",

@@ -10,8 +10,6 @@ from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
 if TYPE_CHECKING:
     from rocket_spec.layout import Layout
 
-__all__ = ["ENTRY_DTYPE", "LAST_ADDRESS", "UNIT_DTYPE"]
-
 LAST_ADDRESS: Final = -(1 << 31) - 1
 """The greatest tags code of a unit that is the address of an ext unit."""
 

@@ -10,17 +10,6 @@ import codecs
 import unicodedata
 from typing import Final
 
-__all__ = [
-    "LONG_MAX",
-    "LONG_MIN",
-    "decode_utf8",
-    "parse_int",
-    "parse_long",
-    "string_hash",
-    "to_i32",
-    "to_i64",
-]
-
 LONG_MIN: Final = -(1 << 63)
 LONG_MAX: Final = (1 << 63) - 1
 """The range of a Java long (`Long.MIN_VALUE`, `Long.MAX_VALUE`)."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     _Units = NDArray[np.uint16] | NDArray[np.uint8]
 
-__all__ = ["hash_key", "hash_keys", "index_key"]
-
 _LOOP_BELOW = 64  # units; longer keys are hashed by NumPy
 _UNITS_AT_ONCE = 1 << 22
 _MASK = 0xFFFFFFFF

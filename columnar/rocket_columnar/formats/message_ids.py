@@ -16,8 +16,6 @@ from rocket_spec.errors import UsageError
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-__all__ = ["OffsetId", "UniqueKey", "make_offset_id", "parse_offset_id", "parse_unique_key"]
-
 _LENGTHS: Final = {32: 4, 56: 16}  # digits of an id: bytes of its address
 _UNIQUE: Final = struct.Struct(">HIIH")
 _OFFSET: Final = struct.Struct(">iq")

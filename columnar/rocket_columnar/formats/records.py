@@ -15,26 +15,6 @@ from rocket_spec.layout import BLANK_MAGIC, ENTRY_BLANK_MAGIC, MESSAGE_MAGIC, RE
 
 from rocket_columnar.formats.java import decode_utf8, parse_int, string_hash, to_i64
 
-__all__ = [
-    "DELAY_SECONDS",
-    "HEAD_SIZE",
-    "SCHEDULE_TOPIC",
-    "Bad",
-    "Buffer",
-    "FixedFields",
-    "Record",
-    "body_begin",
-    "body_end",
-    "check_frame_head",
-    "clean_utf8",
-    "fixed_fields",
-    "host_text",
-    "is_blank",
-    "parse_properties",
-    "parse_record",
-    "tags_code",
-]
-
 _HOST_FLAGS: Final = 16 | 32
 _INT: Final = struct.Struct(">i")
 _HEAD: Final = struct.Struct(">ii20xq")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-__all__ = ["iso"]
-
 _YEARS: Final = range(-62135596800000, 253402300800000)  # what datetime can hold, in ms
 
 

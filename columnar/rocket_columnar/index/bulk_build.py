@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
-__all__ = ["IndexBuilder", "build"]
-
 _AT_ONCE: Final = 1 << 16
 
 

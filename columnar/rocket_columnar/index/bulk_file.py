@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from rocket_columnar.fast import Puts
     from rocket_columnar.index.header import IndexHeader
 
-__all__ = ["NewIndex"]
-
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
 _SLOTS: Final = 1 << 14  # slots of a range, which is not written if all are empty
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)

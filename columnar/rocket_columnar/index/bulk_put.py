@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.index.mapping import Mapping
 
-__all__ = ["after", "plain", "put_batch"]
-
 _AT_ONCE = 1 << 20
 _INT_MAX = 0x7FFFFFFF
 _HEADER_WORDS, _ENTRY_WORDS = INDEX_HEADER.size // 4, INDEX_ENTRY.size // 4

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import Reader, StoreFile
 
-__all__ = ["EntryWindows", "IndexState", "entry_position", "read_headers", "slot_position"]
-
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 _AT_ONCE: Final = 1 << 15
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.store import StoreFile
 
-__all__ = ["GeometryGuess", "resolve", "resolve_each"]
-
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry
 _WITNESSES: Final = 16  # files of one size that are asked
 _CHECKED: Final = 512  # entries of each that a given geometry is compared with; an inferred one needs more

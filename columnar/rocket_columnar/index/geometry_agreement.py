@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.store import Reader
 
-__all__ = ["SAMPLE", "Agreement", "agreement", "ends_agree"]
-
-
 SAMPLE: Final = 4096  # entries checked in one file
 _RUN: Final = 256  # of these, neighbours
 _WHOLE: Final = 1 << 20  # a region up to this many bytes is read at once

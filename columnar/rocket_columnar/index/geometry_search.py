@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index.header import IndexHeader
     from rocket_columnar.store import Reader
 
-__all__ = ["count_of_size", "geometries_of_size", "last_entry_guess", "search"]
-
 _CELLS: Final = 1 << 18
 _KEEP: Final = 1000  # survivors kept of one search
 

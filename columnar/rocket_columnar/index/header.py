@@ -11,8 +11,6 @@ from rocket_spec.layout import INDEX_HEADER
 if TYPE_CHECKING:
     from rocket_columnar.store import Reader
 
-__all__ = ["IndexHeader", "read_header"]
-
 _STRUCT: Final = struct.Struct(INDEX_HEADER.struct_format)
 
 

@@ -19,7 +19,6 @@ from rocket_spec.layout import INDEX_ENTRY
 from rocket_columnar.fast import ChainFile, Hits, Puts, many_selects
 from rocket_columnar.formats import hash_key, hash_keys, to_i32, to_i64
 from rocket_columnar.index.bulk_put import plain, put_batch
-from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.index.mapped_index import (
     ENTRY,
     ENTRY_SIZE,
@@ -28,14 +27,11 @@ from rocket_columnar.index.mapped_index import (
     Entry,
     MappedIndex,
 )
-from rocket_columnar.index.mapping import RejectedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-__all__ = ["Entry", "Hits", "IndexFile", "IndexHeader", "RejectedError"]
 
 _HASH, _OFFSET, _DIFF, _PREVIOUS = (field.offset or 0 for field in INDEX_ENTRY.fields)
 _INT_MAX = 0x7FFFFFFF

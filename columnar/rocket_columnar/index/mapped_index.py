@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
-__all__ = [
-    "ENTRY",
-    "ENTRY_SIZE",
-    "INT",
-    "LONG",
-    "Entry",
-    "MappedIndex",
-]
-
 INT: Final = struct.Struct(">i")
 LONG: Final = struct.Struct(">q")
 ENTRY: Final = struct.Struct(INDEX_ENTRY.struct_format)

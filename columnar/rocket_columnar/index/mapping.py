@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-__all__ = ["FileImage", "Mapping", "RejectedError", "map_file"]
-
 Mapping = mmap.mmap | bytearray
 
 _PAGE: Final = 1 << 12

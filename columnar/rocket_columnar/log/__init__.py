@@ -3,7 +3,7 @@
 from rocket_columnar.log.dispatch import read_requests
 from rocket_columnar.log.frame_walk import NARROW, Walk
 from rocket_columnar.log.gaps import Gap
-from rocket_columnar.log.multi_dispatch import Copy, batch_copies, goes_to, has_light_queues
+from rocket_columnar.log.multi_dispatch import batch_copies, goes_to, has_light_queues
 from rocket_columnar.log.request_columns import Requests, TopicNames
 from rocket_columnar.log.request_walk import Dispatch, RequestScan
 from rocket_columnar.log.row_values import RowTopics, bodies_match, tags_codes
@@ -12,7 +12,6 @@ from rocket_columnar.log.tail import Tail, log_tail
 
 __all__ = [
     "NARROW",
-    "Copy",
     "Dispatch",
     "Gap",
     "Records",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log.request_columns import Requests, TopicNames
     from rocket_columnar.store import StoreFile
 
-__all__ = ["read_requests"]
-
 
 def read_requests(
     file: StoreFile,

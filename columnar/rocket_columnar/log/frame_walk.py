@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import Reader
 
-__all__ = ["LARGE", "NARROW", "Walk"]
-
 LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""
 

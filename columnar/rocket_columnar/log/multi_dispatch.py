@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log.request_columns import Requests
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Copy", "batch_copies", "goes_to", "has_light_queues"]
-
 _QUEUES: Final = b"INNER_MULTI_DISPATCH"
 _OFFSETS: Final = b"INNER_MULTI_QUEUE_OFFSET"
 _LIGHT: Final = "%LMQ%"

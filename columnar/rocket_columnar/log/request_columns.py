@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["COMMIT", "NOT", "PREPARED", "ROLLBACK", "Requests", "TopicNames", "topic_code"]
-
 NOT: Final = 0
 PREPARED: Final = 4
 COMMIT: Final = 8

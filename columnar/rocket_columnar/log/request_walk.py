@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rocket_columnar.log.scan import Records
     from rocket_columnar.store import Reader
 
-__all__ = ["Dispatch", "RequestScan"]
-
 _ROWS: Final = 1 << 13
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_columnar.fast import LogForm
     from rocket_columnar.log.scan import Records
 
-__all__ = ["RowTopics", "bodies_match", "tags_codes"]
-
 
 class RowTopics:
     """The topics met so far, and a value for each.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rocket_columnar.fast import LogForm
     from rocket_columnar.store import Reader
 
-__all__ = ["Records", "Scan", "records_of"]
-
 _ROWS: Final = 1 << 13
 WINDOW: Final = 1 << 20
 

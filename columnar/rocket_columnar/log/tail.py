@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Tail", "log_tail"]
-
 _BACK: Final = 1 << 18
 
 

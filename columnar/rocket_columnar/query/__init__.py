@@ -7,18 +7,16 @@ from rocket_columnar.query.beyond_broker import (
     scan,
     topics_of,
 )
-from rocket_columnar.query.broker_query import MAX_BATCH, Answer, OffsetAnswer, OpenStore, query
-from rocket_columnar.query.explanation import Check, Explanation, FileWalk, Step, explain
-from rocket_columnar.query.index_files import open_indexes
+from rocket_columnar.query.broker_query import Answer, OpenStore, query
+from rocket_columnar.query.chain_walk import Step
+from rocket_columnar.query.explain_files import FileWalk
+from rocket_columnar.query.explanation import Explanation, explain
 from rocket_columnar.query.log_records import Row, keys_of
 
 __all__ = [
-    "MAX_BATCH",
     "Answer",
-    "Check",
     "Explanation",
     "FileWalk",
-    "OffsetAnswer",
     "OpenStore",
     "Row",
     "Step",
@@ -27,7 +25,6 @@ __all__ = [
     "find_by_offset_id",
     "find_by_unique_key",
     "keys_of",
-    "open_indexes",
     "query",
     "scan",
     "topics_of",

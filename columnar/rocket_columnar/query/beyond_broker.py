@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rocket_columnar.query.log_records import Row
     from rocket_columnar.query.open_files import OpenFiles
 
-__all__ = ["find_all", "find_by_offset_id", "find_by_unique_key", "scan", "topics_of"]
-
 _LONG: Final = (LONG_MIN, LONG_MAX)
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.index import IndexFile
 
-__all__ = ["MAX_BATCH", "Answer", "OffsetAnswer", "OpenStore", "Row", "keys_of", "query"]
-
 MAX_BATCH: Final = 64
 """Hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)."""
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.index import IndexFile
 
-__all__ = ["Step", "Verdict", "settled", "walk"]
-
 _T = TypeVar("_T")
 _LOOKS: Final = 5  # at a slot that a broker keeps putting into
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rocket_columnar.index import IndexFile, IndexHeader
     from rocket_columnar.query.broker_query import OpenStore
 
-__all__ = ["FileWalk", "Window", "walk_files"]
-
 _SHOWN: Final = 1000  # entries with other hashes that are kept of one chain
 
 

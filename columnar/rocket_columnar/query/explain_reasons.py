@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rocket_columnar.query.broker_query import OpenStore
     from rocket_columnar.query.explain_files import FileWalk, Window
 
-__all__ = ["reasons"]
-
 _SHOWN: Final = 5
 _ROLLBACK: Final = 12
 _STANDS_FOR: Final = {

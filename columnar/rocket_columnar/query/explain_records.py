@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_columnar.query.log_records import CommitLog, Row
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Check", "Found", "check_record", "find_key"]
-
 _COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag", "properties")
 _WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", SCHEDULE_TOPIC.decode(): "delayed"}
 _AT_ONCE: Final = 4 << 20

@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 
 from rocket_spec.errors import InvalidError
 
-from rocket_columnar.formats import hash_key, index_key, iso
+from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.query.broker_query import MAX_BATCH
-from rocket_columnar.query.chain_walk import Step
 from rocket_columnar.query.explain_files import FileWalk, Window, walk_files
 from rocket_columnar.query.explain_reasons import reasons
-from rocket_columnar.query.explain_records import Check
 
 if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.query.broker_query import OpenStore
-
-__all__ = ["Check", "Explanation", "FileWalk", "Step", "explain", "iso"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,6 @@ _OTHERS: Final = (
     256  # open files beside the index files: those of the log, of the interpreter and of its libraries
 )
 
-__all__ = ["IndexSet", "open_indexes", "require_store"]
-
 
 @dataclass(frozen=True, slots=True)
 class IndexSet:

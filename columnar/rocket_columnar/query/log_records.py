@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["CommitLog", "Row", "keys_of"]
-
 Row = dict[str, Any]
 """A row of the table commit_log: column names to Python values."""
 

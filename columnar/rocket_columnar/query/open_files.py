@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store import StoreFile
 
-__all__ = ["OpenFiles"]
-
 
 class OpenFiles:
     """The index files and the commit log of a store, open to be searched; use it in a `with` block.

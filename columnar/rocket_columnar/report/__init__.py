@@ -1,6 +1,6 @@
 """Reports on stores: the findings of an audit by cause, what to do about each, and what a start would do then."""
 
-from rocket_columnar.report.causes import Cause, find_causes
+from rocket_columnar.report.causes import Cause
 from rocket_columnar.report.configured import infers_geometry, mismatches, sized_files
 from rocket_columnar.report.cures import Facts
 from rocket_columnar.report.log_choices import LogChoices
@@ -14,7 +14,6 @@ __all__ = [
     "Report",
     "Shell",
     "audit",
-    "find_causes",
     "infers_geometry",
     "mismatches",
     "report_on",

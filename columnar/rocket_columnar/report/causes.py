@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rocket_columnar.findings import Finding, Remedy, Severity
     from rocket_columnar.report.shell import Shell
 
-__all__ = ["Cause", "find_causes"]
-
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")
 _LOG_DAMAGE: Final = ("log.gap", "log.magic", "log.length", "log.position", "log.crc")

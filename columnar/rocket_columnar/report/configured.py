@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rocket_columnar.findings import Finding
     from rocket_columnar.store import BrokerConf, StoreFile
 
-__all__ = ["infers_geometry", "mismatches", "sized_files"]
-
 
 def sized_files(store: Path, kind: str, commitlog: Sequence[Path] = ()) -> list[tuple[StoreFile, int]]:
     """The files of one kind with their lengths in bytes, perhaps none."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rocket_columnar.report.log_choices import LogChoices
     from rocket_columnar.report.shell import Shell
 
-__all__ = ["Cures", "Facts", "is_missing"]
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from rocket_columnar.findings import Finding
     from rocket_columnar.store import StoreFile
 
-__all__ = ["Choice", "LogChoices"]
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:

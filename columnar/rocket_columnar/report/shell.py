@@ -18,8 +18,6 @@ from rocket_spec.printable import shell_word
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["CONF", "REPLICA", "Shell", "chained"]
-
 REPLICA: Final = "REPLICA"
 """Stands for a copy of the store, such as a slave's, in commands."""
 

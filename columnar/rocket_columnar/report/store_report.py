@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rocket_columnar.findings import Finding
     from rocket_columnar.store import BrokerConf, Sign
 
-__all__ = ["Report", "audit", "report_on"]
-
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -14,8 +14,6 @@ from rocket_columnar.store.reader import open_reader
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["BrokerConf", "read_broker_conf"]
-
 _LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000
 _UNIT: Final = 20  # bytes of a consume-queue unit

@@ -25,8 +25,6 @@ from rocket_spec.layout import (
 if TYPE_CHECKING:
     from rocket_columnar.store.reader import Reader
 
-__all__ = ["detect", "entry_position"]
-
 _SAMPLE: Final = 4000  # bytes checked: a multiple of a queue unit
 _OFFSET_LIMIT: Final = 1 << 56  # a store of 64 PiB; any text read as an offset is above
 _TIMES: Final = range(1_262_304_000_000, 4_102_444_800_000)  # 2010 to 2100, in ms

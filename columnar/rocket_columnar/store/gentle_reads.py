@@ -15,8 +15,6 @@ import time
 from threading import Lock
 from typing import Final
 
-__all__ = ["GentleReads", "lower_priority"]
-
 _AT_ONCE: Final = 1 << 16  # bytes; one is dropped from its first page on that was not in the page cache
 _PAGE: Final = 1 << 12
 _NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store.store_file import StoreFile
 
-__all__ = [
-    "Sign",
-    "folder_signs",
-    "is_batch_queue",
-    "is_later_record",
-    "later_line",
-    "later_signs",
-    "signs_at",
-]
-
 LATER_MAGIC: Final = 0xDAA320AB - (1 << 32)
 """Magic of a record whose topic has a length of two bytes, written since 5.1.0 (`MessageVersion.MESSAGE_VERSION_V2`)."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from rocket_columnar.store.places import Place
     from rocket_columnar.store.store_file import Kind
 
-__all__ = ["NO_NUMBER", "find_files"]
-
 NO_NUMBER: Final = "its name is not a number"
 """Why `find_files` skips a file whose name no file of a store has."""
 

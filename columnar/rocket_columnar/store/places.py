@@ -16,18 +16,6 @@ if TYPE_CHECKING:
     from rocket_columnar.store.reader import Source
     from rocket_columnar.store.store_file import Kind
 
-__all__ = [
-    "Place",
-    "entries_of",
-    "is_store",
-    "log_of_member",
-    "member_logs",
-    "place_of",
-    "placed_file",
-    "protected_directories",
-    "refuse_member",
-]
-
 _PLACES: Final[dict[str, Kind]] = {
     "index": "index",
     "consumequeue": "queue",

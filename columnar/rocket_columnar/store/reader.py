@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store.gentle_reads import GentleReads
 
-__all__ = [
-    "PAUSES",
-    "Reader",
-    "Source",
-    "current_gentle_reads",
-    "open_reader",
-    "read_gently",
-    "require_regular",
-    "settled",
-]
-
 _AT_ONCE: Final = 1 << 20
 _PAGE: Final = 1 << 12
 _MOMENT: Final = 0.005  # s

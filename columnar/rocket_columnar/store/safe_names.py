@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["is_safe"]
-
 _SAFE: Final = re.compile(r"[%|a-zA-Z0-9_-]{1,255}", re.ASCII)
 
 

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from rocket_columnar.store.store_file import StoreFile
 
 
-__all__ = ["size_of", "usual_size"]
-
-
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
     """The length that most files have; of several equally frequent ones a whole number of units, then the larger."""
     counts = Counter(sizes)

@@ -15,19 +15,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.store.reader import Reader
 
-__all__ = [
-    "KINDS",
-    "MEMBER",
-    "MEMBER_LOG",
-    "Kind",
-    "StoreFile",
-    "is_gone",
-    "read_at",
-    "shown_name",
-    "while_listed",
-    "while_there",
-]
-
 _T = TypeVar("_T")
 Kind = Literal["index", "queue", "ext", "log", "checkpoint"]
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["WorkDone"]
-
 
 class WorkDone:
     """Adds up work, in bytes or files, and reports it.

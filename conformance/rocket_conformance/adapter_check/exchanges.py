@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from rocket_conformance.judging import Verdict
     from rocket_conformance.protocol import Hello, Op
 
-__all__ = ["Exchange", "Summary", "check_adapter", "summary"]
-
 HELLO_SECONDS: Final = 60.0
 _END_SECONDS: Final = 5.0
 _UNASKED_SECONDS: Final = 0.02

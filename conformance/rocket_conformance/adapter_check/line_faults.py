@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from rocket_conformance.protocol import Hello, Op
     from rocket_conformance.transport import Job
 
-__all__ = ["Broken", "about_answer", "about_end", "about_hello", "fault_of", "text_of", "token_of"]
-
 _PLACES: Final = (
     ("64-bit integers", "rule 2"),
     ("decimal integer", "rule 2"),

@@ -11,16 +11,6 @@ from rocket_conformance.protocol import OPERATIONS, Op, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "SHAPE",
-    "Case",
-    "Observation",
-    "case_to_json",
-    "families_of",
-    "geometries_of",
-    "observation_to_json",
-]
-
 SHAPE: Final = 1
 """The version of the JSON shape, its field `rocketspec_case`."""
 

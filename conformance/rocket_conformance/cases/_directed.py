@@ -12,8 +12,6 @@ from rocket_conformance.cases._vectors import vector_cases
 if TYPE_CHECKING:
     from rocket_conformance.cases._case import Case
 
-__all__ = ["directed_cases"]
-
 
 @cache
 def directed_cases() -> tuple[Case, ...]:

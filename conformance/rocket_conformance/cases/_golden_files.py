@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Op
 
-__all__ = ["golden_cases"]
-
 _STORES: Final = ("ipv6", "lmq", "mixed", "small-roll", "transactions")
 _DAMAGED: Final = "mixed"
 _CLAUSES: Final = {"index": "IDX-ENT-1", "queue": "CQ-UNIT-1", "log": "LOG-REC-1", "checkpoint": "CKP-1"}

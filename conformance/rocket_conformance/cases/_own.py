@@ -17,8 +17,6 @@ from rocket_conformance.files import CHUNK, FileImage
 if TYPE_CHECKING:
     from rocket_conformance.protocol import Op
 
-__all__ = ["own_cases"]
-
 _FILE: Final = "20260101000000000"
 _NOON: Final = 1_767_268_800_000
 _KEY: Final = "a"  # key hash 97, slot 97

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rocket_conformance.files import FileImage
     from rocket_conformance.protocol import Op
 
-__all__ = ["case_from_json"]
-
 _EXPECTED: Final = "a case of protocol 1"
 _LONGEST_ID: Final = 200
 _CLAUSE: Final = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[1-9][0-9]*")

@@ -12,8 +12,6 @@ from rocket_conformance.cases._parse import case_from_json
 if TYPE_CHECKING:
     from rocket_conformance.cases._case import Case
 
-__all__ = ["vector_cases"]
-
 
 def vector_cases() -> list[Case]:
     """Every vector, of index files and of the whole store, in the order of their files; their SHA-256 is verified.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_conformance.files import FileImage
     from rocket_conformance.protocol import Op, Result
 
-__all__ = ["Difference", "DifferenceKind", "differences", "same_results"]
-
 DifferenceKind = Literal["wrong value", "wrong bytes", "wrongly accepted", "wrongly rejected"]
 
 MOST_DIFFERENCES: Final = 20

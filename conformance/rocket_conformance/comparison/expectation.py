@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Result
 
-__all__ = ["collect_files", "expect", "fill_directory", "rejected_files", "specified"]
-
 _SERVICE_FOLDER: Final = "index"
 _SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")
 _QUEUE_NAME: Final = re.compile(r"-?[0-9]{20,}\Z")

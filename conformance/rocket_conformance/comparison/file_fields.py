@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Op
 
-__all__ = ["FileKind", "Region", "kind_of", "locate"]
-
 FileKind = Literal["index", "service", "queue", "checkpoint", "other"]
 """An index file that the case opens itself, one of an index service, a consume-queue file, the checkpoint, or
 a file that nothing should write to."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_conformance.comparison.compare import Difference
     from rocket_conformance.protocol import Op
 
-__all__ = ["hashed_texts"]
-
 _HASH: Final = re.compile(r"hash|entry\[\d+\]\.key_hash|tags_code")
 _LONGEST: Final = 80
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.judging import Judgement
 
-__all__ = ["read_replay", "replay_name", "replay_of", "write_replay"]
-
 _LARGEST: Final = 64 << 20
 _EXPECTED: Final = "a case file"
 _LONGEST_RESULT: Final = 1 << 14

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rocket_conformance.judging import Judgement
     from rocket_conformance.protocol import Op
 
-__all__ = ["shrink"]
-
 _MOST_TRIES: Final = 4_000
 _SIMPLE_I64: Final = ("0", "1", "1000", "1700000000000")
 _SIMPLE_I32: Final = (0, 1, 2, 32)

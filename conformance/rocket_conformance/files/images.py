@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-__all__ = [
-    "MOST_HELD",
-    "Allowance",
-    "FileImage",
-    "image_from_base64",
-    "image_of",
-    "open_inside",
-    "read_image",
-]
-
 CHUNK: Final = 1 << 16
 _ZEROS: Final = bytes(CHUNK)
 MOST_HELD: Final = 256 << 20

@@ -11,8 +11,6 @@ from rocket_spec.errors import MalformedError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_input"]
-
 _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A FIFO without a writer is opened at once, and then refused."""
 

@@ -15,8 +15,6 @@ from rocket_spec.temporary_folders import owned_folder
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["scratch", "scratch_root"]
-
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - Linux's own; only inside a fresh folder, and only where it exists
 _ROOM: Final = 2 << 30
 """Bytes that must be free there: a few files of the default geometry, written out in full."""

@@ -14,8 +14,6 @@ from rocket_conformance.transport import Failed, Job, Reply
 if TYPE_CHECKING:
     from rocket_conformance.judging.verdicts import Verdict
 
-__all__ = ["Judgement", "disagreement", "judge"]
-
 _ROLES: Final = frozenset({"index", "queue", "checkpoint"})
 
 

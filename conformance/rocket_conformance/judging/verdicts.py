@@ -7,17 +7,6 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "ADAPTER_FAILED",
-    "DISPUTED",
-    "FAILING",
-    "INTERRUPTED",
-    "VERDICTS",
-    "Verdict",
-    "exit_code",
-    "is_failing",
-]
-
 Verdict = Literal[
     "pass", "diverged", "errored", "crash", "timeout", "unstable",
     "skipped", "unsupported", "not_applicable", "disputed",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rocket_conformance.mutants._impostors import Impostor
     from rocket_conformance.mutants._misbehaving import Misbehaving
 
-__all__ = ["CATALOGUE", "find"]
-
 CATALOGUE: Final[tuple[Mutant | Impostor | Misbehaving, ...]] = (*MUTANTS, *IMPOSTORS, *MISBEHAVING)
 """All of them, each name once."""
 

@@ -11,8 +11,6 @@ from rocket_conformance.cases import directed_cases
 from rocket_conformance.misreadings import MUTANTS
 from rocket_conformance.properties import PROPERTIES
 
-__all__ = ["ClauseCoverage", "coverage", "figures"]
-
 
 @dataclass(frozen=True, slots=True)
 class ClauseCoverage:

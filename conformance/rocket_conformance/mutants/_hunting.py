@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rocket_conformance.report import CaseLine
     from rocket_conformance.transport import Transport
 
-__all__ = ["Outcome", "hunt", "own_cases", "properties"]
-
 _BIG: Final = 1 << 20
 _FEW: Final = 8
 """Most mutants fail one of a property's first lists: the others are drawn where these pass."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rocket_conformance.protocol import Op, Result
     from rocket_conformance.transport import Handler, Transport
 
-__all__ = ["IMPOSTORS", "Impostor"]
-
 _EMPTY: Final[dict[str, Any]] = {
     "i32": 0,
     "i64": "0",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.transport import Handler, Transport
 
-__all__ = ["MISBEHAVING", "Misbehaving", "serve"]
-
 _LATE: Final = 3
 """The case at which one goes wrong that begins well: alone, each case passes."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report import Comparison
 
-__all__ = ["render_comparison"]
-
 _SIGNS = {"differs": "✗", "passes": "✓", "none": ""}
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report import CaseLine
 
-__all__ = ["Counterexample", "counterexample_of"]
-
 _MOST_OPS: Final = 12
 _MOST_FIELDS: Final = 8
 _MOST_DIFFERENCES: Final = 4

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report import Change, Report, ReportDiff
 
-__all__ = ["render_diff"]
-
 _MOST_INPUTS: Final = 100
 """Changes of a kind that are shown with their input."""
 

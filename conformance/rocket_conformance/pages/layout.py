@@ -16,8 +16,6 @@ import jinja2
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["render_page"]
-
 _PACKAGE: Final = "rocket_conformance.pages"
 
 

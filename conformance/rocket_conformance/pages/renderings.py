@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _DOCTYPE = b"<!doctype html>"
 
-__all__ = ["write_page", "write_renderings"]
-
 
 def write_renderings(report: Report, folder: Path) -> None:
     """Writes report.html, report.md and junit.xml."""

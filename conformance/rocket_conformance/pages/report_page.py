@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report import CaseLine, Report
 
-__all__ = ["render_report"]
-
 _LONGEST: Final = 160
 _COLUMNS: Final = (
     {"field": "passed", "name": "passed", "tone": "good"},

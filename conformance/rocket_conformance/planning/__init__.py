@@ -2,13 +2,12 @@
 
 from rocket_conformance.planning.fitting import fit_expected, limit_broken
 from rocket_conformance.planning.geometry_variants import variant_of
-from rocket_conformance.planning.planned import Level, Planned, level_of, plan, planned_by_id
+from rocket_conformance.planning.planned import Level, Planned, plan, planned_by_id
 
 __all__ = [
     "Level",
     "Planned",
     "fit_expected",
-    "level_of",
     "limit_broken",
     "plan",
     "planned_by_id",

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rocket_conformance.cases import Case, Observation
     from rocket_conformance.protocol import Hello, Op, Result
 
-__all__ = ["fit_drawn", "fit_expected", "limit_broken"]
-
 _SEEDS: Final = ("end_phy_offset", "end_timestamp")
 _GEOMETRY: Final = ("hash_slot_num", "index_num", "file_size")
 _NULLABLE: Final = ("keys", "uniq_key", "tags")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.cases import Case
 
-__all__ = ["variant_of"]
-
 _memory: dict[tuple[str, tuple[int, int]], Case | None] = {}
 
 

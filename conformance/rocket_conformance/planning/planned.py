@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Hello
 
-__all__ = ["Level", "Planned", "level_of", "plan", "planned_by_id"]
-
 _BIG: Final = 1 << 26
 _BIG_EXAMPLES: Final = 10
 """Lists of a property for a port of fixed geometry whose files are over 64 MiB."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.reference_adapter.library import Library
 
-__all__ = ["ReferenceAdapter"]
-
 
 class ReferenceAdapter:
     """The reference as an implementation under test, in this process."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import rocket_reference
     from rocket_reference import IndexFile
 
-__all__ = ["Library"]
-
 
 class Library(Protocol):
     """The part of `rocket_reference` that is needed here; a mutant brings its own."""

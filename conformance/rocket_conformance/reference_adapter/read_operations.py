@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-__all__ = ["READ_HANDLERS"]
-
 
 def _travelling(kind: str, value: object, **also: Any) -> dict[str, Any]:
     """An object's fields of a kind, as they travel."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.reference_adapter.library import Library
 
-__all__ = ["REFERENCE", "UnspecifiedOperationError", "run_operations"]
-
 _HEADER_I64: Final = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
 
 

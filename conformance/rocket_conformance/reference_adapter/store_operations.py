@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.reference_adapter.library import Library
 
-__all__ = ["STORE_HANDLERS", "StoreSession"]
-
 _TIMES: Final = ("physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp")
 _REQUEST: Final = OBJECTS["request[]"]
 

@@ -4,13 +4,10 @@ from rocket_conformance.report.badges import badge, badge_svg, write_badges
 from rocket_conformance.report.baseline import Baseline, Excuse, baseline_text, read_baseline
 from rocket_conformance.report.comparison import Comparison, compare_implementations
 from rocket_conformance.report.conclusion import (
-    FailingClause,
-    FamilyVerdict,
     causes_of,
     conclusion,
     conclusions,
     failing_clauses,
-    family_counts,
     family_verdicts,
     known_text,
     tone_of,
@@ -29,7 +26,6 @@ from rocket_conformance.report.markdown import render_markdown
 from rocket_conformance.report.terminal import print_summary
 from rocket_conformance.report.wording import (
     cause_title,
-    clause_line,
     clause_title,
     describe_divergence,
     describe_operations,
@@ -42,8 +38,6 @@ __all__ = [
     "Change",
     "Comparison",
     "Excuse",
-    "FailingClause",
-    "FamilyVerdict",
     "Report",
     "ReportDiff",
     "ReportWriter",
@@ -52,7 +46,6 @@ __all__ = [
     "baseline_text",
     "cause_title",
     "causes_of",
-    "clause_line",
     "clause_title",
     "compare_implementations",
     "compare_reports",
@@ -63,7 +56,6 @@ __all__ = [
     "describe_operations",
     "failing_clauses",
     "failure_text",
-    "family_counts",
     "family_verdicts",
     "header_line",
     "known_text",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report.lines import Report
 
-__all__ = ["badge", "badge_svg", "write_badges"]
-
 LABEL: Final = "RocketMQ 4.9.3 store"
 _HEX: Final = {"brightgreen": "#4c1", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}
 _LONGEST: Final = 80

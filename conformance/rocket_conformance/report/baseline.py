@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report.lines import CaseLine
 
-__all__ = ["Baseline", "Excuse", "baseline_text", "read_baseline"]
-
 _LARGEST: Final = 16 << 20
 _LONGEST_REASON: Final = 100
 

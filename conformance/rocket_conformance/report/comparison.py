@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report.lines import Report
 
-__all__ = ["Comparison", "compare_implementations"]
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

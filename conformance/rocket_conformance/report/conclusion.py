@@ -14,19 +14,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report.lines import CaseLine, Report
 
-__all__ = [
-    "FailingClause",
-    "FamilyVerdict",
-    "causes_of",
-    "conclusion",
-    "conclusions",
-    "failing_clauses",
-    "family_counts",
-    "family_verdicts",
-    "known_text",
-    "tone_of",
-]
-
 _FAMILY_OF: Final = {
     "IDX-SVC": "service",
     "IDX": "index",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Change", "ReportDiff", "compare_reports", "read_whole_report"]
-
 _COMPARED: Final = ("suite", "seed", "examples")
 """Of the header: what draws other lists, or other cases, and so explains a difference."""
 

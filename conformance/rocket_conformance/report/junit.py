@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report.lines import CaseLine, Report
 
-__all__ = ["render_junit"]
-
 
 def render_junit(report: Report) -> bytes:
     """One test suite per family of clauses, one test case per case."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Hello
 
-__all__ = ["CaseLine", "Report", "ReportWriter", "coverage_of", "header_line", "read_report"]
-
 _LARGEST: Final = 1 << 30
 _LONGEST: Final = 400
 _IMPLEMENTATION: Final[Mapping[str, Any]] = {

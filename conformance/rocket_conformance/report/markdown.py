@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report.lines import Report
 
-__all__ = ["render_markdown"]
-
 
 def render_markdown(report: Report) -> str:
     """The verdict, counts per family of clauses, the failing clauses, and every case that failed."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.report.lines import CaseLine, Report
 
-__all__ = ["print_summary"]
-
 _MOST_OPS: Final = 12
 _LONGEST_DETAIL: Final = 600
 

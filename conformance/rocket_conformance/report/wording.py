@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from rocket_conformance.report.conclusion import FailingClause
     from rocket_conformance.report.lines import CaseLine
 
-__all__ = [
-    "cause_title",
-    "clause_line",
-    "clause_title",
-    "describe_divergence",
-    "describe_operations",
-    "failure_text",
-    "value_text",
-]
-
 _MOST_OPS: Final = 40
 _LONGEST_VALUE: Final = 200
 _LONGEST_DETAIL: Final = 600

@@ -27,18 +27,6 @@ from rocket_spec.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = [
-    "ORACLE_VERSION",
-    "STORE_ADAPTER",
-    "WORKLOAD",
-    "JarSet",
-    "JarUnavailableError",
-    "Program",
-    "cache_directory",
-    "command",
-    "resolve",
-]
-
 ORACLE_VERSION = "4.9.3"
 """The version that the clauses describe."""
 

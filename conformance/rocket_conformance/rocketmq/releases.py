@@ -13,18 +13,6 @@ from rocket_spec.data import find_data
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = [
-    "RELEASES",
-    "Differs",
-    "First",
-    "Release",
-    "Survey",
-    "difference_of",
-    "read_survey",
-    "releases_alike",
-    "short_value",
-]
-
 RELEASES: Final = (
     "3.2.6", "4.0.0-incubating", "4.1.0-incubating", "4.3.0", "4.3.1", "4.3.2", "4.4.0", "4.5.0", "4.5.1",
     "4.5.2", "4.6.0", "4.6.1", "4.7.0", "4.7.1", "4.8.0", "4.9.0", "4.9.1", "4.9.2", "4.9.3", "4.9.4", "4.9.5",

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from rocket_conformance.running.case_state import CaseState, Failing
     from rocket_conformance.running.execution import Execution
 
-__all__ = ["Concluder", "line_of"]
-
 _DIED: Final[frozenset[Verdict]] = frozenset({"crash", "timeout"})
 _SHRUNK: Final[frozenset[Verdict]] = _DIED.union(("diverged", "errored"))
 _HANG_SECONDS: Final = 1.0

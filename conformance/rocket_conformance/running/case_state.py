@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from rocket_conformance.judging import Judgement, Verdict
     from rocket_conformance.planning import Planned
 
-__all__ = ["CaseState", "Failing", "InFlight"]
-
 _SEVERITY: Final[tuple[Verdict, ...]] = (
     "disputed", "crash", "timeout", "diverged", "errored", "unstable", "unsupported", "skipped", "pass",
 )  # fmt: skip

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from rocket_conformance.running.options import Options
     from rocket_conformance.transport import Reply, Transport
 
-__all__ = ["Execution"]
-
 _GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"})
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.planning import Level
 
-__all__ = ["DEFAULT_RESTARTS", "Options"]
-
 DEFAULT_RESTARTS: Final = 10
 """Crashes and hangs of a family of clauses after which the rest of that family is skipped."""
 

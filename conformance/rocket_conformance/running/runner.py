@@ -17,7 +17,6 @@ from rocket_conformance.report import CaseLine, Report, ReportWriter, coverage_o
 from rocket_conformance.running.case_lines import Concluder, line_of
 from rocket_conformance.running.case_state import CaseState, InFlight
 from rocket_conformance.running.execution import Execution
-from rocket_conformance.running.options import Options
 from rocket_conformance.transport import InterruptedBySignal, Job
 
 if TYPE_CHECKING:
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
     from rocket_conformance.planning import Planned
     from rocket_conformance.protocol import Hello
+    from rocket_conformance.running.options import Options
     from rocket_conformance.transport import Transport
-
-__all__ = ["Options", "run", "run_planned"]
 
 
 def run(

@@ -12,8 +12,6 @@ from rocket_conformance.protocol import OPERATIONS, ProtocolError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SCHEMAS", "check_message", "load_schema", "problems"]
-
 SCHEMAS: Final = ("suite_message", "adapter_message", "report_line", "case", "manifest")
 """Messages of the suite, messages of the adapter, lines of report.jsonl, case and replay files, manifests of workloads."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.stored_record import StoredRecord
     from rocket_conformance.workload import Manifest
 
-__all__ = ["AnswerJudge", "AskedRecords", "open_answers", "records_asked_for"]
-
 _MOST: Final = 64
 _ENOUGH: Final = 10
 """Answers from which the rule that gives them can be told; fewer agree with several."""

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
-__all__ = ["checkpoint_times", "judge_checkpoint"]
-
-
 _LONGEST_FLUSH: Final = 10_000
 """Milliseconds that a flush of all queues takes at most."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.stored_log import StoredLog
     from rocket_conformance.store_verdict.stored_record import LogFile
 
-__all__ = ["dledger_member", "read_entries"]
-
 _HEADER: Final = struct.Struct(ENTRY.struct_format)
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _BLANK: Final = 8

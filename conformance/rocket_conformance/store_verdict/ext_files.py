@@ -12,8 +12,6 @@ from rocket_conformance.store_verdict.stored_log import numbered_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["judge_ext_files"]
-
 _FREE: Final = 4
 _END: Final = -1
 

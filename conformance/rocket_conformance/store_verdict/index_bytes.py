@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rocket_spec.layout import Geometry
 
-__all__ = ["ENTRY", "Entries", "Entry", "StoredIndex", "read_index"]
-
 ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
 _AT_ONCE: Final = 50_000
 

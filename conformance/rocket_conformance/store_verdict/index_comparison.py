@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.observations import Observations
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
-__all__ = ["compare_files"]
-
 _HEADER: Final = {
     "begin_phy_offset": "IDX-HDR-2",
     "end_phy_offset": "IDX-HDR-3",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
-__all__ = ["geometry_of"]
-
 _FIRST: Final = 100_000
 """Records of the log whose keys are known when the sampled entries are looked at."""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
-__all__ = ["judge_indexes"]
-
 _NAME_DIGITS: Final = 17
 _OF_SLOTS: Final = {"IDX-HASH-3", "IDX-HDR-4", "IDX-PUT-6", "IDX-PUT-7"}
 """Clauses that entries in other slots seem to break."""

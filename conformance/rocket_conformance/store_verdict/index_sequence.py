@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.stored_log import StoredLog
     from rocket_conformance.store_verdict.stored_record import StoredRecord
 
-__all__ = ["TORN", "judge_sequence"]
-
 TORN: Final = "an entry that a kill cut off, or its slot (IDX-PUT-11)"
 _LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"
 _DELETED: Final = "keys lost to an unclean restart in DLedger mode, which deleted an index file (DLG-13)"

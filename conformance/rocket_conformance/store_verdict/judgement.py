@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.workload import Manifest
 
-__all__ = ["Outcome", "StoreVerdict", "judge_store"]
-
 Outcome = Literal["held", "broken", "not exercised"]
 
 

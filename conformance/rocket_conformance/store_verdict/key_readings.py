@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex
     from rocket_conformance.store_verdict.stored_record import StoredRecord
 
-__all__ = ["Put", "wrong_keys"]
-
 _SEPARATORS: Final = (",", ";", "|", "\t", ", ")
 _BETWEEN: Final = ("@", "", ":", "-", "_", "%", "/", " ", ".", "##")
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["read_log"]
-
 
 def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = ()) -> StoredLog:
     """The log of a store, with what its bytes show of the LOG clauses, and of the DLG clauses in DLedger mode.

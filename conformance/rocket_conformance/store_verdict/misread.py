@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.stored_log import StoredLog
     from rocket_conformance.store_verdict.stored_record import StoredRecord
 
-__all__ = ["reading_that_answers", "reading_that_builds"]
-
 _PUTS: Final = 1_500
 """Entries that are compared; of files that have more, none but those."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-__all__ = ["Observations", "Place"]
-
 _KEPT = 20
 """Broken places kept for each clause; the rest are only counted."""
 

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.store_verdict.index_bytes import StoredIndex
 
-__all__ = ["rules_that_decide"]
-
 
 def rules_that_decide(
     files: Sequence[StoredIndex], hashed: int, window: tuple[int, int], most: int

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.stored_log import StoredLog
     from rocket_conformance.store_verdict.stored_record import StoredRecord
 
-__all__ = ["judge_queues", "units_of"]
-
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size
 _AT_ONCE: Final = 50_000 * _UNIT

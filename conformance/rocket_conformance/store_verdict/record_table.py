@@ -16,8 +16,6 @@ from rocket_conformance.store_verdict.stored_record import StoredRecord, further
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-__all__ = ["Queue", "RecordTable", "disk_errors"]
-
 Queue = tuple[str, int]
 """Topic and queue number."""
 

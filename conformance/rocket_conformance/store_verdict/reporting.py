@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.judgement import Outcome, StoreVerdict
     from rocket_conformance.store_verdict.observations import Place
 
-__all__ = ["FAMILIES", "store_report", "verdict_lines"]
-
 FAMILIES: Final = {
     "index": ("IDX-",),
     "service": ("IDX-SVC-",),

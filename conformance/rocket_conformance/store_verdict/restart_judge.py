@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.index_bytes import Entries, Entry
     from rocket_conformance.store_verdict.stored_log import StoredLog
 
-__all__ = ["judge_continuation", "judge_restart", "log_end"]
-
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 
 

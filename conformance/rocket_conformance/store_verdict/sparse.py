@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Window", "copy_sparse", "differing", "pieces"]
-
 _PIECE: Final = 1 << 20
 
 

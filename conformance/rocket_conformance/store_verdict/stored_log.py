@@ -17,8 +17,6 @@ from rocket_conformance.store_verdict.stored_record import LogFile, StoredRecord
 if TYPE_CHECKING:
     from rocket_reference import DispatchRequest, Record
 
-__all__ = ["StoredLog", "is_written", "name_in", "numbered_files"]
-
 _KEPT: Final = ("TAGS", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
 
 _FIXED: Final = 91

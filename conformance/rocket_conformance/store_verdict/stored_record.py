@@ -22,16 +22,6 @@ from rocket_conformance.store_verdict.observations import Observations, Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "LARGEST_RECORD",
-    "ROLLBACK",
-    "LogFile",
-    "StoredRecord",
-    "check_record",
-    "further_queues",
-    "record_at",
-]
-
 LARGEST_RECORD: Final = 16 << 20
 """Bytes of a record that are read at most."""
 

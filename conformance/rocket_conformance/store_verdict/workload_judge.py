@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rocket_conformance.store_verdict.stored_record import StoredRecord
     from rocket_conformance.workload import Manifest, Sent
 
-__all__ = ["first_undisturbed", "judge_workload"]
-
 _COMPRESSED = 1
 _FOLLOWING = (
     (

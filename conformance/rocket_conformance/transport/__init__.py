@@ -1,10 +1,8 @@
 """How cases reach an implementation: an object in this process, a child process, or several."""
 
-from rocket_conformance.transport._child import ChildTransport
 from rocket_conformance.transport._descendants import no_orphans
-from rocket_conformance.transport._in_process import Handler, InProcessTransport
+from rocket_conformance.transport._in_process import Handler
 from rocket_conformance.transport._job import AdapterError, Answered, Failed, Job, Reply, Transport
-from rocket_conformance.transport._pool import PoolTransport
 from rocket_conformance.transport._process import LIVE, Event, Process
 from rocket_conformance.transport._session import open_command, open_handler, open_jar
 from rocket_conformance.transport._signals import InterruptedBySignal, stop_on_signals
@@ -13,14 +11,11 @@ __all__ = [
     "LIVE",
     "AdapterError",
     "Answered",
-    "ChildTransport",
     "Event",
     "Failed",
     "Handler",
-    "InProcessTransport",
     "InterruptedBySignal",
     "Job",
-    "PoolTransport",
     "Process",
     "Reply",
     "Transport",

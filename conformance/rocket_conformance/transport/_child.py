@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Hello
 
-__all__ = ["ChildTransport"]
-
 HELLO_SECONDS: Final = 60.0
 BYE_SECONDS: Final = 5.0
 _CHECK_HINT: Final = "`rocketspec adapter check` explains what an adapter does wrong"

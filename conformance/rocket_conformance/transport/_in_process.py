@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.protocol import Hello
 
-__all__ = ["Handler", "InProcessTransport"]
-
 
 class Handler(Protocol):
     """What the in-process transport needs of an implementation."""

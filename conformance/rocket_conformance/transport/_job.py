@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.files import FileImage
 
-__all__ = ["AdapterError", "Answered", "Failed", "Failure", "Job", "Reply", "Transport"]
-
 
 class AdapterError(Exception):
     """The adapter would not start, or broke the protocol at once."""

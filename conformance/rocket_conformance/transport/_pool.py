@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rocket_conformance.protocol import Hello
     from rocket_conformance.transport._job import Job, Reply, Transport
 
-__all__ = ["PoolTransport"]
-
 _Answer = tuple["Job", "Reply"]
 _GRACE: Final = 1
 """Jobs kept ready for a process beyond those it takes."""

@@ -22,8 +22,6 @@ from rocket_conformance.transport._job import AdapterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LIVE", "Event", "Process"]
-
 _BLOCK: Final = 1 << 16
 _STDERR_TAIL: Final = 4096
 _QUEUED: Final = 2048

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rocket_conformance.transport._in_process import Handler
     from rocket_conformance.transport._job import Transport
 
-__all__ = ["open_command", "open_handler", "open_jar"]
-
 
 @contextmanager
 def open_command(

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-__all__ = ["InterruptedBySignal", "stop_on_signals"]
-
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 

@@ -1,13 +1,12 @@
 """A seeded set of messages, sent through the real client to any broker, and a record of what it acknowledged and answered."""
 
-from rocket_conformance.workload.actions import Action, make_actions
+from rocket_conformance.workload.actions import make_actions
 from rocket_conformance.workload.client import Client, ClientError, require_name_server
 from rocket_conformance.workload.crashes import Broker, run_crashes, send_for_the_bound
 from rocket_conformance.workload.manifest import Manifest, Sent, read_manifest
 from rocket_conformance.workload.running import run_workload
 
 __all__ = [
-    "Action",
     "Broker",
     "Client",
     "ClientError",

@@ -15,20 +15,6 @@ from rocket_reference import java
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "GROUP",
-    "QUEUES",
-    "RETRIED",
-    "Action",
-    "key_of_least_hash",
-    "keyless_batch",
-    "large_message",
-    "make_actions",
-    "plain_message",
-    "single_entry",
-    "topics",
-]
-
 Action = dict[str, Any]
 """One line to the client: `do`, and what that takes."""
 

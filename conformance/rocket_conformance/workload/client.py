@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.workload.actions import Action
 
-__all__ = ["Client", "ClientError", "require_name_server"]
-
 _PATIENCE: Final = 5.0
 """Seconds for a connection."""
 

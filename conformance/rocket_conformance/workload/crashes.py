@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rocket_conformance.workload.client import Client
     from rocket_conformance.workload.manifest import Manifest
 
-__all__ = ["Broker", "run_crashes", "send_for_the_bound"]
-
 _PATIENCE: Final = 120.0
 """Seconds that a stop may take."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Manifest", "Sent", "read_manifest"]
-
 _FORMAT: Final = "rocketspec_workload"
 _LARGEST: Final = 256 << 20
 _SHOWN: Final = 200

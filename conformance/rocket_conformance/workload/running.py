@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.workload.client import Client
 
-__all__ = ["acknowledged", "make_topics", "run_workload"]
-
 _SETTLED: Final = 4.0
 """Seconds between the last message and the first question: dispatch ends, and clocks may differ by three seconds."""
 

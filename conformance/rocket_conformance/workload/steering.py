@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from rocket_conformance.workload.actions import Action
 
-__all__ = ["roll_after_idle_second"]
-
 _MOST: Final = 5_000
 """Entries that are filled up at most: a file of 20 million is not."""
 

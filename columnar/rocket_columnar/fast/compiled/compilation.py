@@ -21,8 +21,6 @@ import numba
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SWAP", "inlined", "jit", "long", "signed"]
-
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 SWAP: Final = sys.byteorder == "little"

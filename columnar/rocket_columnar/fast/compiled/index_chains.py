@@ -12,8 +12,6 @@ from rocket_columnar.fast.compiled.compilation import inlined, jit, long, signed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["put_entries", "select_many"]
-
 
 @inlined
 def _wrapped(value: Any) -> Any:

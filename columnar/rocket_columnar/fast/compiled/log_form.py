@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from rocket_columnar.fast.log_row import LogRange
 
-__all__ = ["CompiledLog"]
-
 
 class _Numbers:
     """Distinct byte strings, numbered by a compiled loop."""

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 
     _Bytes = NDArray[np.uint8]
 
-__all__ = [
-    "StringTable",
-    "find_records",
-    "find_values",
-    "gather_bytes",
-    "hash_codes",
-    "hash_row_keys",
-    "number_strings",
-    "split_pairs",
-]
-
 _BORN_HOST: Final = 48  # its offset in a record
 _BEFORE_BODY: Final = 16  # bytes between the store host and the body
 _FIXED: Final = RECORD_FIXED_V4

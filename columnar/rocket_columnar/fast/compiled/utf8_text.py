@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     _Bytes = NDArray[np.uint8]
 
-__all__ = ["hash_utf8", "i32", "i64", "key_hash", "text_hash", "well_formed"]
-
 
 @inlined
 def _u32(data: _Bytes, at: int) -> Any:
