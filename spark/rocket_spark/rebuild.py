@@ -16,6 +16,7 @@ from rocket_columnar.rebuild import (
     RebuildPlan,
     Rebuilt,
     Twin,
+    in_bucket,
     index_begins,
     keys_of,
     log_holes,
@@ -313,9 +314,8 @@ class _Running:
 
     def _own(self, plan: RebuildPlan) -> OwnFiles:
         """The store's own files that the tasks of the second phase copy or compare."""
-        kinds = ("ext", "queue") if self.job.only_missing else ("ext",)
         begins = index_begins(plan.files) if self.job.only_missing else {}
-        return OwnFiles(begins, [file for file in plan.files if file.kind in kinds])
+        return OwnFiles(begins, [file for file in plan.files if file.kind in ("ext", "queue")])
 
     def _index_tasks(
         self, plans: Mapping[str, list[IndexPlan]], own: Mapping[str, OwnFiles]
@@ -336,8 +336,11 @@ class _Running:
             for bucket in range(plan.buckets):
                 ranges = (tuple(part.unit_ranges(bucket)) for part in self.dispatched[name])
                 units = tuple((log, held) for log, held in zip(self.logs[name], ranges, strict=True) if held)
-                if units:
-                    yield QueueTask(name, units, plan.queue_file_size, holes, self.job.only_missing, digest)
+                if units or in_bucket(files.queues, bucket, plan.buckets):
+                    part = bucket, plan.buckets
+                    yield QueueTask(
+                        name, part, units, plan.queue_file_size, holes, self.job.only_missing, digest
+                    )
 
 
 def _place(store: str, place: str) -> str:

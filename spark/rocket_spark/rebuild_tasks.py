@@ -20,6 +20,7 @@ from rocket_columnar.rebuild import (
     Twin,
     dispatch_log,
     drop_unchanged,
+    in_bucket,
     twin_of,
     write_index,
     write_queues,
@@ -86,9 +87,10 @@ class IndexTask:
 
 @dataclass(frozen=True, slots=True)
 class QueueTask:
-    """The queues of one bucket; `own` is a digest of the store's files that are copied or compared, `holes` are the log's."""
+    """The queues of one bucket, with its number and how many there are; `own` is a digest of the store's files that are copied or compared, `holes` are the log's."""
 
     store: str
+    bucket: tuple[int, int]
     parts: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]
     queue_file_size: int
     holes: Holes
@@ -166,7 +168,8 @@ def queue_task(
         with fetched(attempts, needed) as near:
             parts = [(near / log, ranges) for log, ranges in task.parts]
             folder.mkdir()
-            left_out = write_queues(folder, parts, files, task.queue_file_size, task.holes)
+            own = in_bucket(files, *task.bucket)
+            left_out = write_queues(folder, parts, own, task.queue_file_size, task.holes)
         if task.only_missing:
             drop_unchanged(folder, files)
         made = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]

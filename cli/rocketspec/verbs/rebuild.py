@@ -49,7 +49,8 @@ def rebuild(
     file. Missing log files, gaps in the log, and topics whose name cannot be a directory, are reported on stderr.
 
     Units keep the logical offsets that the records state: pre-blank units stand for records that were lost in a hole of the
-    log. A queue whose offsets contradict each other is reported and left out.
+    log, and the store's own last units stay if their records are lost. A queue whose offsets contradict each other is
+    reported and left out.
 
     Geometry and file size are those of the store's own files. If it has none, they are taken from --broker-conf, else
     4.9.3's defaults are assumed, with a warning.

@@ -7,7 +7,7 @@ from rocket_columnar.rebuild.index_writer import LogKeys, keys_of, name_indexes,
 from rocket_columnar.rebuild.missing_files import Twin, drop_unchanged, index_begins, settled_names, twin_of
 from rocket_columnar.rebuild.output import FOLDERS, MANIFEST
 from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan, plan_indexes, plan_rebuild
-from rocket_columnar.rebuild.queue_writer import write_queues
+from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
 from rocket_columnar.rebuild.store_rebuild import Rebuilt, rebuild, rebuilt
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Twin",
     "dispatch_log",
     "drop_unchanged",
+    "in_bucket",
     "index_begins",
     "keys_of",
     "log_holes",

@@ -147,6 +147,11 @@ class Dispatched:
         return ranges
 
 
+def bucket_of(topic: str, queue_id: int, buckets: int) -> int:
+    """The bucket of a queue whose topic can be the name of a directory."""
+    return crc32(f"{topic}/{queue_id}".encode("utf-8", "surrogatepass")) % buckets
+
+
 def left_out_findings(left_out: Iterable[LeftOut], logs: Sequence[StoreFile]) -> list[Finding]:
     """One finding for each queue that is not written."""
     first: dict[tuple[str, int], LeftOut] = {}
@@ -279,6 +284,5 @@ class _Buckets:
         """The bucket of a queue; one more than there are if it has no directory."""
         key = topic, queue_id
         if key not in self._bucket_of:
-            name = f"{topic}/{queue_id}".encode("utf-8", "surrogatepass")
-            self._bucket_of[key] = crc32(name) % self._buckets if is_safe(topic) else self._buckets
+            self._bucket_of[key] = bucket_of(*key, self._buckets) if is_safe(topic) else self._buckets
         return self._bucket_of[key]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.findings import gap_finding
@@ -14,6 +15,8 @@ from rocket_columnar.store import read_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from rocket_columnar.findings import Finding
     from rocket_columnar.log import Gap, Requests
@@ -34,11 +37,13 @@ class Holes:
         most: bytes of records in one range, at most.
         ranges: physical offsets where they begin and end.
         records: the most that may have been in all ranges.
+        log_begin: physical offset where the log begins: records before it have expired, or their files are gone.
     """
 
     most: int
     ranges: list[tuple[int, int]] = field(default_factory=list)
     records: int = 0
+    log_begin: int = 0
 
     def add(self, begin: int, end: int) -> None:
         """Adds a range, unless it is empty."""
@@ -46,15 +51,29 @@ class Holes:
             insort(self.ranges, (begin, end))
             self.records += min(end - begin, self.most) // RECORD_FIXED_V4
 
+    def cut(self, end: int) -> None:
+        """Removes the ranges from `end` on."""
+        kept = [pair for pair in self.ranges if pair[0] < end]
+        self.ranges, self.records = [], 0
+        for pair in kept:
+            self.add(*pair)
+
     def between(self, begin: int, end: int) -> bool:
         """Whether a range begins between two physical offsets."""
         at = bisect_left(self.ranges, (begin, begin))
         return at < len(self.ranges) and self.ranges[at][0] < end
 
+    def hold(self, phy_offset: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether records begin in a range, or before the log does."""
+        begins, ends = np.array([(0, self.log_begin), *self.ranges], np.int64).T
+        at = np.searchsorted(begins, phy_offset, "right") - 1
+        held: NDArray[np.bool_] = (at >= 0) & (phy_offset < ends[at])
+        return held
+
 
 def log_holes(logs: Sequence[StoreFile], found: Iterable[Sequence[int]] = ()) -> Holes:
     """The holes of a log: missing files, and those that were found in its files."""
-    holes = Holes(_FILES * max(file.size() for file in logs))
+    holes = Holes(_FILES * max(file.size() for file in logs), log_begin=logs[0].base_offset)
     for file, after in pairwise(logs):
         holes.add(file.base_offset + file.size(), after.base_offset)
     for begin, end in found:
@@ -81,6 +100,7 @@ class Gaps:
         self._last = last
         self._holes = holes
         self.end = file.base_offset
+        self._records_end = self.end
 
     def add(self, gap: Gap) -> None:
         """Adds a range without records; at the end of the last file it is a torn write."""
@@ -93,10 +113,16 @@ class Gaps:
     def pass_over(self, batch: Requests) -> None:
         """Notes where the records end so far."""
         if batch.phy_offset.size:
-            self.end = max(self.end, int(batch.phy_offset[-1]) + int(batch.size[-1]))
+            self._records_end = int(batch.phy_offset[-1]) + int(batch.size[-1])
+            self.end = max(self.end, self._records_end)
 
     def close(self) -> None:
-        """Notes the file's end: zeros after the records of a file that another one follows are a hole."""
+        """Notes the file's end: zeros after the records of a file that another one follows are a hole.
+
+        What comes after all records is none: a start ends the log there.
+        """
+        if self._last:
+            self._holes.cut(self._records_end)
         head = read_at(self._file, self.end - self._file.base_offset, _BLANK)
         if not self._last and len(head) == _BLANK and not any(head):
             self._holes.add(self.end, self._file.base_offset + self._file.size())

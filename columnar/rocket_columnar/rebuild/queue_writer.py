@@ -1,13 +1,14 @@
 """Writes consume-queue files as `ConsumeQueue.putMessagePositionInfo` does, and across holes in the log.
 
+A queue must not end earlier than it did: the next message would get a logical offset that consumers have passed. The log
+may lack the last records of a queue, in a hole, or because they expired. Their units are then copied from the store's own files.
+
 Units are sorted by queue, many at once. In nearly all queues they simply follow one another, and are put together.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-from io import FileIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +18,10 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
 from rocket_columnar.rebuild.batch_columns import UNIT, Units, by_queue
-from rocket_columnar.rebuild.dispatched_columns import LeftOut
+from rocket_columnar.rebuild.dispatched_columns import LeftOut, bucket_of
 from rocket_columnar.rebuild.ext_addresses import Addresses
+from rocket_columnar.rebuild.open_queue import OpenFiles, OpenQueue
+from rocket_columnar.rebuild.own_units import OwnUnits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from rocket_columnar.rebuild.holes import Holes
     from rocket_columnar.store import StoreFile
 
-__all__ = ["QueueFiles", "write_queues"]
+__all__ = ["QueueFiles", "in_bucket", "write_queues"]
 
 _SIZE: Final = QUEUE_UNIT.size
 _AT_ONCE: Final = 1 << 16
@@ -39,8 +42,6 @@ _FEW, _MANY = 1 << 15, 1 << 20
 _OF_EACH: Final = 16
 """Units that are collected for each queue, on average, before files are opened."""
 _COPIED: Final = 1 << 20
-_OPEN: Final = 64
-"""Files that stay open for the next units of their queues."""
 _LARGEST: Final = 1 << 62
 """Logical offset up to which those that follow a unit fit into 64 bits."""
 
@@ -58,7 +59,7 @@ def write_queues(
         directory: for `consumequeue/` and `consumequeue_ext/`.
         parts: for each log file, in order, the directory that `dispatch_log` wrote, and first and number of the
             bucket's units there (`Dispatched.unit_ranges`).
-        files: the store's.
+        files: the store's, of the bucket's queues (`in_bucket`).
         queue_file_size: bytes.
         holes: of the log.
 
@@ -76,6 +77,15 @@ def write_queues(
     finally:
         queues.abandon()
     return queues.left_out
+
+
+def in_bucket(files: Iterable[StoreFile], bucket: int, buckets: int) -> list[StoreFile]:
+    """The queue and ext files of one bucket's queues."""
+    return [
+        file
+        for file in files
+        if file.topic is not None and bucket_of(file.topic, file.queue_id or 0, buckets) == bucket
+    ]
 
 
 def _read_units(
@@ -96,8 +106,8 @@ class QueueFiles:
     """The files of many queues in the making.
 
     Units are put as 4.9.3 does: those that were put before, and those before the write position, are skipped. A gap
-    before a unit is only logged by 4.9.3; but if the log has a hole there, pre-blank units stand for the lost
-    records, so that the later ones keep the places that they state.
+    before a unit is only logged by 4.9.3; but if the log has a hole there, the store's own units stand for the lost
+    records, and pre-blank ones if it has none, so that the later ones keep the places that they state.
 
     Source: `ConsumeQueue.putMessagePositionInfo` 478-530.
 
@@ -119,12 +129,13 @@ class QueueFiles:
         self._files = files
         self._file_size = file_size
         self._holes = holes
+        self._own = OwnUnits(files, holes)
         self._lost = 0  # records for which there are pre-blank units
         self._ext = _ext_units(files)
         self._held: list[Units] = []
         self._count = 0  # units in `_held`
-        self._open = _OpenFiles()
-        self._queues: dict[tuple[int, int], _Queue] = {}
+        self._open = OpenFiles()
+        self._queues: dict[tuple[int, int], OpenQueue] = {}
 
     def put(self, units: Units) -> None:
         """Puts units in order; they are in the files when others come, or after `close`."""
@@ -136,6 +147,7 @@ class QueueFiles:
     def close(self) -> None:
         """Completes the files, and copies the ext files of the queues."""
         self._put_held()
+        self._put_lost()
         self._open.close()
         for queue in self._queues.values():
             if queue.left_out:
@@ -180,22 +192,55 @@ class QueueFiles:
             else:
                 self._put_singly(queue, units.taken(slice(begin, stop)), rows[begin:stop])
 
-    def _queue(self, units: Units, at: int) -> _Queue:
+    def _queue(self, units: Units, at: int) -> OpenQueue:
         """The queue of a unit; a new one begins with it."""
         number = int(units.topic[at]), int(units.queue_id[at])
         queue = self._queues.get(number)
         if queue is None:
             key = self.topics.names[number[0]], number[1]
-            queue = self._queues[number] = _Queue(self._directory, key, self._file_size, self._open)
+            queue = self._queues[number] = OpenQueue(self._directory, key, self._file_size, self._open)
             queue.addresses = Addresses(self._ext, *key) if self._ext else None
-            queue.begin(int(units.logical_offset[at]))
+            blank = queue.begin(int(units.logical_offset[at]))
+            self._blank(queue, blank, int(units.phy_offset[at]))
         return queue
 
-    def _leave_out(self, queue: _Queue, phy_offset: int, reason: str) -> None:
+    def _leave_out(self, queue: OpenQueue, phy_offset: int, reason: str) -> None:
         queue.left_out = True
         self.left_out.append(LeftOut(*queue.key, phy_offset, reason))
 
-    def _put_singly(self, queue: _Queue, units: Units, rows: NDArray[np.void]) -> None:
+    def _put_lost(self) -> None:
+        """Puts the last units of the store's own files if the log lacks their records."""
+        queues = {queue.key: queue for queue in self._queues.values()}
+        for key, (first, end) in self._own.places.items():
+            queue = queues.get(key)
+            if queue is None:
+                queue = OpenQueue(self._directory, key, self._file_size, self._open)
+                self._queues[self.topics.number(key[0]), key[1]] = queue
+            place = queue.position if queue.begun else first
+            while place < end and not queue.left_out:
+                units = self._lost_units(queue, place, min(_AT_ONCE, end - place), _LARGEST)
+                there = units["size"] > 0
+                start = int(np.argmax(there)) if not queue.begun else 0
+                if there[start]:
+                    if not queue.begun:
+                        self._blank(queue, queue.begin(place + start), int(units["phy_offset"][start]))
+                    count = int(np.argmin(there[start:])) or units.size - start
+                    queue.append(units[start : start + count], queue.max_phy_offset)
+                place += units.size
+                if queue.begun and queue.position < place:
+                    break
+
+    def _blank(self, queue: OpenQueue, count: int, phy_offset: int) -> None:
+        """Puts the units of lost records before the one at `phy_offset`: the store's own, else pre-blank ones."""
+        for left in range(count, 0, -_AT_ONCE):
+            units = self._lost_units(queue, queue.position, min(left, _AT_ONCE), phy_offset)
+            units["size"][units["size"] == 0] = PRE_BLANK_SIZE
+            queue.append(units, queue.max_phy_offset)
+
+    def _lost_units(self, queue: OpenQueue, place: int, count: int, before: int) -> NDArray[np.void]:
+        return self._own.lost(queue.key, place, count, after=queue.max_phy_offset, before=before)
+
+    def _put_singly(self, queue: OpenQueue, units: Units, rows: NDArray[np.void]) -> None:
         """Puts units of one queue whose places do not simply follow one another."""
         columns = (units.phy_offset, units.size, units.logical_offset)
         taken: list[int] = []  # rows that are put together
@@ -224,11 +269,11 @@ class QueueFiles:
                 end = phy_offset + size
         queue.append(rows[taken], end, skipped=skipped)
 
-    def _fill(self, queue: _Queue, lost: int, phy_offset: int) -> bool:
-        """Puts pre-blank units for lost records; leaves the queue out if their number cannot be right."""
+    def _fill(self, queue: OpenQueue, lost: int, phy_offset: int) -> bool:
+        """Puts the store's own units for lost records, else pre-blank ones; leaves the queue out if there cannot be so many."""
         self._lost += lost
         if not queue.mixed and not queue.ahead and self._lost <= self._holes.records:
-            queue.blank(lost)
+            self._blank(queue, lost, phy_offset)
             return True
         if queue.mixed:
             why = "the queue's own records and those that are copied to it are numbered apart"
@@ -241,106 +286,6 @@ class QueueFiles:
         )
         self._leave_out(queue, phy_offset, reason)
         return False
-
-
-class _OpenFiles:
-    """Files that were written last and stay open: most units go into the same files as those before."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, FileIO] = {}  # the one written last is at the end
-
-    def write(self, path: str, position: int, data: memoryview) -> None:
-        """Writes all of `data` from a byte of a file on."""
-        file = self._files.pop(path, None)
-        if file is None:
-            if len(self._files) == _OPEN:
-                self._files.pop(next(iter(self._files))).close()
-            file = FileIO(path, "r+")
-        self._files[path] = file
-        file.seek(position)
-        while data:
-            data = data[file.write(data) :]
-
-    def close(self) -> None:
-        """Closes all."""
-        while self._files:
-            self._files.popitem()[1].close()
-
-
-class _Queue:
-    """One queue, and its files in the staging directory of a rebuild.
-
-    Attributes:
-        key: topic and queue id.
-        position: logical offset of the next unit, by its place.
-        max_phy_offset: where the record of the last unit ends.
-        ahead: by how much the last unit's record states a higher logical offset than the unit's place.
-        addresses: the ext units that are left for it, if any.
-        left_out: whether it is not written.
-        kinds: whether its units are copies.
-    """
-
-    def __init__(self, directory: Path, key: tuple[str, int], file_size: int, files: _OpenFiles) -> None:
-        self.key = key
-        self.position = self.max_phy_offset = self.ahead = 0
-        self.addresses: Addresses | None = None
-        self.left_out = False
-        self.kinds: set[bool] = set()
-        self._directory = directory / "consumequeue" / key[0] / str(key[1])
-        self._file_size = file_size
-        self._files = files
-        self._path = ""  # of the last file that was created
-        self._last = -1  # its first byte
-
-    @property
-    def mixed(self) -> bool:
-        """Whether it has both its own records and copies of others, whose logical offsets are counted apart."""
-        return len(self.kinds) > 1
-
-    def begin(self, logical_offset: int) -> None:
-        """The first put: its file is filled with pre-blank units up to it (CQ-UNIT-2)."""
-        number = max(logical_offset, 0)
-        left = number % (self._file_size // _SIZE)
-        self.position = number - left
-        self.blank(left)
-
-    def blank(self, count: int) -> None:
-        """Puts pre-blank units."""
-        blanks = np.zeros(min(count, _AT_ONCE), UNIT_DTYPE)
-        blanks["size"] = PRE_BLANK_SIZE
-        for left in range(count, 0, -_AT_ONCE):
-            self.append(blanks[:left], self.max_phy_offset)
-
-    def append(self, units: NDArray[np.void], end: int, *, skipped: bool = False) -> None:
-        """Puts units whose last record ends at `end`; a skipped unit after them still creates the next file."""
-        data = memoryview(units.view(np.uint8).data)
-        position = self.position * _SIZE
-        self.position, self.max_phy_offset = self.position + units.size, end
-        while data:
-            at = position % self._file_size
-            part = data[: self._file_size - at]
-            self._create(position - at)
-            self._files.write(self._path, at, part)
-            position += len(part)
-            data = data[len(part) :]
-        if skipped:
-            self._create(position - position % self._file_size)
-
-    def remove(self) -> None:
-        """Removes the files of a queue that is left out after all."""
-        shutil.rmtree(self._directory, ignore_errors=True)
-        if self._directory.parent.exists() and not any(self._directory.parent.iterdir()):
-            self._directory.parent.rmdir()
-
-    def _create(self, begin: int) -> None:
-        """Creates the file that begins at a byte of the queue, unless it is the last one created."""
-        if begin > self._last:
-            if self._last < 0:
-                self._directory.mkdir(parents=True, exist_ok=True)
-            path = self._directory / f"{begin:020}"
-            with path.open("wb") as file:
-                file.truncate(self._file_size)
-            self._last, self._path = begin, str(path)
 
 
 def _ext_units(files: Sequence[StoreFile]) -> ExtUnits | None:

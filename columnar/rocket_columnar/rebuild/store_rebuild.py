@@ -1,7 +1,8 @@
 """Rebuilds index files and consume queues from the commit log, in a new directory.
 
 The result equals what a healthy broker would have written from this log, byte for byte, except for the names of
-index files, which are clock times. The store is only read.
+index files, which are clock times, and the last units of a queue whose records the log lacks, which are the store's own.
+The store is only read.
 
 The work consists of steps, which several machines can share: each log file is dispatched separately, to columns on disk
 (`dispatch_log`). The number of keys in each file then determines where index files begin and
@@ -23,7 +24,7 @@ from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_in
 from rocket_columnar.rebuild.missing_files import drop_unchanged
 from rocket_columnar.rebuild.output import commit, prepare, staged
 from rocket_columnar.rebuild.plan import plan_indexes, plan_rebuild
-from rocket_columnar.rebuild.queue_writer import write_queues
+from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
 from rocket_columnar.store import WorkDone
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ def _in_steps(
     left_out: list[LeftOut] = []
     for bucket in range(plan.buckets):
         units = [(folder, part.unit_ranges(bucket)) for folder, part in zip(folders, dispatched, strict=True)]
-        left_out += write_queues(directory, units, plan.files, plan.queue_file_size, holes)
+        own = in_bucket(plan.files, bucket, plan.buckets)
+        left_out += write_queues(directory, units, own, plan.queue_file_size, holes)
     return dispatched, left_out
 
 

@@ -75,7 +75,6 @@ def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list
         shell,
         facts,
         damaged_log=any(finding.code.startswith("log.") for finding in left),
-        hole=any(finding.code in _LOG_DAMAGE and finding.remedy == "replica" for finding in left),
     )
     causes: list[Cause] = []
     rules: list[Callable[[Sequence[Finding], Cures], Cause | None]] = [
@@ -247,18 +246,19 @@ def _queues_gone(left: Sequence[Finding], cures: Cures) -> Cause | None:
 
 
 def _queues_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
-    return _damaged(left, "queues", cures.queues_text, cures.queues)
+    text = "rebuild the consume queues and put them in place while the broker is stopped"
+    return _damaged(left, "queues", text, cures.queues)
 
 
 def _index_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
     text = "rebuild the index files and put them in place while the broker is stopped"
-    return _damaged(left, "index", lambda _: text, lambda _: cures.index(), also="index.empty")
+    return _damaged(left, "index", text, lambda _: cures.index(), also="index.empty")
 
 
 def _damaged(
     left: Sequence[Finding],
     remedy: Remedy,
-    cure: Callable[[Sequence[Finding]], str],
+    cure: str,
     commands: Callable[[Sequence[Finding]], tuple[str, ...]],
     *,
     also: str = "",
@@ -269,7 +269,7 @@ def _damaged(
     return _cause(
         left,
         "",
-        cure(found),
+        cure,
         roots=sizes or found,
         follows=lambda finding: finding in found or finding.code == also,
         commands=lambda: commands(found),

@@ -45,11 +45,9 @@ class Cures:
         shell: builds them.
         facts: of the store.
         damaged_log: whether `rebuild` and `decode` will report findings on the log.
-        hole: whether the log lacks records in its middle.
     """
 
-    def __init__(self, shell: Shell, facts: Facts, *, damaged_log: bool, hole: bool = False) -> None:
-        self._hole = hole
+    def __init__(self, shell: Shell, facts: Facts, *, damaged_log: bool) -> None:
         self._shell = shell
         self._facts = facts
         self._finds = damaged_log
@@ -213,26 +211,10 @@ class Cures:
             ]
         )
 
-    def queues_text(self, found: Sequence[Finding]) -> str:
-        """What to do about damaged queues."""
-        if not self._hole:
-            return "rebuild the consume queues and put them in place while the broker is stopped"
-        if any(finding.code == "queue.size" for finding in found):
-            return (
-                "replace only the files with which no broker starts; the others keep the units of the lost messages, and with "
-                "them the ends of their queues"
-            )
-        return (
-            "leave the consume queues as they are, and restore the log first: queues that are rebuilt from a log with a hole "
-            "may end before the offsets that consumers have reached"
-        )
-
     def queues(self, found: Sequence[Finding]) -> tuple[str, ...]:
-        """Replaces the queue files that differ from the log; of a log with a hole only those that prevent a start."""
+        """Replaces the queue files that differ from the log."""
         if not self._first("consumequeue"):
             return ()
-        if self._hole:
-            return self._sized_queues([finding.file for finding in found if finding.code == "queue.size"])
         shell = self._shell
         new, old = shell.folder("rebuilt-queues"), shell.folder("old-queues")
         place = shell.file("consumequeue")
@@ -246,22 +228,6 @@ class Cures:
                 shell.line("cp", "-R", f"{new}/consumequeue/.", f"{place}/"),
             ]
         )
-
-    def _sized_queues(self, files: Sequence[str]) -> tuple[str, ...]:
-        if not files:
-            return ()
-        shell = self._shell
-        new, old = shell.folder("rebuilt-queues"), shell.folder("old-queues")
-        commands = [self._rebuilt(new, "--only-missing")]
-        for file in files:
-            kept = f"{old}/{file.rpartition('/')[0]}"
-            commands += [
-                shell.line("test", "-f", f"{new}/{file}"),
-                shell.line("mkdir", "-p", kept),
-                shell.line("mv", shell.file(file), f"{kept}/"),
-                shell.line("cp", f"{new}/{file}", shell.file(file)),
-            ]
-        return chained(commands)
 
     def alone(self, group: Sequence[Finding]) -> tuple[str, ...]:
         """The cure of findings of one code."""

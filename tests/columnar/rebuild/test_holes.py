@@ -25,6 +25,11 @@ def units(store: Path) -> dict[tuple[str, int], bytes]:
     return found
 
 
+def ends(held: dict[tuple[str, int], bytes]) -> dict[str, int]:
+    """The last logical offset of each queue."""
+    return {queue: place for (queue, place), _ in sorted(held.items(), key=lambda one: one[0][1])}
+
+
 def lose(store: Path, how: str) -> range:
     """Damages the log, after its first file if it has several; the physical offsets that are lost."""
     logs = sorted((store / "commitlog").iterdir())
@@ -58,17 +63,20 @@ def test_units_after_a_hole_keep_their_places(name: str, how: str, tmp_path: Pat
     }
     gone = {place for place, at in pointers.items() if max(at.start, lost.start) < min(at.stop, lost.stop)}
     assert gone
-    assert {data for place, data in made.items() if place in gone} <= {BLANK}
+    assert ends(made).items() >= {q: end for q, end in ends(healthy).items() if q not in left_out}.items()
+    assert {place: data for place, data in made.items() if place in gone} == {
+        place: data for place, data in healthy.items() if place in gone and place in made
+    }
     kept = {
         place: data
         for place, data in healthy.items()
         if place not in gone and data != BLANK and place[0] not in left_out
     }
-    assert {place: data for place, data in made.items() if data != BLANK} == kept
+    assert {place: data for place, data in made.items() if data != BLANK and place not in gone} == kept
 
 
 def test_lost_records_become_pre_blank_units(tmp_path: Path) -> None:
-    """Records 0, 1 and 4 of a queue; 2 and 3 were in the damaged bytes."""
+    """Records 0, 1 and 4 of a queue; 2 and 3 were in the damaged bytes, and the store has no unit of theirs."""
     data = log([0, 1, 2, 3, 4])
     damaged = bytearray(data)
     ends = [len(log([0, 1, 2, 3, 4][:count])) for count in range(6)]
@@ -76,6 +84,19 @@ def test_lost_records_become_pre_blank_units(tmp_path: Path) -> None:
     put(tmp_path / "store", f"commitlog/{0:020}", bytes(damaged).ljust(4096, b"\0"))
     whole = unit(0, ends[1]) + unit(ends[1], ends[2] - ends[1]) + BLANK * 2 + unit(ends[4], ends[5] - ends[4])
     assert rebuilt(tmp_path) == whole.rstrip(b"\0")
+
+
+@pytest.mark.parametrize("begin", [1024, 0], ids=["expired", "in a hole"])
+def test_a_queue_without_a_record_in_the_log_keeps_its_units(begin: int, tmp_path: Path) -> None:
+    """Its records were before the log's beginning, or in a missing file: its next message still gets logical offset 7."""
+    own = unit(1030 if begin == 0 else 500, 100) + unit(1130 if begin == 0 else 600, 100)
+    put(tmp_path / "store", f"consumequeue/T/0/{0:020}", (BLANK * 5 + own).ljust(4000, b"\0"))
+    for base in (0, 2048):
+        other = record(base + begin, topic=b"Other", queue_offset=base)
+        put(tmp_path / "store", f"commitlog/{base + begin:020}", other.ljust(1024, b"\0"))
+    rebuild(tmp_path / "store", tmp_path / "out", geometry=Geometry(4, 8), queue_file_size=4000)
+    path = tmp_path / "out" / "consumequeue" / "T" / "0" / f"{0:020}"
+    assert path.read_bytes().rstrip(b"\0") == BLANK * 5 + own.rstrip(b"\0")
 
 
 def log(offsets: list[int], base: int = 0) -> bytes:
