@@ -30,7 +30,9 @@ _DOCUMENT: Final = "spec/SPEC.md"
 _ID: Final = re.compile(r"(?P<family>[A-Z][A-Z0-9]*(?:-[A-Z]+)*)-(?P<number>[1-9][0-9]*)")
 _FACTS_FORM: Final = "LEVEL · since X.Y.Z · evidence: case|golden: TEST|none · Class.member LINES; ..."
 _SINCE: Final = re.compile(r"since (\d+\.\d+\.\d+)")
-_EVIDENCE: Final = re.compile(r"evidence: (?:(?P<kind>case|none)|golden: (?P<test>tests/[\w/]+\.py::\w+(?:\[[^]]+\])?))")
+_EVIDENCE: Final = re.compile(
+    r"evidence: (?:(?P<kind>case|none)|golden: (?P<test>tests/[\w/]+\.py::\w+(?:\[[^]]+\])?))"
+)
 _LINES: Final = r"\d+(?:-\d+)?"
 _SOURCE: Final = re.compile(rf"(\w+)\.(\w+) ({_LINES}(?:, {_LINES})*)")
 

@@ -270,7 +270,7 @@ class QueueFiles:
         queue.append(rows[taken], end, skipped=skipped)
 
     def _fill(self, queue: OpenQueue, lost: int, phy_offset: int) -> bool:
-        """Puts the store's own units for lost records, else pre-blank ones; leaves the queue out if there cannot be so many."""
+        """Puts the store's own units for lost records, else pre-blank ones; leaves the queue out if their number cannot be right."""
         self._lost += lost
         if not queue.mixed and not queue.ahead and self._lost <= self._holes.records:
             self._blank(queue, lost, phy_offset)
