@@ -1,46 +1,67 @@
-"""Generated queries over every source give what the same queries give over the engine's Parquet.
+"""Queries over every source give what they give over the engine's Parquet, each asked twice over the same load.
 
-Each query runs twice, the second time among others than the first, in one session and over the same loads.
+What one query leaves in a load, such as filters that Spark passed to the source, the next one meets.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import query_plans_run
+from pyspark.sql import functions as sql
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, InputPartition
-from query_plans import SETTINGS, SHAPES, ParquetSide, Query, SourceSide, differing, digest
+from pyspark.sql.types import MapType
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spark.schema import spark_schema
 from rocket_spark.sources import SOURCES
 from rocket_spec.tables import TABLES
-from spark_servers import connect_server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
+    Query = Callable[[DataFrame, list[str], str], DataFrame]
+
 pytestmark = pytest.mark.spark
 
-STORES = ("ext", "lmq", "small-roll", "transactions")
-BY_TABLE = {source.table: source for source in SOURCES}
-_FEW: Final = 2
-"""Queries of each table: together they have every shape but a stream, whose start Spark gives ten seconds."""
+STORES: Final = ("ext", "lmq", "small-roll", "transactions")
+BY_TABLE: Final = {source.table: source for source in SOURCES}
+KEYS: Final = {
+    "index_headers": ["file"],
+    "index_entries": ["file", "entry"],
+    "consume_queue": ["file", "logical_offset"],
+    "commit_log": ["file", "phy_offset"],
+    "checkpoint": ["file"],
+    "consume_queue_ext": ["file", "address"],
+}
+"""The columns that name a row of a table."""
 
-_MANY: Final = 300
+LAST: Final = "row_number() OVER (PARTITION BY {0} ORDER BY {1} DESC) AS place"
+QUERIES: Final[dict[str, Query]] = {
+    "where": lambda table, _, some: table.where(some),
+    "not where": lambda table, _, some: table.where(f"NOT ({some})"),
+    "join": lambda table, keys, some: table.select(keys).join(table.where(some), keys, "left"),
+    "full join": lambda table, keys, some: table.where(some).join(table.select(keys), keys, "full"),
+    "anti join": lambda table, keys, some: table.join(table.where(some).select(keys), keys, "left_anti"),
+    "union": lambda table, keys, some: table.where(some).unionByName(table.select(keys), allowMissingColumns=True),
+    "group": lambda table, keys, some: table.where(some).groupBy(keys[0]).agg({"*": "count", keys[-1]: "max"}),
+    "distinct": lambda table, keys, _: table.select(keys[0]).distinct(),
+    "top": lambda table, keys, some: table.where(some).orderBy(keys).limit(7),
+    "window": lambda table, keys, _: table.selectExpr("*", LAST.format(keys[0], ", ".join(keys))).where("place <= 3"),
+    "counts": lambda table, _, some: table.selectExpr("*", f"{table.where(some).count()} AS passed", f"{table.count()} AS rows"),
+    "whole": lambda table, _, __: table,
+}  # fmt: skip
+"""By name: what a query makes of a table, the columns of its key, and a condition that some rows meet."""
 
 
 @pytest.fixture(scope="module")
@@ -64,54 +85,65 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def compared(spark: SparkSession, folder: Path, table: str, seeds: Sequence[int]) -> list[int]:
-    """The seeds of the queries that differ between the source over all stores and the Parquet of all."""
-    parquet = ParquetSide(spark, folder / f"{table}.parquet")
-    source = SourceSide(spark, BY_TABLE[table].format_name, f"{folder}/stores/*")
-    return differing(source, parquet, table, pq.read_table(parquet.path).to_pylist(), seeds)
+def digest(frame: DataFrame) -> tuple[int, Any]:
+    """The count of the rows, and a sum of their hashes, whatever their order."""
+    parts = []
+    for place, column in enumerate(frame.schema):
+        value: Any = sql.col(f"`{column.name}`")
+        if isinstance(column.dataType, MapType):  # which cannot be hashed
+            value = sql.array_sort(sql.map_entries(value))
+        # A null leaves a hash as it is: with its place beside it, it does not.
+        parts.append(sql.struct(sql.lit(place), value, value.isNull()))
+    hashed = sql.sum(sql.xxhash64(*parts).cast("decimal(38,0)"))
+    ((rows, hashes),) = frame.agg(sql.count(sql.lit(1)), hashed).collect()
+    return rows, hashes
 
 
-@pytest.fixture(autouse=True)
-def _kept_settings(spark: SparkSession) -> Iterator[None]:
-    before = {name: spark.conf.get(name) or "" for name in SETTINGS}
-    yield
-    for name, value in before.items():
-        spark.conf.set(name, value)
+def differing(source: DataFrame, parquet: DataFrame, keys: list[str], names: Iterable[str]) -> list[str]:
+    """The queries that give something else over the source, at first or when they are asked again."""
+    rows = parquet.select(keys).orderBy(keys).collect()
+    middle = rows[len(rows) // 2]
+    some = f"{keys[0]} <= '{middle[0]}' AND {keys[-1]} <= " + (
+        f"'{middle[-1]}'" if len(keys) == 1 else f"{middle[-1]}"
+    )
+    expected = {name: digest(QUERIES[name](parquet, keys, some)) for name in names}
+    return [
+        name
+        for name in (*expected, *reversed(expected))
+        if digest(QUERIES[name](source, keys, some)) != expected[name]
+    ]
 
 
 @pytest.mark.parametrize(("number", "table"), list(enumerate(TABLES)), ids=list(TABLES))
-def test_a_few_queries(spark: SparkSession, tables: Path, number: int, table: str) -> None:
-    assert compared(spark, tables, table, range(number * _FEW, (number + 1) * _FEW)) == []
-
-
-def test_the_few_queries_have_every_shape_but_a_stream() -> None:
-    assert SHAPES[: len(TABLES) * _FEW] == SHAPES[:-1]
-    assert SHAPES[-1] == "stream"
-
-
-def run_apart(where: str, tables: Path, seeds: range, names: Sequence[str]) -> list[dict[str, Any]]:
-    """What a process of its own reports on each table; `where` is a master or a Connect server."""
-    script, first, count = query_plans_run.__file__, str(seeds.start), str(len(seeds))
-    done = subprocess.run(
-        [sys.executable, script, where, str(tables), first, count, *names],
-        stdout=subprocess.PIPE,
-        stderr=(tables / "stderr").open("wb"),
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, (tables / "stderr").read_text("utf-8", "replace")[-4000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def test_some_queries(spark: SparkSession, tables: Path, number: int, table: str) -> None:
+    """Two of each table, all of them together; the second one over the load of the first."""
+    assert len(QUERIES) == 2 * len(TABLES)
+    names = list(QUERIES)[number :: len(TABLES)]
+    source = spark.read.format(BY_TABLE[table].format_name).load(f"{tables}/stores/*")
+    assert differing(source, spark.read.parquet(f"{tables}/{table}.parquet"), KEYS[table], names) == []
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("where", ["local[2]", "Spark Connect"])
-def test_many_queries(java: str, tables: Path, tmp_path: Path, where: str) -> None:
-    """300 of each table in one session, and every shape over Spark Connect."""
-    with ExitStack() as stack:
-        url = where if where == "local[2]" else stack.enter_context(connect_server(tmp_path))
-        seeds = range(1000, 1000 + (_MANY if url == where else len(SHAPES)))
-        entries = run_apart(url, tables, seeds, list(TABLES))
-    assert [(entry["table"], entry["differing"]) for entry in entries] == [(table, []) for table in TABLES]
+@pytest.mark.parametrize("pushed", ["true", "false"])
+@pytest.mark.parametrize("table", TABLES)
+def test_every_query(spark: SparkSession, tables: Path, table: str, pushed: str) -> None:
+    """Over a part of the columns and of the rows, which options choose."""
+    rows = pq.read_table(tables / f"{table}.parquet")["file"].to_pylist()
+    first = sorted(rows)[len(rows) // 3]
+    reader = spark.read.format(BY_TABLE[table].format_name).option("columns", ",".join(KEYS[table]))
+    source = reader.option("filters", json.dumps([["file", ">=", first]])).load(f"{tables}/stores/*")
+    parquet = spark.read.parquet(f"{tables}/{table}.parquet").select(KEYS[table]).where(f"file >= '{first}'")
+    with set_to(spark, pushed):
+        assert differing(source, parquet, KEYS[table], QUERIES) == []
+
+
+def set_to(spark: SparkSession, pushed: str) -> ExitStack:
+    """Whether Spark passes filters to sources, until the end of a block."""
+    name = "spark.sql.python.filterPushdown.enabled"
+    stack = ExitStack()
+    stack.callback(spark.conf.set, name, spark.conf.get(name) or "")
+    spark.conf.set(name, pushed)
+    return stack
 
 
 def leaky(path: str) -> type[DataSource]:
@@ -156,13 +188,10 @@ def leaky(path: str) -> type[DataSource]:
 
 
 def test_a_source_that_takes_filters_from_spark_is_found(spark: SparkSession, tables: Path) -> None:
-    parquet = ParquetSide(spark, tables / "index_headers.parquet")
-    spark.dataSource.register(leaky(str(parquet.path)))
-
-    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
-    side = SourceSide(spark, "leaky", "")
-    name = pq.read_table(parquet.path)["file"][0].as_py()
-    equal = Query(-1, lambda side, _: side.load().where(f"file = '{name}'"))
-    whole = Query(-2, lambda side, _: side.load())
-    assert digest(side, equal) == digest(parquet, equal)
-    assert digest(side, whole) != digest(parquet, whole)
+    path = str(tables / "index_headers.parquet")
+    spark.dataSource.register(leaky(path))
+    with set_to(spark, "true"):
+        side, parquet = spark.read.format("leaky").load(), spark.read.parquet(path)
+        name = pq.read_table(path)["file"][0].as_py()
+        assert digest(side.where(f"file = '{name}'")) == digest(parquet.where(f"file = '{name}'"))
+        assert digest(side) != digest(parquet)

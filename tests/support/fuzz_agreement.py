@@ -18,15 +18,15 @@ from rocket_columnar.store import Source, StoreFile, placed_file
 from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError, InvalidError, UsageError
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, MESSAGE_MAGIC, QUEUE_UNIT, RECORD_FIXED_V4, Geometry
-from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, record, unit
+from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from pathlib import Path
 
-__all__ = ["SAMPLES", "TARGETS"]
+__all__ = ["GEOMETRY", "SAMPLES", "TARGETS", "rows"]
 
-_GEOMETRY: Final = Geometry(7, 20)
+GEOMETRY: Final = Geometry(7, 20)
 
 
 def _both(run: Callable[[], Any]) -> Any:
@@ -130,32 +130,31 @@ def _log() -> tuple[bytes, ...]:
                 body=b"b" * (7 * number), sys_flag=(0, 4, 8, 12)[number], queue_offset=number,
             )  # fmt: skip
         logs.append(data)
-    return tuple(logs)
+    longer = record(len(logs[0]), sys_flag=48, born=bytes(16), store=bytes(16))
+    return (*logs, logs[0] + longer + blank(400 - len(logs[0] + longer) % 100))
 
 
-def _placed(name: str, data: bytes) -> StoreFile:
+def rows(name: str, data: bytes, **options: Any) -> list[dict[str, Any]]:
+    """The rows of a file in memory, by both forms; gaps are compared, and passed over."""
     file = placed_file(name, source=Source.of_bytes(name, data))
     assert isinstance(file, StoreFile)
-    return file
 
+    def decoded() -> tuple[list[dict[str, Any]], list[Any]]:
+        gaps: list[Any] = []
+        found = [
+            row for _, batch in decode([file], on_gap=gaps.append, **options) for row in batch.to_pylist()
+        ]
+        return found, gaps
 
-def _rows(name: str, data: bytes, **options: Any) -> list[dict[str, Any]]:
-    """The rows of a file in memory, by both forms; gaps are passed over."""
-    file = _placed(name, data)
-
-    def rows() -> list[dict[str, Any]]:
-        found = decode([file], on_gap=lambda _gap: None, **options)
-        return [row for _, batch in found for row in batch.to_pylist()]
-
-    known: list[dict[str, Any]] = _both(rows)
+    known: list[dict[str, Any]] = _both(decoded)[0]
     return known
 
 
 def _log_rows(data: bytes) -> Hashable:
     """The rows of a log up to the first gap, and what the reference reads of each record."""
-    rows = _rows(f"commitlog/{0:020}", data)
+    found = rows(f"commitlog/{0:020}", data)
     position = 0
-    for row in rows:
+    for row in found:
         if row["phy_offset"] != position:
             break
         known = reference.record(data, position)
@@ -170,7 +169,7 @@ def _log_rows(data: bytes) -> Hashable:
         names = ("topic", "queue_id", "queue_offset", "sys_flag", "tags_code", "crc_ok")
         assert tuple(row[name] for name in names) == theirs, (row, theirs)
         position += row["size"]
-    return len(rows), position
+    return len(found), position
 
 
 def _properties(data: bytes) -> Hashable:
@@ -255,8 +254,8 @@ _WINDOWS: Final = (
 
 def _loaded(data: bytes) -> Any:
     """The reference's index file over a copy of the bytes, which are cut or filled up to the geometry's size."""
-    buffer = bytearray(data[: _GEOMETRY.file_size].ljust(_GEOMETRY.file_size, b"\0"))
-    known = reference.IndexFile(buffer, *_GEOMETRY)
+    buffer = bytearray(data[: GEOMETRY.file_size].ljust(GEOMETRY.file_size, b"\0"))
+    known = reference.IndexFile(buffer, *GEOMETRY)
     known.load()
     return buffer, known
 
@@ -274,7 +273,7 @@ def _select(data: bytes, folder: Path) -> Hashable:
             expected[key] = None
     path = folder / "20260101000000000"
     path.write_bytes(buffer)
-    with IndexFile.open_for_reading(path, _GEOMETRY) as file:
+    with IndexFile.open_for_reading(path, GEOMETRY) as file:
         for key, offsets in expected.items():
             try:
                 assert file.select(key, most, *window) == offsets
@@ -292,14 +291,14 @@ def _select(data: bytes, folder: Path) -> Hashable:
 
 def _entries(data: bytes) -> Hashable:
     buffer, _ = _loaded(data)
-    options = {"geometry": _GEOMETRY, "tables": ["index_entries"], "all_entries": True}
-    rows = _rows("index/20260101000000000", bytes(buffer), **options)
-    known = list(reference.index_entries(buffer, _GEOMETRY, all_entries=True))
-    assert len(rows) == len(known)
-    for row, one in zip(rows, known, strict=True):
+    options = {"geometry": GEOMETRY, "tables": ["index_entries"], "all_entries": True}
+    found = rows("index/20260101000000000", bytes(buffer), **options)
+    known = list(reference.index_entries(buffer, GEOMETRY, all_entries=True))
+    assert len(found) == len(known)
+    for row, one in zip(found, known, strict=True):
         theirs = {name: getattr(one, name) for name in row if name != "file"}
         assert {name: row[name] for name in theirs} == theirs
-    return len(rows), str(rows[:1])
+    return len(found), str(found[:1])
 
 
 def _put(data: bytes, folder: Path) -> Hashable:
@@ -313,7 +312,7 @@ def _put(data: bytes, folder: Path) -> Hashable:
 
     def put() -> tuple[int, bytes]:
         path.write_bytes(before)
-        with IndexFile(path, *_GEOMETRY) as file:
+        with IndexFile(path, *GEOMETRY) as file:
             file.load()
             accepted = int(file.put_many(keys, offsets, times).sum())
         return accepted, path.read_bytes()
@@ -328,14 +327,14 @@ def _index_samples() -> Samples:
     entries = [[Entry(code % 16, 91 * code, code // 2) for code in range(size)] for size in (0, 1, 5, 15, 19)]
     same = [Entry(3, 91 * number, number) for number in range(12)]
     fields = tuple((field.offset or 0, field.size or 4) for field in INDEX_HEADER.fields)
-    slots = tuple((40 + 4 * slot, 4) for slot in range(_GEOMETRY.hash_slot_num))
+    slots = tuple((40 + 4 * slot, 4) for slot in range(GEOMETRY.hash_slot_num))
     columns = tuple(
-        (_GEOMETRY.entries_offset + 20 * entry + (field.offset or 0), field.size or 4)
+        (GEOMETRY.entries_offset + 20 * entry + (field.offset or 0), field.size or 4)
         for entry in range(1, 16)
         for field in INDEX_ENTRY.fields
     )
     return Samples(
-        tuple(index_file(*_GEOMETRY, some) for some in (*entries, same)), (*fields, *slots * 3, *columns)
+        tuple(index_file(*GEOMETRY, some) for some in (*entries, same)), (*fields, *slots * 3, *columns)
     )
 
 

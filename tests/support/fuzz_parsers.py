@@ -10,11 +10,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
+from fuzz_agreement import GEOMETRY, SAMPLES, rows
 from fuzz_inputs import Samples, Target
 from rocket_columnar import adapter as engine_adapter
-from rocket_columnar import fast
-from rocket_columnar.decode import decode
-from rocket_columnar.store import Source, StoreFile, placed_file, read_broker_conf
+from rocket_columnar.store import read_broker_conf
 from rocket_conformance.counterexamples import read_replay
 from rocket_conformance.protocol import (
     ProtocolError,
@@ -35,8 +34,7 @@ from rocket_conformance.report import (
 )
 from rocket_conformance.workload import read_manifest
 from rocket_spec.errors import FormatError, UsageError
-from rocket_spec.layout import Geometry, parse_geometry
-from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
+from rocket_spec.layout import parse_geometry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,39 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = ["TARGETS"]
 
-_GEOMETRY: Final = Geometry(7, 20)
 _REPORT: Final = Path(__file__).parents[1] / "fuzz" / "report.jsonl"
 
 
-def _log() -> bytes:
-    """Three records and a blank, one of them with hosts of IPv6 and properties of each kind."""
-    properties = (
-        b"KEYS\1a b\2UNIQ_KEY\1U\2TAGS\1t\2DELAY\0013\2INNER_MULTI_DISPATCH\1a,b\2INNER_MULTI_QUEUE_OFFSET\1"
-        b"1,2\2"
-    )
-    first = record(0, properties=properties, topic=b"SCHEDULE_TOPIC_XXXX", body=b"b" * 40)
-    second = record(len(first), properties=b"TAGS\1\xff\2KEYS\1\xf0\x9f\x98\x80", queue_offset=1, sys_flag=8)
-    third = record(
-        len(first) + len(second), sys_flag=48, born=bytes(16), store=bytes(16), store_timestamp=BEGIN + 1
-    )
-    data = first + second + third
-    return data + blank(400 - len(data) % 100)
-
-
 def _decode(data: bytes, _folder: Path, *, name: str) -> str:
-    """Every row and gap of a file that is in memory, by the plain and the compiled form."""
-    results = []
-    for compiled in (False, True):
-        found: list[Any] = []
-        file = placed_file(name, source=Source.of_bytes(name, data))
-        assert isinstance(file, StoreFile)
-        known = _GEOMETRY if file.kind == "index" else None
-        with fast.forced(compiled=compiled):
-            for table, batch in decode([file], geometry=known, on_gap=found.append, all_entries=True):
-                found.append((table, batch.to_pylist()))
-        results.append(str(found))
-    assert results[0] == results[1], results
-    return results[0]
+    """Every row and gap of a file that is in memory, by both forms."""
+    geometry = GEOMETRY if name.startswith("index") else None
+    return str(rows(name, data, geometry=geometry, all_entries=True))
 
 
 def _file(data: bytes, folder: Path, *, read: Callable[[Path], Any]) -> Any:
@@ -208,11 +180,6 @@ def _samples() -> dict[str, tuple[bytes, ...]]:
             _json({"cmd": "hello", "protocol": 1}),
             *(_json({"cmd": "case", "id": "1", "dir": ".", "ops": ops}) for ops in (_CASE_OPS, _QUEUE_OPS)),
         ),
-        "log": (_log(),),
-        "queue": (unit(0, 91) + unit(91, 91, 5) + unit(0, 0x7FFFFFFF) + bytes(40),),
-        "ext": (ext_unit(1, 2, b"abc") + ext_unit(3, 4, b"") + b"\xff\xff" + bytes(30),),
-        "checkpoint": (checkpoint(1, 2, 3),),
-        "index": (index_file(*_GEOMETRY, [Entry(number, 91 * number, number) for number in range(15)]),),
     }
 
 
@@ -238,7 +205,7 @@ def _target(
 
 def _targets() -> dict[str, Target]:
     samples, usage = _samples(), (UsageError,)
-    names = {"log": f"commitlog/{0:020}", "queue": f"consumequeue/T/0/{0:020}", "ext": f"consumequeue_ext/T/0/{0:020}",
+    names = {"log": f"commitlog/{0:020}", "queue units": f"consumequeue/T/0/{0:020}", "ext units": f"consumequeue_ext/T/0/{0:020}",
              "checkpoint": "checkpoint", "index": "index/20260101000000000"}  # fmt: skip
     times = (
         b"1700000000000",
@@ -250,7 +217,10 @@ def _targets() -> dict[str, Target]:
     options = (json.dumps(_OPTIONS).encode(), json.dumps({"paths": '["/a", "/b"]', "filters": "[]"}).encode())
     ops = tuple(json.dumps(op).encode() for op in (*_CASE_OPS, *_QUEUE_OPS))
     adapters: dict[str, Any] = {"reference": ReferenceAdapter(), "engine": engine_adapter.Adapter()}
-    return {f"decode {kind}": _target(partial(_decode, name=name), *samples[kind]) for kind, name in names.items()} | {
+    return {
+        f"decode {kind.removesuffix(' units')}": Target(SAMPLES[kind].mutated, partial(_decode, name=name))
+        for kind, name in names.items()
+    } | {
         "case file": _target(partial(_file, read=read_replay), *samples["case"]),
         "baseline": _target(partial(_file, read=read_baseline), *samples["baseline"]),
         "report": _target(partial(_file, read=_report), *samples["report"]),
