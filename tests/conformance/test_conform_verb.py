@@ -66,7 +66,7 @@ def test_select_is_repeatable_and_the_report_is_whole(verb: Verb, tmp_path: Path
     assert header["implementation"]["ops"]
 
 
-@pytest.mark.parametrize(("seed", "examples"), [(1, 3), (2, 2000)])
+@pytest.mark.parametrize(("seed", "examples"), [(1, 3), (2, 200)])
 def test_examples_and_seed_are_those_of_the_lists(
     verb: Verb, adapter: AdapterMaker, tmp_path: Path, seed: int, examples: int
 ) -> None:
@@ -185,6 +185,7 @@ def test_oracle_and_rocketmq(verb: Verb) -> None:
     assert run.out.splitlines()[0] == "rocketmq-store 4.7.0"
 
 
+@pytest.mark.soak
 @pytest.mark.java
 @pytest.mark.usefixtures("maven")
 def test_what_4_7_0_makes_of_properties_is_one_cause(verb: Verb) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import page_port
@@ -20,7 +21,9 @@ SELECT = tuple(f"IDX-{family}-*/[!s]*" for family in ("SEL", "PUT", "FILE", "FUL
 """Without the seeded vectors, which are many and show the same."""
 
 
+@cache
 def reported(defect: str) -> Report:
+    """The report of the port with this defect; several tests look at one."""
     options = Options(select=SELECT, level="must", examples=10, shrink_seconds=2, restarts=4)
     if defect not in SILENT and defect != "factor-37":  # one that walks a damaged chain may not come back
         with open_handler(page_port.PagePort(defect)) as transport:

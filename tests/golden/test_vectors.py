@@ -52,7 +52,23 @@ def test_cases_follow_the_schema(cases: list[Case]) -> None:
     schema = json.loads((PACKAGE / "case.schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    assert [(case["id"], error.message) for case in cases for error in validator.iter_errors(case)] == []
+    seen: set[str] = set()
+
+    def new(values: list[Case]) -> list[Case]:
+        """What no case before had; one at least."""
+        found = [value for value in values if json.dumps(value) not in seen]
+        seen.update(map(json.dumps, found))
+        return found or values[:1]
+
+    some = (
+        case
+        | {
+            "ops": new(case["ops"]),
+            "expected": case["expected"] | {"results": new(case["expected"]["results"])},
+        }
+        for case in cases
+    )
+    assert [(case["id"], error.message) for case in some for error in validator.iter_errors(case)] == []
 
 
 @pytest.mark.parametrize(

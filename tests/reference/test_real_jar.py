@@ -177,7 +177,7 @@ def shown(request: DispatchRequest) -> str:
 
 def test_log_dsp_requests(compare: Compare) -> None:
     source = Records(1)
-    inputs = [(source.choose.randrange(8), source.log()) for _ in range(6000)]
+    inputs = [(source.choose.randrange(8), source.log()) for _ in range(3000)]
     ours = [
         "".join(
             shown(request)
