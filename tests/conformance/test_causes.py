@@ -22,11 +22,11 @@ def assert_claims_hold(sets: list[tuple[Mutant, ...]]) -> None:
 
 
 def test_claims_about_pairs_hold() -> None:
-    assert_claims_hold(list(islice(pairs(1, SMALL), 5)))
+    assert_claims_hold(list(islice(pairs(1, SMALL), 2)))
 
 
 def test_claims_about_triples_hold() -> None:
-    assert_claims_hold(list(islice(triples(1, SMALL), 2)))
+    assert_claims_hold(list(islice(triples(1, SMALL), 1)))
 
 
 @pytest.mark.parametrize("most_runs", [0, 40, 400])
