@@ -27,14 +27,21 @@ def store_above(path: Path) -> Path | None:
     return None
 
 
-def refuse_store(path: Path) -> None:
+def refuse_store(path: Path, *read: Path | str) -> None:
     """Refuses to write to a path in a store.
 
+    Args:
+        path: of the output.
+        read: directories that are read, such as further ones of a commit log.
+
     Raises:
-        UsageError: when the path is a store or is in one.
+        UsageError: when the path is a store or is in one, or in a directory that is read.
     """
     store = store_above(path)
     if store is not None:
         raise UsageError(
             f"{path}: {store} is a store, and nothing is written into a store; choose another folder"
         )
+    for folder in read:
+        if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+            raise UsageError(f"{path}: inside {folder}, which is read; choose another folder")

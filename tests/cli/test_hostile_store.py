@@ -55,7 +55,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    root = tmp_path / "store"
+    root = tmp_path / "store\x1b[2J\u202e"
     texts = TEXT.encode()
     topic = texts[:120].decode("utf-8", "ignore").encode()
     properties = b"".join(name + b"\1" + texts + b"\2" for name in (b"KEYS", b"UNIQ_KEY", b"TAGS", texts))
@@ -153,17 +153,10 @@ def test_conform_with_a_hostile_adapter_on_a_terminal(tmp_path: Path) -> None:
     adapter.write_text(
         ADAPTER.format(text=NAME + "\0</script><script>document.title='owned'</script>"), "utf-8"
     )
-    report = tmp_path / "report"
-    command = [
-        "conform",
-        "--select",
-        "IDX-HASH-*",
-        "--report",
-        str(report),
-        "--",
-        sys.executable,
-        str(adapter),
-    ]
+    report, known = tmp_path / f"report{NAME[3:8]}", tmp_path / "known.txt"
+    known.write_text(f"IDX-NONE\x1b[2J\u202e  diverged  {NAME[:20]}\n", "utf-8")
+    command = ["conform", "--select", "IDX-HASH-*", "--report", str(report), "--baseline", str(known)]
+    command += ["--", sys.executable, str(adapter)]
     check = ["adapter", "check", "--", sys.executable, str(adapter)]
     shown = on_a_terminal([command, check])
     assert_nothing_acts(shown)

@@ -130,7 +130,7 @@ def test_a_plot_of_a_file_without_entries_and_of_wild_times(run: Run, tmp_path: 
         (2, "INDEX --at 2084", "no byte 2,084 in a file of 2,084 bytes"),
         (2, "INDEX --at x", "--at x"),
         (2, "INDEX --plot plot.txt", ".svg"),
-        (2, "INDEX --plot store/plot.svg", "never written to"),
+        (2, "INDEX --plot store/plot.svg", "nothing is written into a store"),
         (2, "store/checkpoint --plot plot.svg", "not an index file"),
         (3, "INDEX --plot none/plot.svg", "no such file"),
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rocket_golden import manifest, open_store, stores
+from store_bytes import put, record
 from verb_run import runner
 
 if TYPE_CHECKING:
@@ -90,6 +91,28 @@ def test_every_golden_store_stays_as_it_is(
 ) -> None:
     assert name in manifest().stores
     check(name, tmp_path, capfd, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("output", "verb"),
+    [
+        ("log", "audit {store} --commitlog {log} --report {log}"),
+        ("log/new", "conform --store {store} --commitlog {log} --report {log}/new"),
+        ("store/known.txt", "conform --store {store} --write-baseline {store}/known.txt"),
+        ("store/page.html", "conform-diff {store} {store} --html {store}/page.html"),
+    ],
+)
+def test_no_output_goes_where_a_store_is(
+    output: str, verb: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, f"store/commitlog/{0:020}", record(0))
+    put(tmp_path, f"log/{1000:020}", record(1000))
+    before = sorted(tmp_path.rglob("*"))
+    name, *words = verb.format(store=tmp_path / "store", log=tmp_path / "log").split()
+    ended = runner(name, capfd, monkeypatch)(*words)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert str(tmp_path / output) in ended.err
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_write_is_noticed(tmp_path: Path) -> None:

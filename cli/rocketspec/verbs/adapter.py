@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -75,7 +76,15 @@ def new(
         raise UsageError(f"{target}: already exists and is not empty")
     left_out = shutil.ignore_patterns("__pycache__", "target", "classes", "node_modules")
     source = find_data(f"conformance/adapters/{language}")
-    shutil.copytree(source, target, dirs_exist_ok=True, ignore=left_out)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".rocketspec-", dir=target.parent) as folder:  # whole, or nothing
+        try:
+            made = shutil.copytree(source, Path(folder) / "adapter", ignore=left_out)
+        except shutil.Error as error:
+            raise OSError(error.args[0][0][2]) from error
+        if target.exists():
+            target.rmdir()
+        made.rename(target)
     marked = [
         path.name
         for path in sorted(target.rglob("*"))

@@ -46,7 +46,10 @@ def conform_diff(
     """Compares two reports; exit 1 when something broke."""
     from rocket_conformance.report import compare_reports, read_whole_report
     from rocket_spec.printable import printable
+    from rocket_spec.store_folders import refuse_store
 
+    if html is not None:
+        refuse_store(html)
     reports = read_whole_report(old), read_whole_report(new)
     diff = compare_reports(*reports)
     if html is not None:

@@ -138,7 +138,7 @@ def _print(store: StoreEntry) -> None:
     about = f"{store.producer}, {slots:,} slots / {entries:,} entries, {store.unpacked_size:,} bytes: {files}"
     typer.secho(store.name, bold=True, nl=False)
     typer.echo(fitted(f"{store.name}  {about}").removeprefix(store.name))
-    width = min(get_terminal_size((_WIDTH, 24)).columns, _WIDTH)
+    width = max(min(get_terminal_size((_WIDTH, 24)).columns, _WIDTH), 3)
     typer.echo(indent("\n".join(wrap(store.description, width - 2, break_on_hyphens=False)), "  "))
 
 

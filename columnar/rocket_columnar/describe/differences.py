@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -24,12 +23,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rocket_spec.layout import Geometry, Layout
 
-    from rocket_columnar.store import Reader, StoreFile
+    from rocket_columnar.store import StoreFile
 
     _Progress = Callable[[int, int], None] | None
     _Row = dict[str, Any]
 
-_BYTES: Final = 1 << 22
 _TABLES: Final = {
     "queue": ("consume_queue", "logical_offset"),
     "ext": ("consume_queue_ext", "address"),
@@ -159,21 +157,13 @@ def _differences(
 
 def _first_byte(pair: tuple[StoreFile, StoreFile]) -> Iterator[Difference]:
     with open_reader(pair[0].path) as one, open_reader(pair[1].path) as other:
-        for start, count in _held(one, other, 0, min(one.size, other.size)):
+        for start, count in one.held_by_either(other, 0, min(one.size, other.size)):
             first, second = (reader.read(start, count) for reader in (one, other))
             places = np.flatnonzero(first != second)
             if places.size:
                 at = int(places[0])
                 yield Difference("byte", None, "byte", start + at, int(first[at]), int(second[at]))
                 return
-
-
-def _held(one: Reader, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Offset and length of parts of [begin, end), without holes that both files have."""
-    for first, last in heapq.merge(one.extents(begin), other.extents(begin)):
-        for start in range(max(first, begin), min(last, end), _BYTES):
-            yield start, min(_BYTES, last - start, end - start)
-        begin = max(begin, last)
 
 
 def _fields(
@@ -197,7 +187,7 @@ def _slots(pair: tuple[StoreFile, StoreFile], geometry: Geometry) -> Iterator[Di
         begin = INDEX_HEADER.size
         there = (min(one.size, other.size) - begin) // INDEX_SLOT.size
         end = begin + INDEX_SLOT.size * min(geometry.hash_slot_num, there)
-        for offset, count in _held(one, other, begin, end):
+        for offset, count in one.held_by_either(other, begin, end):
             first, second = (reader.read(offset, count).view(">i4") for reader in (one, other))
             for number in np.flatnonzero(first != second).tolist():
                 yield Difference(

@@ -78,7 +78,7 @@ def scan(store: OpenFiles, topic: str | None, key: str, *, window: tuple[int, in
     """
     wanted = ("key",) if topic is not None else ("key", "other topic")
     found = (record.phy_offset for record in find_key(store.log, topic or "", key) if record.how in wanted)
-    return [row for row in map(store.log.row, found) if _inside(row, window)]
+    return [row for row in map(store.log.row, sorted(set(found))) if _inside(row, window)]
 
 
 def find_by_unique_key(store: OpenFiles, unique_key: str, topics: Iterable[str]) -> list[Row]:
@@ -107,4 +107,5 @@ def topics_of(store: OpenFiles) -> list[str]:
 
 
 def _inside(row: Row, window: tuple[int, int]) -> bool:
-    return bool(window[0] <= row["store_timestamp"] <= window[1])
+    """Whether a record is stored in a window; there is none in a file that another overlaps, or that is gone since."""
+    return row["topic"] is not None and bool(window[0] <= row["store_timestamp"] <= window[1])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rocket_columnar.index import read_headers
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, open_reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["Twin", "drop_unchanged", "index_begins", "settled_names", "twin_of"]
-
-_AT_ONCE: Final = 1 << 22
 
 
 class Twin(NamedTuple):
@@ -24,13 +22,10 @@ class Twin(NamedTuple):
 
 
 def _equal(path: Path, other: StoreFile) -> bool:
-    size = path.stat().st_size
-    if size != other.size():
-        return False
-    with path.open("rb") as first, other.open() as second:
-        return all(
-            first.read(_AT_ONCE) == second.read(start, min(_AT_ONCE, size - start)).data
-            for start in range(0, size, _AT_ONCE)
+    with open_reader(path) as first, other.open() as second:
+        return first.size == second.size and all(
+            first.read(start, length).data == second.read(start, length).data
+            for start, length in first.held_by_either(second, 0, first.size)
         )
 
 

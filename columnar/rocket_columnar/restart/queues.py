@@ -215,7 +215,7 @@ def _truncate(queue: QueueStart, log_end: int) -> None:
     before = queue.end
     while queue.files:
         file = queue.files[-1]
-        ((offset, _, _),) = np.frombuffer(read_at(file, 0, _SIZE), UNIT_DTYPE).tolist()
+        ((offset, _, _),) = np.frombuffer(read_at(file, 0, _SIZE).ljust(_SIZE, b"\0"), UNIT_DTYPE).tolist()
         if offset >= log_end:
             queue.deleted.append((queue.files.pop(), reason))
             queue.end = file.base_offset

@@ -7,6 +7,7 @@ is cut off meanwhile ends in an error instead of a fatal signal.
 from __future__ import annotations
 
 import errno
+import heapq
 import os
 import stat
 import time
@@ -140,6 +141,13 @@ class Reader(ABC):
         """The ranges (begin, end) from `begin` on that may hold data; the holes between them read as zeros."""
         if begin < self.size:
             yield begin, self.size
+
+    def held_by_either(self, other: Reader, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Offset and length of parts of [begin, end), to compare two files: without holes that both have."""
+        for first, last in heapq.merge(self.extents(begin), other.extents(begin)):
+            for start in range(max(first, begin), min(last, end), _AT_ONCE):
+                yield start, min(_AT_ONCE, last - start, end - start)
+            begin = max(begin, last)
 
     def aligned(self, size: int, end: int) -> Iterator[tuple[int, int]]:
         """The ranges before `end` that may hold data, widened to multiples of `size`."""

@@ -67,7 +67,7 @@ class Baseline:
                 for case, verdict in ran.items()
                 if verdict == "pass"
             ]
-        return found
+        return [printable(text, limit=None) for text in found]
 
 
 def baseline_text(cases: Iterable[CaseLine], known: Baseline) -> str:

@@ -59,7 +59,7 @@ def print_summary(report: Report, console: Console, *, folder: Path | None = Non
             console.print(Text(f"\ndisputed {line.id}: {printable(line.detail)}"))
     if report.footer is not None:
         for text in report.footer["stale"]:
-            console.print(Text(f"stale baseline line: {text}"))
+            console.print(Text(f"stale baseline line: {text}"), soft_wrap=True)
     style = {"good": "bold green", "bad": "bold red", "unclear": "bold yellow"}[tone_of(report)]
     console.print()
     for text in conclusions(report):
@@ -91,4 +91,4 @@ def _print_example(line: CaseLine, console: Console, folder: Path | None) -> Non
     if line.divergence and path.is_file():
         for text in describe_operations(json.loads(path.read_bytes()), most=_MOST_OPS):
             console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
-    console.print(Text(f"  replay: {path}", style="dim"), soft_wrap=True)
+    console.print(Text(printable(f"  replay: {path}"), style="dim"), soft_wrap=True)

@@ -63,7 +63,8 @@ class Entries:
         if not 0 <= place < self._count:
             raise IndexError(number)
         with self._path.open("rb") as file:
-            return Entry(*ENTRY.unpack(os.pread(file.fileno(), ENTRY.size, self._begin + place * ENTRY.size)))
+            data = os.pread(file.fileno(), ENTRY.size, self._begin + place * ENTRY.size)
+        return Entry(*ENTRY.unpack(data.ljust(ENTRY.size, b"\0")))  # zeros of a file that is cut meanwhile
 
 
 @dataclass(frozen=True, slots=True)

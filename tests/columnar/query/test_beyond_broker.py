@@ -134,6 +134,15 @@ def test_scan_needs_no_index_and_finds_other_topics_where_none_is_named(tmp_path
         assert find_all(store, "T", "k") == []
 
 
+def test_scan_over_log_files_that_overlap(tmp_path: Path) -> None:
+    """A broker reads an offset in the file that begins last before it: what another file has there is no record."""
+    write(tmp_path, message(0), message(SIZE))
+    later = message(SIZE - 10) + message(2 * SIZE - 10)
+    put(tmp_path, f"commitlog/{SIZE - 10:020}", later)
+    with OpenStore(tmp_path, GEOMETRY) as store:
+        assert offsets(scan(store, "T", "k")) == [0, SIZE - 10, 2 * SIZE - 10]
+
+
 def test_a_unique_key_of_some_topic(tmp_path: Path) -> None:
     """Sent again under one id, and once with that id as a key of its own."""
     write(tmp_path, message(0, "k"), message(SIZE, "u", unique="v"), message(2 * SIZE, "k"))

@@ -78,7 +78,7 @@ FUNCTIONS: dict[str, Callable[[Path, Path, Path], Any]] = {
     "audit": lambda root, _file, _out: list(audit(root)),
     "audit deep": lambda root, _file, _out: list(audit(root, "deep")),
     "restart": lambda root, _file, _out: [list(predicted.lost) for predicted in restarts(root)],
-    "rebuild": lambda root, _file, out: rebuild(root, out / "rebuilt"),
+    "rebuild": lambda root, _file, out: rebuild(root, out / "rebuilt", only_missing=True),
     "digest": lambda root, _file, _out: list(digest(root)),
     "diff": lambda _root, file, _out: list(diff(file, file)),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
@@ -16,6 +15,7 @@ from rocket_columnar.store import find_files, later_line
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.outputs import write_whole
 from rocket_spec.printable import printable
+from rocket_spec.store_folders import refuse_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,10 +33,9 @@ _CHAINS: Final = 100  # index files whose chains are counted
 _LOG_Y, _INDEX_Y = 2, 36
 
 
-def check_directory(directory: Path, store: Path, *, force: bool) -> None:
-    """Raises UsageError for a directory in the store, or with a page that may not be replaced."""
-    if Path(os.path.realpath(directory)).is_relative_to(os.path.realpath(store)):
-        raise UsageError(f"{directory}: is inside the store, which is never written to")
+def check_directory(directory: Path, settings: Settings, *, force: bool) -> None:
+    """Raises UsageError for a directory in a store, or with a page that may not be replaced."""
+    refuse_store(directory, settings.store, *settings.commitlog)
     if (directory / "audit.html").exists() and not force:
         raise UsageError(f"{directory / 'audit.html'}: already exists; --force replaces it")
 

@@ -65,7 +65,7 @@ def audit(
     from rocket_columnar.store import later_line
 
     from rocketspec._settings import read_settings
-    from rocketspec._terminal import note, progress
+    from rocketspec._terminal import note, progress, say
     from rocketspec.verbs.audit.findings_view import print_causes, summary
 
     threads = option.be_gentle(gentle=gentle, rate=rate)
@@ -77,7 +77,7 @@ def audit(
     if report is not None:
         from rocketspec.verbs.audit.report_page import check_directory, write_page
 
-        check_directory(report, path, force=force)
+        check_directory(report, settings, force=force)
     level: Level = "quick" if quick else "deep" if deep else "default"
     with progress("auditing", unit="bytes") as step:
         found = engine(
@@ -91,16 +91,16 @@ def audit(
             on_progress=step,
         )
     counts = found.counts
+    ending = [*(f"not checked: {part}" for part in found.unchecked), f"{path}: {summary(counts)}"]
     if report is not None:
         page = write_page(report, settings, found, summary=summary(counts))
+        ending.append(f"page: {page}")
     if found.signs:
         note(f"{path}: {later_line(found.signs)}")
     print_causes(found, as_json=as_json, most=max_findings)
     if not as_json:
-        unchecked = "".join(f"not checked: {part}\n" for part in found.unchecked)
-        typer.echo(f"{unchecked}{path}: {summary(counts)}")
-    if not as_json and report is not None:
-        typer.echo(f"page: {page}")
+        for line in ending:
+            say(line)
     if counts["error"] or counts["warning"]:
         raise typer.Exit(option.FINDINGS)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rocketspec import _options as option
-from rocketspec._terminal import note, progress
+from rocketspec._terminal import note, progress, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,6 +135,7 @@ def conform(
     from rocket_conformance.running import Options
     from rocket_conformance.transport import open_jar, stop_on_signals
     from rocket_spec.errors import UsageError
+    from rocket_spec.store_folders import refuse_store
 
     from rocketspec._implementation import adapter_errors, open_implementation
 
@@ -146,6 +147,8 @@ def conform(
         raise UsageError(f"{write_baseline}: already exists; only the file of --baseline is replaced")
     if commitlog and store is None:
         raise UsageError("--commitlog requires --store")
+    for output in filter(None, (report, write_baseline)):
+        refuse_store(output, *filter(None, (store, *(commitlog or ()))))
     if store is not None:
         from rocketspec.verbs.conform.store import conform_store
 
@@ -258,10 +261,8 @@ def _show(result: Report, folder: Path | None, *, as_json: bool, summary: Sequen
             option.write_json(line)
         return
     if summary is not None:
-        from rocket_spec.printable import printable
-
         for text in [*([f"report: {folder / 'report.html'}"] if folder else []), *summary]:
-            typer.echo(printable(text))
+            say(text)
         return
     from rich.console import Console
     from rocket_conformance.report import print_summary
@@ -272,5 +273,5 @@ def _show(result: Report, folder: Path | None, *, as_json: bool, summary: Sequen
         f"{implementation['name']} {implementation['version']}".rstrip(), markup=False, style="bold"
     )
     if folder is not None:
-        console.print(f"report: {folder / 'report.html'}", markup=False, soft_wrap=True)
+        say(f"report: {folder / 'report.html'}")
     print_summary(result, console, folder=folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from textwrap import wrap
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rocket_spec.errors import UsageError
+from rocket_spec.store_folders import refuse_store
 from rocket_spec.tables import TABLES
 
 from rocketspec import _options as option
@@ -76,14 +76,6 @@ def _check_names(fmt: str, tables: Sequence[str]) -> None:
     for name in tables:
         if name not in TABLES:
             raise UsageError(f"unknown table {name!r}; expected {_listed(list(TABLES))}")
-
-
-def _check_outside(output: Path | None, commitlog: Sequence[Path]) -> None:
-    """Raises UsageError for an output in a directory that is read."""
-    if output is not None and any(
-        Path(os.path.realpath(output)).is_relative_to(os.path.realpath(folder)) for folder in commitlog
-    ):
-        raise UsageError(f"{output}: inside a commit-log directory that is read; choose another directory")
 
 
 def _check_output(output: Path | None, fmt: str, tables: Sequence[str], *, force: bool) -> None:
@@ -239,7 +231,8 @@ def decode(
         missing = [name for name in tables if TABLE_KINDS[name] not in kinds]
         if missing:
             raise UsageError(f"{path}: no {TABLE_KINDS[missing[0]]} files for table {missing[0]}")
-        _check_outside(output, folders)
+        if output is not None:
+            refuse_store(output, *folders)
         _check_output(output, chosen, tables, force=force)
         batches = engine(
             files,

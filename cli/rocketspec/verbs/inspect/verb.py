@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.store_folders import refuse_store
 
 from rocketspec._options import AsJson, BrokerConfFile, CommitLogPaths, GeometryText, KindText, write_json
 
@@ -154,10 +155,8 @@ def _check_plot(file: StoreFile, plot: Path) -> None:
         raise UsageError(f"{file.path}: not an index file; --plot only draws index files")
     if plot.suffix.lower() not in _PLOTS:
         raise UsageError(f"--plot {plot}: the name must end in {', '.join(_PLOTS)}")
-    target, source = (Path(os.path.realpath(path)) for path in (plot, file.path))
-    in_store = source.parent.name == "index" and target.is_relative_to(source.parent.parent)
-    if target == source or in_store:
-        raise UsageError(f"--plot {plot}: is inside the store, which is never written to")
+    source = Path(os.path.realpath(file.path))
+    refuse_store(plot, source, *([source.parent.parent] if source.parent.name == "index" else []))
 
 
 def _explain_byte(file: StoreFile, offset: int, guess: GeometryGuess | None, *, as_json: bool) -> None:
