@@ -13,7 +13,7 @@ from verb_run import Verb, runner
 
 VERBS = (
     "conform", "replay", "case show", "conform-diff", "compare", "adapter new", "adapter check", "decode", "inspect",
-    "query", "audit", "rebuild", "diff", "digest", "spec list", "spec show", "spec coverage", "mutants", "golden list",
+    "query", "audit", "rebuild", "repair", "diff", "digest", "spec list", "spec show", "spec coverage", "mutants", "golden list",
     "golden verify", "golden unpack", "workload", "spark decode", "spark audit", "spark rebuild",
 )  # fmt: skip
 
@@ -66,6 +66,6 @@ def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
     examples, stores, suite = re.split("─ For (?:operators|implementers).*", verb("--help").out)
     for name in VERBS:
         word = name.partition(" ")[0]
-        mine = word in {"decode", "inspect", "query", "audit", "rebuild", "diff", "digest", "spark"}
+        mine = word in {"decode", "inspect", "query", "audit", "rebuild", "repair", "diff", "digest", "spark"}
         assert len(re.findall(rf"(?m)^│ {word} ", stores if mine else suite)) == 1
     assert re.findall("rocketspec (audit|query|conform) ", examples) == ["audit", "query", "conform"]

@@ -26,6 +26,7 @@ VERBS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
     "audit --restart": lambda store, _: ("audit", store, "--restart"),
     "rebuild": lambda store, out: ("rebuild", store, "-o", out / "rebuilt"),
     "rebuild --only-missing": lambda store, out: ("rebuild", store, "--only-missing", "-o", out / "missing"),
+    "repair --plan": lambda store, _: ("repair", store, "--plan"),
     "digest": lambda store, _: ("digest", store),
     "conform --store": lambda store, _: ("conform", "--store", store),
 }

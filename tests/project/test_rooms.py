@@ -50,6 +50,7 @@ COLUMNAR = {
     "restart": {"audit", "formats", "index", "log", "store"},
     "report": {"audit", "findings", "index", "log", "restart", "store"},
     "rebuild": {"decode", "findings", "formats", "index", "log", "store"},
+    "repair": {"findings", "rebuild", "report", "restart", "store"},
     "describe": {"arrow", "decode", "formats", "index", "log", "store"},
     "adapter": {"formats", "index"},
 }

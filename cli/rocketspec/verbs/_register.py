@@ -21,6 +21,7 @@ _VERBS: Final = {
     "query": _STORES,
     "audit": _STORES,
     "rebuild": _STORES,
+    "repair": _STORES,
     "diff": _STORES,
     "digest": _STORES,
     "spark": _STORES,

@@ -8,7 +8,7 @@ from rocket_columnar.rebuild.missing_files import Twin, drop_unchanged, index_be
 from rocket_columnar.rebuild.output import FOLDERS, MANIFEST
 from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan, plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
-from rocket_columnar.rebuild.store_rebuild import Rebuilt, rebuild, rebuilt
+from rocket_columnar.rebuild.store_rebuild import Rebuilt, rebuild, rebuilt, write_parts
 
 __all__ = [
     "FOLDERS",
@@ -39,5 +39,6 @@ __all__ = [
     "settled_names",
     "twin_of",
     "write_index",
+    "write_parts",
     "write_queues",
 ]

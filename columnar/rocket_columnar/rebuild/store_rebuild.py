@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut
     from rocket_columnar.rebuild.plan import RebuildPlan
 
-__all__ = ["Rebuilt", "rebuild", "rebuilt"]
+__all__ = ["Rebuilt", "rebuild", "rebuilt", "write_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def rebuild(
     with staged(directory) as staging:
         work = WorkDone(on_progress, sum(file.size() for file in plan.logs))
         with tempfile.TemporaryDirectory(dir=staging) as scratch:
-            dispatched, left_out = _in_steps(plan, staging, Path(scratch), work)
+            dispatched, left_out = write_parts(plan, staging, Path(scratch), work)
         if only_missing:
             drop_unchanged(staging, plan.files)
         for part in ("index", "consumequeue"):  # a log without a record gives no file
@@ -109,7 +109,7 @@ def rebuild(
     return rebuilt(plan, dispatched, files, left_out)
 
 
-def _in_steps(
+def write_parts(
     plan: RebuildPlan, directory: Path, scratch: Path, work: WorkDone
 ) -> tuple[list[Dispatched], list[LeftOut]]:
     """Writes the files; returns what the log files held, and the queues left out."""

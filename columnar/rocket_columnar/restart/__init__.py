@@ -11,6 +11,7 @@ from rocket_columnar.restart.prediction import (
 )
 from rocket_columnar.restart.queues import LostUnits
 from rocket_columnar.restart.recovery import Deletion
+from rocket_columnar.restart.unit_reader import each_units
 
 __all__ = [
     "Deletion",
@@ -18,6 +19,7 @@ __all__ = [
     "LostKeys",
     "LostUnits",
     "Restart",
+    "each_units",
     "predict",
     "predicted",
     "restart",

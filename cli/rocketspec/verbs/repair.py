@@ -1,0 +1,108 @@
+"""The verb `repair`: the cures of an audit, done in place, checked, and undone on request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rocket_spec.errors import UsageError
+
+from rocketspec import _options as option
+
+if TYPE_CHECKING:
+    from rocket_columnar.repair import Outlook, Repaired, RepairPlan
+    from rocket_columnar.report import Shell
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds `repair` to the command."""
+    app.command("repair", epilog=option.exit_codes("something is left to do"))(repair)
+
+
+def repair(
+    store: option.StorePath = None,
+    *,
+    plan: Annotated[bool, typer.Option("--plan", help="Only print what would be done.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back the last repair.")] = False,
+    commitlog: option.CommitLogPaths = None,
+    geometry: option.GeometryText = None,
+    broker_conf: option.BrokerConfFile = None,
+) -> None:
+    """Repair index files and consume queues of a store in place. This is the only verb that writes to a store.
+
+    It refuses while a broker runs. New files are built in a folder in the store, STORE/rocketspec-repair-TIME; the files that they
+    replace are moved there, and so are files that do not belong to a store. The commit log is not changed. Afterwards the
+    store is audited and a start is predicted: if anything is worse than before, everything is taken back.
+
+    Example: `rocketspec repair ~/store --plan`
+    """
+    if plan + apply + undo != 1:
+        raise UsageError("give one of --plan, --apply and --undo")
+
+    from rocket_columnar import repair as engine
+    from rocket_columnar.report import Shell
+
+    from rocketspec._settings import read_settings
+    from rocketspec._terminal import progress, say
+
+    settings = read_settings(store, commitlog, geometry, broker_conf)
+    target = engine.Target(settings.store, settings.commitlog, settings.geometry, settings.conf)
+    shell = Shell.of(settings.store, settings.options)
+    if undo:
+        say(f"{settings.store}: {engine.undo(settings.store)} is undone, and removed")
+        return
+    if plan:
+        with progress("auditing", unit="bytes"):
+            found = engine.plan_repair(target)
+        _show_plan(found, shell)
+        if found.left or not found.empty:
+            raise typer.Exit(option.FINDINGS)
+        return
+    with progress("repairing", unit="bytes"):
+        done = engine.repair(target)
+    _show_done(done, shell)
+    if done.worse or done.after.found:
+        raise typer.Exit(option.FINDINGS)
+
+
+def _show_plan(plan: RepairPlan, shell: Shell) -> None:
+    from rocketspec._terminal import say
+
+    if plan.index:
+        say("replace the index files by rebuilt ones")
+    if plan.queues:
+        say("replace the consume-queue files that differ from the log, and add those that are missing")
+    for name in plan.aside:
+        say(f"move {name} away, unless a rebuilt file takes its place")
+    for finding in plan.left:
+        say(f"not cured by a repair: {finding.code} {finding.file}: {finding.message}")
+    say(f"now: {_outlook(plan.outlook)}")
+    if plan.empty:
+        say("there is nothing to repair")
+    else:
+        say(f"to repair: {shell.verb('repair', '--apply')}")
+
+
+def _show_done(done: Repaired, shell: Shell) -> None:
+    from rocketspec._terminal import say
+
+    say(f"before: {_outlook(done.plan.outlook)}")
+    say(f"after: {_outlook(done.after)}")
+    if done.worse:
+        say(f"everything was taken back: {done.worse}")
+    elif done.folder:
+        say(
+            f"{done.placed:,} files were put in place; the {done.replaced:,} that they replaced, or that do not belong here, are "
+            f"in {shell.file(done.folder)}"
+        )
+        say(f"to undo this: {shell.line('rocketspec', 'repair', shell.store, '--undo')}")
+    else:
+        say("there was nothing to repair")
+
+
+def _outlook(outlook: Outlook) -> str:
+    kept = "no broker starts" if outlook.refused else f"a start keeps {outlook.messages:,} messages"
+    return f"{kept}; an audit has {option.counted(outlook.found, 'error or warning', 'errors and warnings')}"

@@ -1,0 +1,68 @@
+"""What a start would keep of a store, in numbers that can be compared before and after a repair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rocket_spec.layout import PRE_BLANK_SIZE
+
+from rocket_columnar.report import sized_files
+from rocket_columnar.restart import each_units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rocket_columnar.report import Report
+    from rocket_columnar.restart import Restart
+
+__all__ = ["Outlook"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a start would keep, and what an audit found.
+
+    Attributes:
+        refused: why no broker would start, or None.
+        messages: those that a queue points to and whose log files are there after the start; 0 if it is refused.
+        log_end: physical offset at which the log ends after it.
+        found: number of errors and warnings.
+    """
+
+    refused: str | None
+    messages: int
+    log_end: int
+    found: int
+
+    @classmethod
+    def of(cls, store: Path, commitlog: Sequence[Path], start: Restart, report: Report) -> Outlook:
+        """The outlook of a store with this prediction and this audit; an OSError if a queue file cannot be read."""
+        found = report.counts["error"] + report.counts["warning"]
+        if start.refused is not None:
+            return cls(start.refused, 0, start.log_end, found)
+        targets = [np.zeros(0, np.int64)]
+        for file, _ in sized_files(store, "queue"):
+            for _, units in each_units(file):
+                real = (units["size"] > 0) & (units["size"] != PRE_BLANK_SIZE)
+                targets.append(units["phy_offset"][real].astype(np.int64))
+        held = np.unique(np.concatenate(targets))
+        messages = -sum(unit.count for unit in start.lost_units)
+        for file, size in sized_files(store, "log", commitlog):
+            end = min(file.base_offset + size, start.log_end)
+            messages += int(np.count_nonzero((held >= file.base_offset) & (held < end)))
+        return cls(None, max(messages, 0), start.log_end, found)
+
+    def worse_than(self, other: Outlook) -> str:
+        """Why this is worse; empty if it is not."""
+        if self.refused is not None and other.refused is None:
+            return f"no broker would start: {self.refused}"
+        if other.refused is None and self.messages < other.messages:
+            return f"a start would keep {self.messages:,} messages, not {other.messages:,}"
+        if other.refused is None and self.log_end < other.log_end:
+            return f"a start would end the log at {self.log_end:,}, not at {other.log_end:,}"
+        if self.found > other.found:
+            return f"an audit has {self.found:,} errors and warnings, not {other.found:,}"
+        return ""

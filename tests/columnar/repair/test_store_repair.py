@@ -1,0 +1,212 @@
+"""A repair cures what a rebuild cures, leaves the rest, and can be taken back whenever it ends."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rocket_columnar.repair import Target, plan_repair, repair, undo
+from rocket_columnar.report import audit
+from rocket_golden import open_store
+from rocket_spec.errors import UsageError
+
+INDEX = "index/20261121132606390"
+ORDERS = f"consumequeue/Orders/0/{0:020}"
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from rocket_columnar.repair import Target, repair
+
+left, rename = int(sys.argv[2]), Path.rename
+
+def counted(path, target):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(path, target)
+
+Path.rename = counted
+repair(Target(Path(sys.argv[1])))
+"""
+
+
+def content(store: Path) -> dict[str, bytes | None]:
+    return {
+        path.relative_to(store).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in store.rglob("*")
+    }
+
+
+def damage(store: Path) -> None:
+    """A slot of an index file points beyond its entries, a queue file is cut, another queue is gone, and a stray file."""
+    data = bytearray((store / INDEX).read_bytes())
+    data[40 + 44 : 40 + 48] = b"\x7f\xff\xff\xff"
+    (store / INDEX).write_bytes(data)
+    os.truncate(store / ORDERS, 200)
+    shutil.rmtree(store / "consumequeue" / "Orders" / "1")
+    (store / "commitlog" / ".DS_Store").write_bytes(b"x")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    store = open_store("mixed", tmp_path)
+    damage(store)
+    return store
+
+
+def test_what_a_rebuild_cures_is_cured_and_undone_to_the_byte(store: Path) -> None:
+    before = content(store)
+    plan = plan_repair(Target(store))
+    assert content(store) == before
+    assert (plan.index, plan.queues, plan.left) == (True, True, ())
+    assert "commitlog/.DS_Store" in plan.aside
+    assert plan.outlook.refused is not None
+    done = repair(Target(store))
+    assert not done.worse
+    assert (done.after.refused, done.after.messages, done.after.found) == (None, 394, 0)
+    assert not [found for found in audit(store) if found.severity != "note"]
+    assert repair(Target(store)).plan.empty
+    assert undo(store) == done.folder
+    assert content(store) == before
+
+
+def test_a_log_that_lacks_a_file_is_left_to_the_operator(tmp_path: Path) -> None:
+    store = open_store("mixed", tmp_path)
+    (store / "commitlog" / f"{32768:020}").unlink()
+    before = content(store)
+    done = repair(Target(store))
+    assert [found.code for found in done.plan.left] == ["log.gap"]
+    assert not done.folder
+    assert content(store) == before
+
+
+def test_what_makes_the_store_worse_is_taken_back(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = content(store)
+    monkeypatch.setattr("rocket_columnar.repair.outlook.Outlook.worse_than", lambda *_: "shown by a test")
+    assert repair(Target(store)).worse == "shown by a test"
+    assert content(store) == before
+
+
+@pytest.mark.parametrize("moment", [0, 3, 9])
+def test_a_full_disk_leaves_the_store_as_it_was(
+    moment: int, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = content(store)
+    rename, made = Path.rename, 0
+
+    def full(path: Path, target: Path) -> Path:
+        nonlocal made
+        made += 1
+        if made == moment + 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space left"):
+        repair(Target(store))
+    assert content(store) == before
+
+
+def killed(store: Path, renames: int) -> int:
+    """Exit code of a repair that is killed before the rename after so many."""
+    return subprocess.run(
+        [sys.executable, "-c", CHILD, str(store), str(renames)], capture_output=True, check=False
+    ).returncode
+
+
+def is_as_before_or_repaired(store: Path, before: dict[str, bytes | None], renames: int) -> None:
+    """After a kill it is taken back by one command; a repair refuses until then."""
+    ended = killed(store, renames)
+    assert ended in (0, -signal.SIGKILL)
+    if ended:
+        with pytest.raises(UsageError, match="interrupted"):
+            repair(Target(store))
+    undo(store)
+    assert content(store) == before
+    assert (repair(Target(store)).after.found, undo(store)[:18]) == (0, "rocketspec-repair-")
+
+
+def test_a_repair_that_was_killed_is_undone(store: Path) -> None:
+    before = content(store)
+    is_as_before_or_repaired(store, before, 7)
+
+
+@pytest.mark.soak
+def test_a_repair_that_was_killed_at_any_rename_is_undone(store: Path) -> None:
+    shutil.rmtree(store / "consumequeue" / "BBTopic")
+    before = content(store)
+    done = repair(Target(store))
+    undo(store)
+    assert done.replaced + done.placed >= 20
+    for renames in range(done.replaced + done.placed + 1):
+        is_as_before_or_repaired(store, before, renames)
+
+
+def test_an_undo_that_was_interrupted_is_repeated(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = content(store)
+    repair(Target(store))
+    rename, left = Path.rename, 5
+
+    def some(path: Path, target: Path) -> Path:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", some)
+        with pytest.raises(KeyboardInterrupt):
+            undo(store)
+    undo(store)
+    assert content(store) == before
+
+
+def test_a_second_repair_at_once_is_refused(store: Path) -> None:
+    before = content(store)
+    descriptor = os.open(store, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another repair is running"):
+            repair(Target(store))
+    finally:
+        os.close(descriptor)
+    assert content(store) == before
+
+
+@pytest.mark.parametrize("work", [plan_repair, repair])
+def test_a_store_in_use_is_refused(work: object, store: Path) -> None:
+    """The lock is that which a broker holds while it runs, byte 0 (`DefaultMessageStore.start` 221)."""
+    (store / "lock").touch()
+    holder = "import fcntl, sys; f = open(sys.argv[1], 'r+b'); fcntl.lockf(f, fcntl.LOCK_EX, 1); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(store / "lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        before = content(store)
+        with pytest.raises(UsageError, match=f"process {process.pid} holds its lock"):
+            (plan_repair if work is plan_repair else repair)(Target(store))
+        assert content(store) == before
+        process.communicate("\n")
+
+
+def test_an_undo_after_the_broker_wrote_is_refused(store: Path) -> None:
+    done = repair(Target(store))
+    with (store / ORDERS).open("r+b") as file:
+        file.write(b"\0")
+    with pytest.raises(UsageError, match="has been written since the repair") as caught:
+        undo(store)
+    assert done.folder in str(caught.value)
