@@ -117,7 +117,7 @@ def test_a_full_disk_leaves_the_store_as_it_was(
 
 
 def killed(store: Path, renames: int) -> int:
-    """Exit code of a repair that is killed before the rename after so many."""
+    """Exit code of a repair that is killed after a number of renames."""
     return subprocess.run(
         [sys.executable, "-c", CHILD, str(store), str(renames)], capture_output=True, check=False
     ).returncode
