@@ -33,6 +33,7 @@ EXCEPTIONS: Final = {
     "cli/rocketspec/verbs/digest.py:digest": _VERB,
     "cli/rocketspec/verbs/inspect/verb.py:inspect": _VERB,
     "cli/rocketspec/verbs/mutants.py:mutants": _VERB,
+    "cli/rocketspec/verbs/repair.py:repair": _VERB,
     "cli/rocketspec/verbs/query/verb.py:query": _VERB,
     "cli/rocketspec/verbs/rebuild.py:rebuild": _VERB,
     "cli/rocketspec/verbs/spark/audit.py:audit": _VERB,
