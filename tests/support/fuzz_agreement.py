@@ -302,25 +302,20 @@ def _entries(data: bytes) -> Hashable:
 
 
 def _put(data: bytes, folder: Path) -> Hashable:
-    """Puts into any index file: by the reference one by one, by the engine as a batch."""
+    """Puts into any index file: by the reference and by the engine."""
     buffer, known = _loaded(data)
     first, path = crc32(data), folder / "20260101000000000"
     keys = [_KEYS[(first >> 2 * number) % len(_KEYS)] for number in range(first % 9 + 1)]
     offsets = [(first * (number + 1)) % (1 << 40) for number in range(len(keys))]
     times = [BEGIN + (first >> number) % 9000 - 2000 for number in range(len(keys))]
-    before = bytes(buffer)
-
-    def put() -> tuple[int, bytes]:
-        path.write_bytes(before)
-        with IndexFile(path, *GEOMETRY) as file:
-            file.load()
-            accepted = int(file.put_many(keys, offsets, times).sum())
-        return accepted, path.read_bytes()
-
-    taken, after = _both(put)
-    accepted = [known.put(*row) for row in zip(keys, offsets, times, strict=True)]
-    assert (taken, after) == (sum(accepted), bytes(buffer))
-    return int(taken)
+    path.write_bytes(buffer)
+    rows = list(zip(keys, offsets, times, strict=True))
+    with IndexFile(path, *GEOMETRY) as file:
+        file.load()
+        accepted = [file.put(*row) for row in rows]
+    assert accepted == [known.put(*row) for row in rows]
+    assert path.read_bytes() == bytes(buffer)
+    return sum(accepted)
 
 
 def _index_samples() -> Samples:

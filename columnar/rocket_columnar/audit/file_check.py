@@ -103,7 +103,7 @@ def check_index_files(
     report: Callable[[Finding], None],
     *,
     quick: bool,
-) -> list[StoreFile]:
+) -> None:
     """Checks sizes, order and headers of the index files.
 
     Args:
@@ -111,13 +111,10 @@ def check_index_files(
         log_end: physical offset after the log's last record; None without a log.
         report: takes findings.
         quick: whether nothing else checks the counts.
-
-    Returns:
-        The files of the usual size.
     """
     sizes = dict(_sizes([file for file, _ in headers]))
     if not sizes:
-        return []
+        return
     usual = usual_size(list(sizes.values()))
     for file, size in sizes.items():
         if size != usual:
@@ -148,7 +145,6 @@ def check_index_files(
             report(finding("index.header_count", file.name, INDEX_HEADER.offset_of("index_count"), text))
         elif header.index_count <= 1:
             report(empty_file(file, header, last=number == len(headers) - 1))
-    return [file for file, size in sizes.items() if size == usual]
 
 
 def empty_file(file: StoreFile, header: IndexHeader, *, last: bool) -> Finding:

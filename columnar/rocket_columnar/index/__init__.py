@@ -2,7 +2,7 @@
 
 from rocket_columnar.fast import Hits
 from rocket_columnar.index.bulk_build import IndexBuilder, build
-from rocket_columnar.index.bulk_put import plain
+from rocket_columnar.index.bulk_file import plain
 from rocket_columnar.index.entry_reader import (
     EntryWindows,
     IndexState,

@@ -12,13 +12,11 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
 from rocket_columnar.fast import Puts, hash_keys
-from rocket_columnar.index.bulk_file import NewIndex
-from rocket_columnar.index.bulk_put import plain
+from rocket_columnar.index.bulk_file import NewIndex, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
@@ -65,9 +63,7 @@ class IndexBuilder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -6,13 +6,14 @@ Writing entries in runs costs a fraction of the page faults of a mapping, and sl
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER
 
 from rocket_columnar.fast import put_entries
-from rocket_columnar.index.bulk_put import after
+from rocket_columnar.formats import to_i32
 from rocket_columnar.index.index_file import IndexFile
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
 _SLOTS: Final = 1 << 14  # slots of a range, which is not written if all are empty
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
+_INT_MAX: Final = 0x7FFFFFFF
+
+
+def plain(geometry: Geometry) -> bool:
+    """Whether header, slots and entries follow one another without an int overflow (IDX-FILE-3)."""
+    return geometry.hash_slot_num > 0 and geometry.index_num >= 0 and geometry.file_size <= _INT_MAX
 
 
 class NewIndex:
@@ -58,7 +65,7 @@ class NewIndex:
             used = put_entries(self._slots, entries, part, header.index_count, header.begin_timestamp)
             position = self.geometry.entries_offset + INDEX_ENTRY.size * self.header.index_count
             self._write(position, entries)
-            self.header = after(self.header, part, used)
+            self.header = _after(self.header, part, used)
             self._changed = True
         return accepted
 
@@ -87,3 +94,19 @@ class NewIndex:
         self._file.seek(position)
         while view:
             view = view[self._file.write(view) :]
+
+
+def _after(header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
+    """The header after `puts`, of which `used` found their slot empty."""
+    _, phy_offsets, store_timestamps = puts
+    changed = replace(
+        header,
+        hash_slot_count=to_i32(header.hash_slot_count + used),
+        index_count=header.index_count + len(phy_offsets),
+        end_phy_offset=int(phy_offsets[-1]),
+        end_timestamp=int(store_timestamps[-1]),
+    )
+    if header.index_count <= 1:
+        begin = int(phy_offsets[0]), int(store_timestamps[0])
+        changed = replace(changed, begin_phy_offset=begin[0], begin_timestamp=begin[1])
+    return changed

@@ -1,7 +1,7 @@
 """One index file: put, select, time match and header, as in 4.9.3's IndexFile.
 
-The file is mapped. Single operations read and write the mapping with `struct`; batches (`put_many`,
-`select_many`) take it as NumPy views, with the same bytes and the same results.
+The file is mapped. Single operations read and write the mapping with `struct`; a batch of selects takes it as NumPy views,
+with the same results.
 
 The header exists twice, as in 4.9.3: in memory, where every operation reads it, and in the first 40
 bytes, where each put and `flush` write it. Opening without `load` starts with a fresh one in memory.
@@ -16,9 +16,8 @@ import numpy as np
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import INDEX_ENTRY
 
-from rocket_columnar.fast import ChainFile, Hits, Puts, many_selects
+from rocket_columnar.fast import ChainFile, Hits, many_selects
 from rocket_columnar.formats import hash_key, hash_keys, to_i32, to_i64
-from rocket_columnar.index.bulk_put import plain, put_batch
 from rocket_columnar.index.mapped_index import (
     ENTRY,
     ENTRY_SIZE,
@@ -68,10 +67,7 @@ class IndexFile(MappedIndex):
 
         Source: IDX-PUT-1 .. IDX-PUT-11; `IndexFile.putKey` 92-162.
         """
-        return self._put(hash_key(key), phy_offset, store_timestamp)
-
-    def _put(self, key_hash: int, phy_offset: int, store_timestamp: int) -> bool:
-        count = self._index_count
+        key_hash, count = hash_key(key), self._index_count
         if count >= self.geometry.index_num:
             return False
         slot = self.slot_position(key_hash)
@@ -109,36 +105,6 @@ class IndexFile(MappedIndex):
         LONG.pack_into(mapping, position + _OFFSET, phy_offset)
         INT.pack_into(mapping, position + _DIFF, time_diff)
         INT.pack_into(mapping, position + _PREVIOUS, previous)
-
-    def put_many(
-        self,
-        keys: Sequence[str] | NDArray[np.int32],
-        phy_offsets: Sequence[int] | NDArray[np.int64],
-        store_timestamps: Sequence[int] | NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
-        """Puts many entries, in order; the same bytes and results as one `put` after the other.
-
-        Args:
-            keys: index keys (list or pyarrow string array), or their hashes as an int32 array.
-            phy_offsets: bytes, one for each key.
-            store_timestamps: ms since the epoch, one for each key.
-
-        Raises:
-            RejectedError: for zero slots.
-            ValueError: when the three differ in length.
-        """
-        hashes = _hashes(keys)
-        offsets = np.asarray(phy_offsets, np.int64)
-        times = np.asarray(store_timestamps, np.int64)
-        if not len(hashes) == len(offsets) == len(times):
-            raise ValueError(f"{len(hashes)} keys, {len(offsets)} offsets, {len(times)} timestamps")
-        if plain(self.geometry):
-            puts = Puts(hashes, offsets, times)
-            header, accepted = put_batch(self._mapping, self.geometry, self.header(), puts)
-            self._take(header)
-            return np.arange(len(hashes)) < accepted
-        rows = zip(hashes.tolist(), offsets.tolist(), times.tolist(), strict=True)
-        return np.fromiter((self._put(*row) for row in rows), np.bool_, len(hashes))
 
     # select
 

@@ -13,7 +13,6 @@ from rocket_columnar.index.mapping import FileImage, Mapping, RejectedError, map
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
 
 INT: Final = struct.Struct(">i")
@@ -134,9 +133,7 @@ class MappedIndex:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -64,12 +64,10 @@ def walk(
     """
     header = index.header()
     count = header.index_count
-    entry = index.slot(key_hash) or 0
-    if not 0 < entry <= count or count <= 1:
-        return
-    seen = {entry}
+    seen: set[int] = set()
     read = searched
-    while (stored := index.entry(entry)) is not None:
+    for entry, stored in index.chain(key_hash):
+        seen.add(entry)
         time = to_i64(header.begin_timestamp + 1000 * stored.time_diff)
         verdict: Verdict = "hit" if begin <= time <= end else "outside the window"
         if stored.key_hash != key_hash:
@@ -94,8 +92,6 @@ def walk(
         read = read and stop is None
         if end_of_chain is not None or not (read or past_stop):
             return
-        entry = stored.prev_entry
-        seen.add(entry)
 
 
 def settled(index: IndexFile, key_hash: int, ask: Callable[[], _T]) -> _T:

@@ -13,7 +13,6 @@ from rocket_columnar.store import while_listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from rocket_spec.layout import Geometry
 
@@ -57,7 +56,5 @@ class OpenFiles:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()

@@ -152,7 +152,6 @@ def run_operations(
     directory: Path,
     *,
     library: Library = REFERENCE,
-    watch: Callable[[int, Op, IndexFile | None], None] | None = None,
 ) -> tuple[list[Result], list[tuple[str, str]]]:
     """Runs a case in `directory`, and returns its results, and role and path of its files.
 
@@ -160,7 +159,6 @@ def run_operations(
         ops: the operations.
         directory: fresh, or with the case's files in it.
         library: the reference, or a mutant of it.
-        watch: called before each operation, with its place and the index file that is open.
 
     Raises:
         UnspecifiedOperationError: at an operation on which 4.9.3 would never return.
@@ -169,8 +167,6 @@ def run_operations(
     results: list[Result] = []
     try:
         for place, op in enumerate(ops):
-            if watch is not None:
-                watch(place, op, session.index)
             try:
                 results.append(session.run(op))
             except UnspecifiedError as error:

@@ -15,7 +15,6 @@ from rocket_conformance.rocketmq import WORKLOAD, command
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from rocket_conformance.workload.actions import Action
 
@@ -57,9 +56,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
         self._errors.close()

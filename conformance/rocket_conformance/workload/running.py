@@ -14,7 +14,7 @@ from rocket_conformance.workload.manifest import Manifest, Sent
 from rocket_conformance.workload.steering import roll_after_idle_second
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rocket_conformance.workload.client import Client
@@ -40,7 +40,6 @@ def run_workload(
     count: int,
     version: str,
     store: Path | None = None,
-    on_step: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Manifest:
     """Sends a workload, waits until the broker is quiet, asks keys, ids, queues and times back.
 
@@ -50,7 +49,6 @@ def run_workload(
         count: number of plain messages beside the directed ones.
         version: of the client, for the manifest.
         store: the broker's store directory where it is at hand: it decides when the last index file is full.
-        on_step: called with the number of actions done, and of all of them.
 
     Raises:
         ClientError: when the client ended, or a topic cannot be made.
@@ -72,7 +70,6 @@ def run_workload(
             )
         else:
             manifest.sent += acknowledged(action, answer, number)
-        on_step(number, len(actions))
     time.sleep(_SETTLED)
     for question in _questions(manifest, random.Random(seed)):  # noqa: S311 - test data
         asked = int(time.time() * 1000)

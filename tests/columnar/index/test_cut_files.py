@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from rocket_columnar.index import IndexFile
+from rocket_columnar.index import IndexFile, build
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import Geometry
 
@@ -22,9 +22,8 @@ T = 1_700_000_000_000
 def made(tmp_path: Path, entries: int) -> tuple[Path, Geometry]:
     geometry = Geometry(entries, entries + 1)
     path = tmp_path / "20260101000000000"
-    with IndexFile(path, *geometry) as index:
-        hashes = np.arange(entries, dtype=np.int32)
-        index.put_many(hashes, hashes.astype(np.int64), np.full(entries, T))
+    hashes = np.arange(entries, dtype=np.int32)
+    build([path], hashes, hashes.astype(np.int64), np.full(entries, T), geometry=geometry)
     return path, geometry
 
 

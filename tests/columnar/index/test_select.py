@@ -46,8 +46,8 @@ def every_way(
 def filled(path: Path, geometry: Geometry, count: int, dice: random.Random) -> list[str]:
     keys = [f"T#{dice.randrange(30)}" for _ in range(count)]
     with IndexFile(path, *geometry, end_timestamp=T) as file:
-        times = [T + 1000 * number + dice.randrange(3000) for number in range(count)]
-        file.put_many(keys, [dice.randrange(1 << 50) for _ in range(count)], times)
+        for number, key in enumerate(keys):
+            file.put(key, dice.randrange(1 << 50), T + 1000 * number + dice.randrange(3000))
     return keys
 
 
