@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -19,7 +18,7 @@ from rocket_columnar.store import (
     folder_signs,
     is_batch_queue,
     later_signs,
-    refuse_member,
+    require_store,
     usual_size,
 )
 
@@ -161,7 +160,7 @@ def make_plan(
     if level not in LEVELS:
         raise UsageError(f"unknown level {level!r}; there are {', '.join(LEVELS)}")
     store = Path(store)
-    _check_store(store)
+    require_store(store, _PARTS)
     folders = tuple(map(Path, commitlog))
     tail = log_tail(list_kind(store, "log", folders))
     strays: list[Finding | None] = []
@@ -183,23 +182,6 @@ def list_kind(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFi
         return find_files(store, kinds=(kind,), commitlog=commitlog)
     except UsageError:  # no such files
         return []
-
-
-def _check_store(store: Path) -> None:
-    if not store.is_dir():
-        store.stat()  # the system's own reason
-        raise UsageError(f"{store}: a file; expected the directory of a store")
-    refuse_member(store)
-    if not any((store / part).exists() for part in _PARTS) and not any(store.glob("dledger-*/data")):
-        whole = Path(os.path.abspath(store))  # noqa: PTH100 - resolve() would follow links, and change the name
-        if whole.name in _PARTS:
-            raise UsageError(
-                f"{store}: the {whole.name} folder of a store; expected the store, {store.parent}"
-            )
-        inner = [path for path in sorted(store.iterdir()) if any((path / part).exists() for part in _PARTS)]
-        if inner:
-            raise UsageError(f"{store}: not a store; expected the store in it, {inner[0]}")
-        raise UsageError(f"{store}: not a store: contains no {', '.join(_PARTS[:-1])} or {_PARTS[-1]}")
 
 
 def plan_files(

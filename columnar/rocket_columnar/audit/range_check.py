@@ -7,7 +7,7 @@ the offsets in headers, the last dispatched record.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -45,30 +45,12 @@ if TYPE_CHECKING:
 _ROWS: Final = 1 << 19  # all records of a range are one batch: joining batches copies them
 
 
-class Scanned(NamedTuple):
-    """The records of a range, and what is known of it from them alone."""
-
-    frames: Frames
-    result: RangeResult
-
-
-def scan_range(plan: Plan, range_: Range, *, start: int | None = None) -> Scanned:
-    """Reads the records of one range; arguments as of `check_range`.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    result = RangeResult(range_, range_.begin, range_.end)
-    return Scanned(read_frames(plan, range_, start, result), result)
-
-
 def check_range(
     plan: Plan,
     surveys: Surveys,
     range_: Range,
     *,
     start: int | None = None,
-    scanned: Scanned | None = None,
     ahead: ReadAhead | None = None,
 ) -> RangeResult:
     """Compares one range of the log with the units and entries that point into it.
@@ -78,14 +60,14 @@ def check_range(
         surveys: of its files.
         range_: one of the plan's ranges.
         start: physical offset at which the range before ended, if known.
-        scanned: what `scan_range` gave for it, if the log was read while other threads surveyed the files.
         ahead: one for all ranges of a plan that are checked in this process, so that the files of many queues are not
             opened for each range again.
 
     Raises:
         OSError: a file cannot be read.
     """
-    frames, result = scan_range(plan, range_, start=start) if scanned is None else scanned
+    result = RangeResult(range_, range_.begin, range_.end)
+    frames = read_frames(plan, range_, start, result)
     names = frames.names
     copies = read_copies(plan, range_, frames, result)
     if result.gone:

@@ -7,18 +7,17 @@ not a finding.
 from __future__ import annotations
 
 import os
-from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rocket_columnar.audit.file_survey import survey_file
 from rocket_columnar.audit.plan import Level, Plan, make_plan, relisted
-from rocket_columnar.audit.range_check import check_range, scan_range
+from rocket_columnar.audit.range_check import check_range
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys
-from rocket_columnar.store import WorkDone, size_of
+from rocket_columnar.store import WorkDone, in_order, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -99,7 +98,6 @@ def _audit(plan: Plan, threads: int, work: _Work) -> Iterator[Finding]:
 
 
 def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -> Iterator[Finding]:
-    """The findings; threads that have nothing left to survey scan the first ranges meanwhile."""
     held = ReadAhead(len(plan.queues))
     current = plan
 
@@ -117,7 +115,6 @@ def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
         wait(future for _, future in queues)
         current = relisted(plan)
         indexes = submitted(current.content_indexes)
-    scans = {part: pool.submit(scan_range, plan, part) for part in plan.ranges[:_AHEAD]}
 
     def surveyed() -> Iterator[_Survey]:
         for files, future in [*queues, *indexes]:
@@ -127,33 +124,13 @@ def _findings(plan: Plan, pool: ThreadPoolExecutor, threads: int, work: _Work) -
     seen = Surveys.of(surveyed())
 
     def check(part: Range) -> RangeResult:
-        scan = scans.pop(part, None)
-        scanned = scan.result() if scan else None
-        return check_range(current, seen, part, scanned=scanned, ahead=held)
+        return check_range(current, seen, part, ahead=held)
 
-    most = _AHEAD * threads
-    yield from findings(current, seen, _in_order(pool, check, plan.ranges, most, work), work.on_signs)
+    def results() -> Iterator[RangeResult]:
+        for part, result in zip(
+            plan.ranges, in_order(pool, check, plan.ranges, _AHEAD * threads), strict=True
+        ):
+            work.add(part.size)
+            yield result
 
-
-def _in_order(
-    pool: ThreadPoolExecutor,
-    check: Callable[[Range], RangeResult],
-    ranges: Sequence[Range],
-    most: int,
-    work: WorkDone,
-) -> Iterator[RangeResult]:
-    """The result of each range, of which `most` are checked ahead."""
-    ahead: deque[tuple[Range, Future[RangeResult]]] = deque()
-
-    def oldest() -> RangeResult:
-        part, future = ahead.popleft()
-        result = future.result()
-        work.add(part.size)
-        return result
-
-    for part in ranges:
-        ahead.append((part, pool.submit(check, part)))
-        if len(ahead) > most:
-            yield oldest()
-    while ahead:
-        yield oldest()
+    yield from findings(current, seen, results(), work.on_signs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,10 +11,10 @@ from rocket_spec.layout import INDEX_ENTRY
 from rocket_columnar import arrow
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index import read_header
+from rocket_columnar.store import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
@@ -81,9 +80,10 @@ def entry_columns(reader: Reader, geometry: Geometry, choice: RowChoice) -> Iter
         begin = np.int64(header.begin_timestamp)
         return entries.size, _columns(entries, numbers, geometry, begin, choice.names)
 
-    for count, columns in _in_order(read, _batches(run[0], runs, batch_rows), choice.threads):
-        if count:
-            yield count, columns
+    batches = _batches(run[0], runs, batch_rows)
+    with ThreadPoolExecutor(choice.threads) as pool:
+        ahead = map(read, batches) if choice.threads < 2 else in_order(pool, read, batches, choice.threads)
+        yield from ((count, columns) for count, columns in ahead if count)
 
 
 def _batches(done: int, runs: Iterable[tuple[int, int]], batch_rows: int) -> Iterator[tuple[int, int]]:
@@ -92,27 +92,6 @@ def _batches(done: int, runs: Iterable[tuple[int, int]], batch_rows: int) -> Ite
         for start in range(max(first, done), end, batch_rows):
             yield start, min(start + batch_rows, end)
         done = max(done, end)
-
-
-def _in_order(
-    work: Callable[[tuple[int, int]], tuple[int, Columns]], items: Iterable[tuple[int, int]], threads: int
-) -> Iterator[tuple[int, Columns]]:
-    """The work on each item, in their order; with several threads, one item for each is under way."""
-    if threads < 2:
-        yield from map(work, items)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[tuple[int, Columns]]] = deque()
-        try:
-            for item in items:
-                ahead.append(pool.submit(work, item))
-                if len(ahead) > threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            for future in ahead:
-                future.cancel()
 
 
 def _filtered(

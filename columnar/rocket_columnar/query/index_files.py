@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 
 from rocket_columnar.formats import parse_long
 from rocket_columnar.index import GeometryGuess, IndexFile, resolve
-from rocket_columnar.store import StoreFile, is_gone, refuse_member, shown_name
+from rocket_columnar.store import StoreFile, is_gone, shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import ExitStack
+    from pathlib import Path
 
     from rocket_spec.layout import Geometry
 
@@ -42,24 +41,6 @@ class IndexSet:
     skipped: tuple[tuple[str, str], ...]
     geometry: GeometryGuess | None
     damaged: tuple[tuple[str, str], ...] = ()
-
-
-def require_store(path: Path) -> Path:
-    """`path`, where it is the directory of a store.
-
-    Raises:
-        UsageError: it is something else.
-        OSError: it is missing, or cannot be read.
-    """
-    if not stat.S_ISDIR(path.stat().st_mode):
-        raise UsageError(f"{path}: a file; expected the store's directory")
-    refuse_member(path)
-    if any((path / name).is_dir() for name in ("index", "commitlog")):
-        return path
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 (resolve() would follow links, and change the name)
-    if whole.name in ("index", "commitlog"):
-        raise UsageError(f"{path}: the {whole.name} folder of a store; expected the store, {path.parent}")
-    raise UsageError(f"{path}: not a store: it has neither index nor commitlog")
 
 
 def open_indexes(root: Path, given: Geometry | None, stack: ExitStack) -> IndexSet:

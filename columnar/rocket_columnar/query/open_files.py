@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rocket_columnar.query.index_files import IndexSet, open_indexes, require_store
+from rocket_columnar.query.index_files import IndexSet, open_indexes
 from rocket_columnar.query.log_records import CommitLog
-from rocket_columnar.store import while_listed
+from rocket_columnar.store import require_store, while_listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,8 @@ class OpenFiles:
     ) -> None:
         self._commitlog = commitlog
         self._log = log
-        self.path = require_store(Path(path))
+        self.path = Path(path)
+        require_store(self.path, ("index", "commitlog"))
         self.indexes, self.log, self._stack = while_listed(partial(self._open, geometry))
 
     def _open(self, geometry: Geometry | None) -> tuple[IndexSet, CommitLog, ExitStack]:

@@ -14,7 +14,7 @@ from rocket_columnar.store.later_release import (
 )
 from rocket_columnar.store.listing import NO_NUMBER, find_files
 from rocket_columnar.store.lock import lock_holder
-from rocket_columnar.store.places import placed_file, protected_directories, refuse_member
+from rocket_columnar.store.places import placed_file, protected_directories, require_store
 from rocket_columnar.store.reader import (
     PAUSES,
     Reader,
@@ -35,7 +35,7 @@ from rocket_columnar.store.store_file import (
     while_listed,
     while_there,
 )
-from rocket_columnar.store.work_done import WorkDone
+from rocket_columnar.store.work_done import WorkDone, in_order
 
 __all__ = [
     "KINDS",
@@ -53,6 +53,7 @@ __all__ = [
     "entry_position",
     "find_files",
     "folder_signs",
+    "in_order",
     "is_batch_queue",
     "is_gone",
     "is_later_record",
@@ -67,7 +68,7 @@ __all__ = [
     "read_at",
     "read_broker_conf",
     "read_gently",
-    "refuse_member",
+    "require_store",
     "shown_name",
     "signs_at",
     "size_of",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,8 @@ from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.store_file import MEMBER, MEMBER_LOG, StoreFile
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocket_columnar.store.reader import Source
     from rocket_columnar.store.store_file import Kind
 
@@ -157,7 +160,32 @@ def log_of_member(path: Path) -> Path:
     return path
 
 
-def refuse_member(path: Path) -> None:
+def require_store(path: Path, parts: Sequence[str]) -> None:
+    """Refuses what is not the directory of a store.
+
+    Args:
+        path: what was given.
+        parts: names of which a store has at least one; the log of a DLedger member counts too.
+
+    Raises:
+        UsageError: a file, a directory of a DLedger member, or none that has such a part.
+        OSError: it is missing, or cannot be read.
+    """
+    if not stat.S_ISDIR(path.stat().st_mode):
+        raise UsageError(f"{path}: a file; expected the directory of a store")
+    _refuse_member(path)
+    if any((path / part).exists() for part in parts) or member_logs(path):
+        return
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links, and change the name
+    if whole.name in parts:
+        raise UsageError(f"{path}: the {whole.name} folder of a store; expected the store, {path.parent}")
+    inner = [child for child in sorted(path.iterdir()) if any((child / part).exists() for part in parts)]
+    if inner:
+        raise UsageError(f"{path}: not a store; expected the store in it, {inner[0]}")
+    raise UsageError(f"{path}: not a store: contains no {', '.join(parts[:-1])} or {parts[-1]}")
+
+
+def _refuse_member(path: Path) -> None:
     """Refuses a DLedger member's directory, and those in it: the store is the directory above.
 
     Raises:

@@ -1,11 +1,33 @@
-"""How far long work is, reported to whoever shows it."""
+"""Long work: shared out to threads in order, and how far it is, reported to whoever shows it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def in_order(
+    pool: ThreadPoolExecutor, work: Callable[[_Item], _Result], items: Iterable[_Item], most: int
+) -> Iterator[_Result]:
+    """The result for each item, in their order; the pool works on `most` items ahead."""
+    ahead: deque[Future[_Result]] = deque()
+    try:
+        for item in items:
+            ahead.append(pool.submit(work, item))
+            if len(ahead) > most:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        for future in ahead:
+            future.cancel()
 
 
 class WorkDone:

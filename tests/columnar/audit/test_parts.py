@@ -56,7 +56,7 @@ def test_damage_in_small_ranges(variant: Damaged, tmp_path: Path) -> None:
 
 
 def test_damage_by_threads(variant: Damaged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More ranges than are scanned before the surveys are done."""
+    """More ranges than are checked ahead."""
     store = open_damaged(variant.name, tmp_path)
     whole = list(audit(store, "deep", threads=1))
 
