@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.errors import UsageError
 
 from rocketspec._options import read_geometry
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rocket_columnar.store import BrokerConf
     from rocket_spec.layout import Geometry
@@ -61,6 +61,7 @@ def read_settings(
             raise UsageError("name the directory of a store, or give --broker-conf FILE")
         return Settings(store, tuple(map(Path, commitlog or ())), given, None, tuple(options))
 
+    from rocket_columnar.report import log_folders, needed_geometry
     from rocket_columnar.store import read_broker_conf
 
     conf = read_broker_conf(broker_conf)
@@ -69,55 +70,12 @@ def read_settings(
         if conf.store is None:
             raise UsageError(f"{broker_conf}: does not set storePathRootDir; name the directory of the store")
         path = Path(conf.store)
-    folders = tuple(map(Path, commitlog)) if commitlog else tuple(_log_folders(path, conf))
-    return Settings(path, folders, given or _needed_geometry(path, conf), conf, tuple(options))
-
-
-def _log_folders(store: Path, conf: BrokerConf) -> Iterator[Path]:
-    """The configured directories of the log that are not STORE/commitlog; those that are missing are noted."""
-    own = store / "commitlog"
-    for text in conf.commit_logs:
-        folder = Path(text)
-        if conf.store is not None and folder.is_relative_to(conf.store):
-            folder = store / folder.relative_to(conf.store)
-        if _same(folder, own):
-            continue
-        if folder.is_dir():
-            yield folder
-        else:
-            note(f"WARNING: COMMIT LOG MISSING: {conf.path} names {folder}, which is not a directory here")
-    members = any(store.glob("dledger-*"))
-    if conf.dledger != members and store.is_dir():
-        found = "contains a log of DLedger mode" if members else "contains no log of DLedger mode"
-        note(
-            f"WARNING: MODE DIFFERS: {store} {found}, but {conf.path} sets enableDLegerCommitLog to {str(conf.dledger).lower()}"
-        )
-    if not conf.commit_logs and not conf.dledger and not members and store.is_dir() and not own.exists():
-        note(
-            f"WARNING: {conf.path} does not set storePathCommitLog: 4.9.3 then keeps the commit log in ~/store/commitlog "
-            "of the user that runs the broker, wherever storePathRootDir is; use --commitlog"
-        )
-
-
-def _same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
-def _needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
-    """The configured geometry, if the files have its size and leave theirs open."""
-    from rocket_columnar.index import resolve
-    from rocket_columnar.report import sized_files
-    from rocket_columnar.store import usual_size
-
-    sizes = sized_files(store, "index")
-    usual = usual_size([size for _, size in sizes]) if sizes else 0
-    if usual != conf.geometry.file_size:
-        return None
-    try:
-        resolve([file for file, size in sizes if size == usual])
-    except (UsageError, MalformedError, OSError):
-        return conf.geometry
-    return None
+    folders = (
+        tuple(map(Path, commitlog))
+        if commitlog
+        else tuple(log_folders(path, conf, lambda text: note(f"WARNING: {text}")))
+    )
+    return Settings(path, folders, given or needed_geometry(path, conf), conf, tuple(options))
 
 
 def warn(settings: Settings) -> None:

@@ -48,7 +48,7 @@ COLUMNAR = {
     "findings": {"log", "store"},
     "audit": {"decode", "findings", "formats", "index", "log", "store"},
     "restart": {"audit", "formats", "index", "log", "store"},
-    "report": {"audit", "findings", "index", "log", "restart", "store"},
+    "report": {"audit", "findings", "index", "log", "rebuild", "restart", "store"},
     "rebuild": {"decode", "findings", "formats", "index", "log", "store"},
     "repair": {"findings", "rebuild", "report", "restart", "store"},
     "describe": {"arrow", "decode", "formats", "index", "log", "store"},

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rocketspec import _options as option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rocket_columnar.rebuild import Rebuilt
-    from rocket_columnar.store import BrokerConf
 
-__all__ = ["rebuild_warnings", "register", "show_rebuilt"]
-
-_LIGHT: Final = "consumequeue/%LMQ%"
+__all__ = ["register", "show_rebuilt"]
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +55,7 @@ def rebuild(
     from dataclasses import asdict
 
     from rocket_columnar.rebuild import rebuild as engine
-    from rocket_columnar.report import infers_geometry
+    from rocket_columnar.report import infers_geometry, rebuild_warnings
 
     from rocketspec._settings import note_release, read_settings
     from rocketspec._store import has_files
@@ -120,39 +115,3 @@ def show_rebuilt(done: Rebuilt, output: str, *, store: str = "") -> None:
         f"{output}: {len(done.files):,} files from {done.records:,} records; index files of {slots:,} slots and "
         f"{entries:,} entries, consume-queue files of {done.queue_file_size:,} bytes"
     )
-
-
-def rebuild_warnings(
-    done: Rebuilt, conf: BrokerConf | None, *, geometry_assumed: bool, size_assumed: bool
-) -> Iterator[str]:
-    """What was assumed, and how the files differ from the broker's configuration."""
-    slots, entries = done.geometry
-    if geometry_assumed:
-        yield (
-            f"GEOMETRY ASSUMED: {slots:,} slots and {entries:,} entries, because the store has no index file. If the "
-            "broker has another maxHashSlotNum or maxIndexNum, it finds no key in these files: give --broker-conf FILE "
-            "or --geometry"
-        )
-    if size_assumed:
-        yield (
-            f"FILE SIZE ASSUMED: {done.queue_file_size:,} bytes, because the store has no consume queue. If the broker "
-            "has another mappedFileSizeConsumeQueue, it refuses to start: give --broker-conf FILE or --queue-file-size"
-        )
-    if conf is None:
-        return
-    if conf.geometry != done.geometry:
-        wanted = conf.geometry
-        yield (
-            f"GEOMETRY DIFFERS: {conf.path} sets {wanted.hash_slot_num:,} slots and {wanted.index_num:,} entries, but "
-            f"these files have {slots:,} and {entries:,}: the broker finds no key in them"
-        )
-    if conf.queue_file_size != done.queue_file_size:
-        yield (
-            f"FILE SIZE DIFFERS: {conf.path} sets consume-queue files of {conf.queue_file_size:,} bytes, but these have "
-            f"{done.queue_file_size:,}: the broker refuses to start"
-        )
-    if not conf.multi_dispatch and any(name.startswith(_LIGHT) for name in done.files):
-        yield (
-            "LIGHT QUEUES: the log contains messages that are copied to light queues (%LMQ%), which are rebuilt, but "
-            f"{conf.path} does not set enableMultiDispatch: the broker adds nothing to them"
-        )

@@ -11,10 +11,9 @@ from rocketspec import _options as option
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rocket_conformance.report import Baseline
-    from rocket_conformance.workload import Client
+    from rocket_conformance.store_verdict import StoreVerdict
+    from rocket_conformance.workload import Client, Manifest
 
 __all__ = ["register"]
 
@@ -87,7 +86,8 @@ def workload(
     """Runs the workload and ends with its exit code."""
     from rocket_conformance.report import Baseline, read_baseline
     from rocket_conformance.rocketmq import JarUnavailableError
-    from rocket_conformance.workload import Client, ClientError, require_name_server, run_workload
+    from rocket_conformance.store_verdict import judge_crashes
+    from rocket_conformance.workload import Broker, Client, ClientError, require_name_server, run_workload
     from rocket_spec.errors import UsageError
     from rocket_spec.printable import printable
 
@@ -102,26 +102,24 @@ def workload(
     def open_client() -> Client:
         return Client(namesrv, version=client, jars=jars)
 
+    def send(running: Client) -> Manifest:
+        return run_workload(running, seed=seed, count=messages, version=client, store=store)
+
+    def stepped(what: str, manifest: Manifest) -> None:
+        manifest.write(output)
+        so_far = "" if what == "workload" else " so far"
+        typer.echo(f"{what}: {len(manifest.sent):,} messages acknowledged{so_far}")
+
     try:
         if start is not None and store is not None:
-            raise typer.Exit(
-                _crash(
-                    open_client,
-                    start,
-                    store,
-                    output,
-                    seed=seed,
-                    messages=messages,
-                    kills=kills,
-                    version=client,
-                    geometry=geometry,
-                    known=known,
-                    folder=report,
-                )
+            given = option.read_geometry(geometry)
+            judged = judge_crashes(
+                Broker(start), open_client, send, store, kills=kills, geometry=given, on_step=stepped
             )
+            raise typer.Exit(_report(judged, known, report))
         require_name_server(namesrv)
         with open_client() as running:
-            manifest = run_workload(running, seed=seed, count=messages, version=client, store=store)
+            manifest = send(running)
     except (ClientError, JarUnavailableError) as error:
         note(str(error))
         raise typer.Exit(option.UNREADABLE) from None
@@ -133,71 +131,13 @@ def workload(
     raise typer.Exit(1 if manifest.refused else 0)
 
 
-def _crash(
-    open_client: Callable[[], Client],
-    start: str,
-    store: Path,
-    output: Path,
-    *,
-    seed: int,
-    messages: int,
-    kills: int,
-    version: str,
-    geometry: str | None,
-    known: Baseline,
-    folder: Path | None,
-) -> int:
-    """Starts, sends and asks, kills and restarts; judges all of it; the exit code."""
-    import tempfile
-    from contextlib import ExitStack
-
+def _report(judged: StoreVerdict, known: Baseline, folder: Path | None) -> int:
+    """Writes and prints the report on a judged store; the exit code."""
     from rocket_conformance.pages import write_renderings
     from rocket_conformance.report import write_badges
-    from rocket_conformance.store_verdict import (
-        Observations,
-        copy_sparse,
-        judge_continuation,
-        judge_restart,
-        judge_store,
-        log_end,
-        store_report,
-        verdict_lines,
-    )
-    from rocket_conformance.workload import Broker, run_crashes, run_workload, send_for_the_bound
+    from rocket_conformance.store_verdict import store_report, verdict_lines
     from rocket_spec.printable import printable
 
-    given = option.read_geometry(geometry)
-    seen = Observations()
-    broker = Broker(start)
-    starts: list[int] = []
-    with ExitStack() as ended:
-        copies = ended.enter_context(tempfile.TemporaryDirectory(prefix="rocketspec-"))
-        broker.start()
-        ended.callback(broker.kill)
-        client = ended.enter_context(open_client())
-        manifest = run_workload(client, seed=seed, count=messages, version=version, store=store)
-        if kills:
-            send_for_the_bound(client, manifest)
-        broker.stop()
-        manifest.write(output)
-        judge_store(store, geometry=given, manifest=manifest, seen=seen)
-        typer.echo(f"workload: {len(manifest.sent):,} messages acknowledged")
-
-        def stopped(number: int) -> None:
-            copy_sparse(store, Path(copies) / str(number))
-            starts.append(log_end(store))
-
-        def restarted(number: int) -> None:
-            judge_restart(Path(copies) / str(number), store, seen, geometry=given)
-            what = f"kill {number}" if number <= kills else "clean restart"
-            typer.echo(f"{what}: {len(manifest.sent):,} messages acknowledged so far")
-
-        manifest.answers.clear()
-        manifest.kills = kills
-        run_crashes(broker, client, manifest, kills=kills, on_crash=stopped, on_restart=restarted)
-        judge_continuation(store, starts, seen)
-    manifest.write(output)
-    judged = judge_store(store, geometry=given, manifest=manifest, seen=seen)
     report = store_report(judged, baseline=known, folder=folder)
     if folder is not None:
         write_renderings(report, folder)

@@ -1,7 +1,14 @@
 """Reports on stores: the findings of an audit by cause, what to do about each, and what a start would do then."""
 
 from rocket_columnar.report.causes import Cause
-from rocket_columnar.report.configured import infers_geometry, mismatches, sized_files
+from rocket_columnar.report.configured import (
+    infers_geometry,
+    log_folders,
+    mismatches,
+    needed_geometry,
+    rebuild_warnings,
+    sized_files,
+)
 from rocket_columnar.report.cures import Facts
 from rocket_columnar.report.log_choices import LogChoices
 from rocket_columnar.report.shell import Shell
@@ -15,7 +22,10 @@ __all__ = [
     "Shell",
     "audit",
     "infers_geometry",
+    "log_folders",
     "mismatches",
+    "needed_geometry",
+    "rebuild_warnings",
     "report_on",
     "sized_files",
 ]

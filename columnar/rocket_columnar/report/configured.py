@@ -1,8 +1,10 @@
-"""How a store's files differ from the configuration of its broker."""
+"""What the configuration of a store's broker states of its files, and how they differ from it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from rocket_spec.errors import MalformedError, UsageError
 
@@ -11,13 +13,15 @@ from rocket_columnar.index import resolve
 from rocket_columnar.store import find_files, size_of, usual_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from rocket_spec.layout import Geometry
 
     from rocket_columnar.findings import Finding
+    from rocket_columnar.rebuild import Rebuilt
     from rocket_columnar.store import BrokerConf, StoreFile
+
+_LIGHT: Final = "consumequeue/%LMQ%"
 
 
 def sized_files(store: Path, kind: str, commitlog: Sequence[Path] = ()) -> list[tuple[StoreFile, int]]:
@@ -106,3 +110,82 @@ def _geometry_mismatch(
 def _mismatch(code: str, clause: str, file: str, text: str, settings: tuple[tuple[str, int], ...]) -> Finding:
     cure = f"set {' '.join(f'{name}={value}' for name, value in settings)}"
     return finding(code, file, None, text, clause=clause, cure=cure, remedy="settings", settings=settings)
+
+
+def log_folders(store: Path, conf: BrokerConf, warn: Callable[[str], object]) -> Iterator[Path]:
+    """The configured directories of the log that are not STORE/commitlog; `warn` is called with each other difference."""
+    own = store / "commitlog"
+    for text in conf.commit_logs:
+        folder = Path(text)
+        if conf.store is not None and folder.is_relative_to(conf.store):
+            folder = store / folder.relative_to(conf.store)
+        if _same(folder, own):
+            continue
+        if folder.is_dir():
+            yield folder
+        else:
+            warn(f"COMMIT LOG MISSING: {conf.path} names {folder}, which is not a directory here")
+    members = any(store.glob("dledger-*"))
+    if conf.dledger != members and store.is_dir():
+        found = "contains a log of DLedger mode" if members else "contains no log of DLedger mode"
+        warn(
+            f"MODE DIFFERS: {store} {found}, but {conf.path} sets enableDLegerCommitLog to {str(conf.dledger).lower()}"
+        )
+    if not conf.commit_logs and not conf.dledger and not members and store.is_dir() and not own.exists():
+        warn(
+            f"{conf.path} does not set storePathCommitLog: 4.9.3 then keeps the commit log in ~/store/commitlog "
+            "of the user that runs the broker, wherever storePathRootDir is; use --commitlog"
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
+    """The configured geometry, if the files have its size and leave theirs open."""
+    sizes = sized_files(store, "index")
+    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    if usual != conf.geometry.file_size:
+        return None
+    try:
+        resolve([file for file, size in sizes if size == usual])
+    except (UsageError, MalformedError, OSError):
+        return conf.geometry
+    return None
+
+
+def rebuild_warnings(
+    done: Rebuilt, conf: BrokerConf | None, *, geometry_assumed: bool, size_assumed: bool
+) -> Iterator[str]:
+    """What was assumed, and how the files differ from the broker's configuration."""
+    slots, entries = done.geometry
+    if geometry_assumed:
+        yield (
+            f"GEOMETRY ASSUMED: {slots:,} slots and {entries:,} entries, because the store has no index file. If the "
+            "broker has another maxHashSlotNum or maxIndexNum, it finds no key in these files: give --broker-conf FILE "
+            "or --geometry"
+        )
+    if size_assumed:
+        yield (
+            f"FILE SIZE ASSUMED: {done.queue_file_size:,} bytes, because the store has no consume queue. If the broker "
+            "has another mappedFileSizeConsumeQueue, it refuses to start: give --broker-conf FILE or --queue-file-size"
+        )
+    if conf is None:
+        return
+    if conf.geometry != done.geometry:
+        wanted = conf.geometry
+        yield (
+            f"GEOMETRY DIFFERS: {conf.path} sets {wanted.hash_slot_num:,} slots and {wanted.index_num:,} entries, but "
+            f"these files have {slots:,} and {entries:,}: the broker finds no key in them"
+        )
+    if conf.queue_file_size != done.queue_file_size:
+        yield (
+            f"FILE SIZE DIFFERS: {conf.path} sets consume-queue files of {conf.queue_file_size:,} bytes, but these have "
+            f"{done.queue_file_size:,}: the broker refuses to start"
+        )
+    if not conf.multi_dispatch and any(name.startswith(_LIGHT) for name in done.files):
+        yield (
+            "LIGHT QUEUES: the log contains messages that are copied to light queues (%LMQ%), which are rebuilt, but "
+            f"{conf.path} does not set enableMultiDispatch: the broker adds nothing to them"
+        )

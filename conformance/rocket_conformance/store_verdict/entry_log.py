@@ -12,7 +12,7 @@ from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_INDEX_FILE_SIZE, 
 
 from rocket_conformance.files import read_input
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.sparse import Window, pieces
+from rocket_conformance.store_verdict.sparse import Window, parts_on_disk
 from rocket_conformance.store_verdict.stored_log import is_written, name_in, numbered_files
 from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, check_record, record_at
 
@@ -202,7 +202,7 @@ def _check_entry(entry: _Entry, file: LogFile, position: int, seen: Observations
 
 def _check_blank(file: LogFile, position: int, size: int, descriptor: int, seen: Observations) -> None:
     seen.compare("DLG-5", Place(file.name, position + 4, "blank size", size, file.size - position))
-    for offset, data in pieces(descriptor, position + _BLANK, file.size):
+    for offset, data in parts_on_disk(descriptor, position + _BLANK, file.size):
         if any(data):
             found = "other bytes"
             seen.breaks("DLG-5", Place(file.name, offset, "after the blank", found, "zeros"))

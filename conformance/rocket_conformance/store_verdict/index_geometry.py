@@ -12,7 +12,7 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry
-from rocket_conformance.store_verdict.sparse import pieces
+from rocket_conformance.store_verdict.sparse import parts_on_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,9 +28,6 @@ _FIRST: Final = 100_000
 _SAMPLED: Final = 8
 _SURE: Final = 4
 _FILES: Final = 4
-_HITS: Final = 200
-"""Places of one pattern that are looked at."""
-
 _SMALL: Final = 5_000
 """Words of a file for which every geometry of its length is tried."""
 
@@ -38,8 +35,7 @@ _SMALL: Final = 5_000
 def geometry_of(paths: Sequence[Path], log: StoredLog) -> Geometry:
     """The geometry that the content of most files agrees with.
 
-    A geometry is given by the place of entry 1. That is looked for where the offsets in the header, or the hash of the first
-    key, are in the file; in a small file every place is tried. For each the agreements are counted: sampled entries of a record
+    It follows from where the last entry is, which its last bytes show; in a small file every geometry is tried. For each the agreements are counted: sampled entries of a record
     and of a key, an entry 0 of zeros, a header that names the first and the last entry, a chain that begins with the last entry.
 
     Args:
@@ -100,32 +96,13 @@ class _Candidates:
         return Counter({geometry: score for geometry, score in scores.items() if score == best})
 
     def _slot_numbers(self, header: IndexHeader) -> Iterator[int]:
-        """Numbers of slots that would put the first or the last entry where its offset, or its hash, is."""
-        patterns: list[tuple[bytes, int]] = []
-        if header.begin_phy_offset > 0:
-            patterns.append((header.begin_phy_offset.to_bytes(8), 4 + ENTRY.size))
-        if header.end_phy_offset > 0:
-            patterns.append((header.end_phy_offset.to_bytes(8), 4 + ENTRY.size * (header.index_count - 1)))
-        first = self._log.at(header.begin_phy_offset)
-        hashes = first.hashes if first is not None else ()
-        patterns.extend((hashed.to_bytes(4), ENTRY.size) for hashed in hashes)
-        for pattern, before in patterns:
-            for place in islice(self._places(pattern), _HITS):
-                number, rest = divmod(place - before - INDEX_HEADER.size, INDEX_SLOT.size)
-                if not rest:
-                    yield number
-
-    def _places(self, pattern: bytes) -> Iterator[int]:
-        """Where bytes occur after the header, holes left out."""
-        tail, end = b"", -1
-        for offset, data in pieces(self._descriptor, INDEX_HEADER.size, self._size):
-            joined = tail + data if offset == end else data
-            begin = offset + len(data) - len(joined)
-            at = joined.find(pattern)
-            while at >= 0:
-                yield begin + at
-                at = joined.find(pattern, at + 1)
-            tail, end = joined[1 - len(pattern) :], offset + len(data)
+        """Numbers of slots that put the last entry where the file's last bytes are, give or take an entry."""
+        end = 0
+        for offset, data in parts_on_disk(self._descriptor, INDEX_HEADER.size, self._size):
+            end = offset + written if (written := len(data.rstrip(b"\0"))) else end
+        entries = (self._size - end) // ENTRY.size + header.index_count
+        for number in (entries - 1, entries, entries + 1):
+            yield (self._size - INDEX_HEADER.size - ENTRY.size * number) // INDEX_SLOT.size
 
     def _score(self, header: IndexHeader, geometry: Geometry) -> int:
         first = geometry.entries_offset

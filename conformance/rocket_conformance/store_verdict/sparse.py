@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_PIECE: Final = 1 << 20
+_PART: Final = 1 << 20
 
 
-def pieces(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The bytes of a range that are on disk, in pieces with their offsets; holes are left out."""
+def parts_on_disk(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a range that are on disk, in parts with their offsets; holes are left out."""
     position = begin
     while position < end:
         if hasattr(os, "SEEK_DATA"):
@@ -21,7 +21,7 @@ def pieces(descriptor: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]
                 position = max(position, os.lseek(descriptor, position, os.SEEK_DATA))
             except OSError:  # nothing but a hole is left
                 return
-        data = os.pread(descriptor, min(_PIECE, end - position), position) if position < end else b""
+        data = os.pread(descriptor, min(_PART, end - position), position) if position < end else b""
         if not data:
             return
         yield position, data
@@ -33,10 +33,10 @@ def differing(one: int, other: int, begin: int, end: int, width: int) -> Iterato
 
     Bytes beyond the end of a file count as zeros; what is a hole in both is not read.
     """
-    step = _PIECE // width * width
+    step = _PART // width * width
     for start in range(begin, end, step):
         stop = min(start + step, end)
-        if any(next(pieces(file, start, stop), None) for file in (one, other)):
+        if any(next(parts_on_disk(file, start, stop), None) for file in (one, other)):
             length = stop - start
             a, b = (os.pread(file, length, start).ljust(length, b"\0") for file in (one, other))
             for at in range(0, length if a != b else 0, width):
@@ -61,7 +61,7 @@ class Window:
         """Bytes of which `length` from `position` on are there, as far as the file goes, and the place of the first."""
         start = position - self._begin
         if start < 0 or start + length > len(self._data):
-            self._data = os.pread(self._descriptor, max(_PIECE, length), position)
+            self._data = os.pread(self._descriptor, max(_PART, length), position)
             self._begin, start = position, 0
         return self._data, start
 
@@ -78,6 +78,6 @@ def copy_sparse(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with source.open("rb") as read, target.open("wb") as written:
         size = os.fstat(read.fileno()).st_size
-        for offset, data in pieces(read.fileno(), 0, size):
+        for offset, data in parts_on_disk(read.fileno(), 0, size):
             os.pwrite(written.fileno(), data, offset)
         written.truncate(size)

@@ -9,7 +9,7 @@ import typer
 
 from rocketspec import _options as option
 from rocketspec._terminal import note
-from rocketspec.verbs.rebuild import rebuild_warnings, show_rebuilt
+from rocketspec.verbs.rebuild import show_rebuilt
 from rocketspec.verbs.spark import job_options as jobs
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def rebuild(
     Example: `rocketspec spark rebuild ~/store -o ~/rebuilt --master 'local[4]'`
     """
     given = option.read_geometry(geometry)
+    from rocket_columnar.report import rebuild_warnings
     from rocket_spark import plan_rebuilds, run_rebuild
 
     failed: Failures = {}
