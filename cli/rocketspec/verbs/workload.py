@@ -11,9 +11,7 @@ from rocketspec import _options as option
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
-    from rocket_conformance.report import Baseline
-    from rocket_conformance.store_verdict import StoreVerdict
-    from rocket_conformance.workload import Client, Manifest
+    from rocket_conformance.workload import Manifest
 
 __all__ = ["register"]
 
@@ -86,10 +84,12 @@ def workload(
     """Runs the workload and ends with its exit code."""
     from rocket_conformance.report import Baseline, read_baseline
     from rocket_conformance.rocketmq import JarUnavailableError
-    from rocket_conformance.store_verdict import judge_crashes
+    from rocket_conformance.store_verdict import judge_crashes, store_report, verdict_lines
     from rocket_conformance.workload import Broker, Client, ClientError, require_name_server, run_workload
     from rocket_spec.errors import UsageError
     from rocket_spec.printable import printable
+
+    from rocketspec.verbs.conform import show_report
 
     if output.exists() and not force:
         raise UsageError(f"{output}: already exists; --force overwrites it")
@@ -116,7 +116,9 @@ def workload(
             judged = judge_crashes(
                 Broker(start), open_client, send, store, kills=kills, geometry=given, on_step=stepped
             )
-            raise typer.Exit(_report(judged, known, report))
+            result = store_report(judged, baseline=known, folder=report)
+            show_report(result, report, summary=verdict_lines(judged, result))
+            raise typer.Exit(result.exit_code)
         require_name_server(namesrv)
         with open_client() as running:
             manifest = send(running)
@@ -129,20 +131,3 @@ def workload(
         typer.echo(f"  {refused['do']} to {refused['topic']}: {printable(refused['error'])}")
     typer.echo(f"manifest: {output}")
     raise typer.Exit(1 if manifest.refused else 0)
-
-
-def _report(judged: StoreVerdict, known: Baseline, folder: Path | None) -> int:
-    """Writes and prints the report on a judged store; the exit code."""
-    from rocket_conformance.pages import write_renderings
-    from rocket_conformance.report import write_badges
-    from rocket_conformance.store_verdict import store_report, verdict_lines
-    from rocket_spec.printable import printable
-
-    report = store_report(judged, baseline=known, folder=folder)
-    if folder is not None:
-        write_renderings(report, folder)
-        write_badges(report, folder)
-        typer.echo(f"report: {folder / 'report.html'}")
-    for line in verdict_lines(judged, report):
-        typer.echo(printable(line))
-    return report.exit_code

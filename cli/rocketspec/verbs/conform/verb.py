@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rocket_conformance.running import Options
     from rocket_conformance.transport import Transport
 
-__all__ = ["register"]
+__all__ = ["register", "show_report"]
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
 
@@ -207,7 +207,7 @@ def _finish(
     """Writes the baseline, shows the report, and ends with its exit code; `summary` replaces that of an adapter."""
     if write_baseline is not None:
         _write_baseline(write_baseline, result, known)
-    _show(result, folder, as_json=as_json, summary=summary)
+    show_report(result, folder, as_json=as_json, summary=summary)
     raise typer.Exit(result.exit_code)
 
 
@@ -248,7 +248,9 @@ def _write_baseline(path: Path, result: Report, known: Baseline) -> None:
     note(f"{path}: {len(text.splitlines()) - 1} known failures")
 
 
-def _show(result: Report, folder: Path | None, *, as_json: bool, summary: Sequence[str] | None) -> None:
+def show_report(
+    result: Report, folder: Path | None, *, as_json: bool = False, summary: Sequence[str] | None = None
+) -> None:
     """Renders the report into its folder, and prints it as JSON lines or as a summary."""
     from rocket_conformance.pages import write_renderings
     from rocket_conformance.report import write_badges
