@@ -18,7 +18,6 @@ from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError
 
 IDS = [case.id for case in directed_cases()] + [item.id for item in PROPERTIES]
-FAMILIES = ("IDX-",)
 CUT_FRAME = "KLUv/SADGQAAYWI="
 """A Zstandard frame of the 3 bytes `abc` in one raw block (28b52ffd 20 03 190000), without its last byte."""
 
@@ -35,16 +34,6 @@ def test_cases_are_named_after_their_first_clause_and_know_their_clauses() -> No
     for item in everything:
         assert item.clauses[0] == item.id.partition("/")[0]
         assert all(clause in known for clause in item.clauses), item.id
-
-
-def test_every_index_clause_with_case_evidence_has_directed_cases() -> None:
-    wanted = {
-        clause.id
-        for clause in clauses().values()
-        if clause.evidence == "case" and clause.id.startswith(FAMILIES)
-    }
-    named = {name.partition("/")[0] for name in IDS if "/prop-" not in name and "/seeded-" not in name}
-    assert sorted(wanted - named) == []
 
 
 def test_every_operation_has_directed_cases() -> None:

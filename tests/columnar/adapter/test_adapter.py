@@ -62,42 +62,6 @@ def test_the_example_of_the_protocol(tmp_path: Path) -> None:
     assert struct.unpack_from(">qqqqii", (tmp_path / OPEN["file"]).read_bytes()) == (T, T, 0, 0, 1, 2)
 
 
-def test_every_operation(tmp_path: Path) -> None:
-    ops: list[dict[str, Any]] = [
-        {"op": "key.hash", "key": "AaTopic#Aa"},
-        {"op": "key.hash", "key_utf16": "d83d"},
-        OPEN,
-        PUT | {"phy_offset": str((1 << 63) - 1)},
-        PUT | {"key_utf16": "0054002300" + "6b"} | {"key": None, "phy_offset": "-2"},
-        SELECT | {"initial": ["-7"], "max_num": 2},
-        {"op": "index.time_matched", "begin": str(T), "end": "0"},
-        {"op": "index.header"},
-        {"op": "index.full"},
-        {"op": "index.flush"},
-        {"op": "index.close"},
-    ]
-    assert run(tmp_path, *ops) == [
-        {"hash": 10606476},
-        {"hash": 0xD83D},
-        {},
-        {"put": True},
-        {"put": True},
-        {"offsets": ["-7", "-2"]},
-        {"matched": True},
-        {
-            "begin_timestamp": str(T),
-            "end_timestamp": str(T),
-            "begin_phy_offset": str((1 << 63) - 1),
-            "end_phy_offset": "-2",
-            "hash_slot_count": 1,
-            "index_count": 3,
-        },
-        {"full": False},
-        {},
-        {},
-    ]
-
-
 def test_verdicts_that_are_no_results(tmp_path: Path) -> None:
     results = run(
         tmp_path,
@@ -131,16 +95,6 @@ def test_a_rejected_open_leaves_nothing_open(tmp_path: Path) -> None:
     assert "rejected" in run(tmp_path, OPEN, OPEN | {"file": "x"}, PUT)[2]
     tiny = OPEN | {"hash_slot_num": -10, "index_num": 0, "load": True}
     assert "rejected" in run(tmp_path, OPEN, tiny, PUT)[2]
-
-
-def test_close_drops_the_object_without_a_flush(tmp_path: Path) -> None:
-    run(tmp_path, OPEN | {"end_timestamp": "5"}, {"op": "index.close"})
-    assert struct.unpack_from(">qqqqii", (tmp_path / OPEN["file"]).read_bytes()) == (5, 5, 0, 0, 0, 0)
-
-
-def test_reopening_with_load(tmp_path: Path) -> None:
-    assert run(tmp_path, OPEN, PUT, OPEN | {"load": True}, SELECT)[3] == {"offsets": ["0"]}
-    assert run(tmp_path, OPEN, SELECT)[1] == {"offsets": []}
 
 
 def test_a_child_process_speaks_json_lines(tmp_path: Path) -> None:

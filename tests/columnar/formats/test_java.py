@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from rocket_columnar.formats import decode_utf8, parse_int, to_i32, to_i64
 from rocket_reference import java
 
 MARK = "\ufffd"
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        ("plain, 订单, 🚀".encode(), "plain, 订单, 🚀"),
-        (b"\xed\xa0\x80", MARK),  # an encoded surrogate is one mark, where Python makes three
-        (b"\xed\xa0\x80\xed\xb0\x80", MARK * 2),
-        (b"\xed\xa0", MARK),
-        (b"\xed\xa0a", MARK + "a"),
-        (b"\xed", MARK),
-        (b"\xed\x9f\xbf", "\ud7ff"),
-        (b"\xc0\x80", MARK * 2),
-        (b"\xe0\x80\x80", MARK * 3),
-        (b"\xe4\xb8", MARK),
-        (b"\xf0\x9f\x9a", MARK),
-        (b"\xf4\x90\x80\x80", MARK * 4),
-        (b"\xf8a", MARK + "a"),
-    ],
-)
-def test_malformed_utf8_becomes_marks_as_in_java(data: bytes, text: str) -> None:
-    assert decode_utf8(data) == text
 
 
 def test_two_byte_strings_of_every_lead_decode_as_in_the_reference() -> None:

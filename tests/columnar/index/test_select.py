@@ -106,6 +106,7 @@ def test_every_way_reads_zeros_after_the_end_of_a_short_file(tmp_path: Path, siz
     keys = [f"T#{number % 35}" for number in range(110)]
     with IndexFile.open_for_reading(path, geometry) as file, IndexFile(zeros, *geometry) as longer:
         longer.load()
+        assert path.stat().st_size == size
         path.write_bytes(whole)
         expected = [longer.select(key, 64, 0, FOREVER) for key in keys]
         assert every_way(file, hash_keys(keys), 64, 0, FOREVER) == expected
