@@ -88,7 +88,7 @@ def check_queue_files(files: Sequence[StoreFile], report: Callable[[Finding], No
 def check_ext_files(files: Sequence[StoreFile], report: Callable[[Finding], None]) -> None:
     """Checks that all ext files have one length: they are loaded like a queue's (`ConsumeQueueExt.load` 252-256)."""
     sizes = _sizes(files)
-    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    usual = usual_size([size for _, size in sizes])
     for file, size in sizes:
         if size != usual:
             text = f"found {size:,} bytes, expected {usual:,} as in the other ext files: a broker that uses them refuses to start"

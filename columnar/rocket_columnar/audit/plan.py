@@ -242,7 +242,7 @@ def _usual(indexes: Sequence[tuple[StoreFile, IndexHeader]]) -> list[StoreFile]:
                 sizes[file] = reader.size
         except FileNotFoundError:  # expired meanwhile
             continue
-    usual = usual_size(list(sizes.values())) if sizes else 0
+    usual = usual_size(list(sizes.values()))
     return [file for file, size in sizes.items() if size == usual]
 
 

@@ -51,12 +51,10 @@ def audit(
 
     Args:
         store: the directory of a store.
-        level: "quick" checks names, sizes, headers, checkpoint and continuity; "default" compares every unit
-            and entry with the log's records, and vice versa; "deep" also verifies the bodies' checksums and
-            reports entries that a query of their own key does not reach.
+        level: how much is checked; see `make_plan`.
         geometry: of the index files; by default inferred.
-        threads: number of threads; by default the number of processors, at most 4.
         commitlog: further directories of the commit log, as for `find_files`.
+        threads: number of threads; by default the number of processors, at most 4.
         on_progress: called with the bytes of files that were read, and those of all; not at the level "quick".
         on_signs: called with the signs that 5.x wrote to the store, before the first finding; findings that its rules
             explain are left out.

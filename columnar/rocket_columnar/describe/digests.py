@@ -26,7 +26,7 @@ from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT
 from rocket_columnar.arrow import values
 from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.formats import LONG_MIN
-from rocket_columnar.index import resolve_each
+from rocket_columnar.index import read_header, resolve_each
 from rocket_columnar.store import WorkDone, find_files, is_gone, open_reader, size_of, while_there
 
 if TYPE_CHECKING:
@@ -123,8 +123,7 @@ def _geometries(files: Sequence[StoreFile], given: Geometry | None) -> dict[Stor
 
 def _count(file: StoreFile) -> int:
     with open_reader(file.path) as reader:
-        offset = INDEX_HEADER.offset_of("index_count")
-        return int.from_bytes(reader.read(offset, 4).tobytes(), signed=True)
+        return read_header(reader).index_count
 
 
 def _name(file: StoreFile) -> str:
@@ -144,7 +143,7 @@ def _index(file: StoreFile, geometry: Geometry | None) -> str:
         _add(reader, total, 0, INDEX_HEADER.size)
         if geometry is not None:
             begin = geometry.entries_offset
-            count = min(_count(file), geometry.index_num)
+            count = min(read_header(reader).index_count, geometry.index_num)
             if count > 1:
                 _add(reader, total, begin + INDEX_ENTRY.size, begin + count * INDEX_ENTRY.size)
         elif not reader.read(0, INDEX_HEADER.size).any():

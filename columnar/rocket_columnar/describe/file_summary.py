@@ -133,7 +133,8 @@ def _blank(file: StoreFile, end: int) -> int:
     return room if len(head) == BLANK.size and is_blank(head, 0, room) else 0
 
 
-def _checkpoint(file: StoreFile, _on_progress: _Progress) -> Facts:
+def checkpoint_times(file: StoreFile, _on_progress: _Progress = None) -> Facts:
+    """The three times of a checkpoint, ms; errors as of `summarise`."""
     ((_, batch),) = decode([file], tables=["checkpoint"])
     (row,) = batch.to_pylist()
     del row["file"]
@@ -144,5 +145,5 @@ _KINDS: Final[dict[str, Callable[[StoreFile, _Progress], Facts]]] = {
     "queue": _queue,
     "ext": _ext,
     "log": _log,
-    "checkpoint": _checkpoint,
+    "checkpoint": checkpoint_times,
 }

@@ -12,6 +12,7 @@ from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.decode import decode
+from rocket_columnar.describe.file_summary import checkpoint_times
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import log_tail
@@ -196,7 +197,7 @@ def look_at(
         index_coverage=_coverage(log, indexes, whole=whole),
         queues=tuple(_queues(by_kind["queue"], begin, readable)),
         ext_files=len(by_kind["ext"]),
-        checkpoint=readable(by_kind["checkpoint"], _checkpoint),
+        checkpoint=readable(by_kind["checkpoint"], lambda some: checkpoint_times(some[0])),
         problems=tuple(problems),
     )
 
@@ -349,10 +350,3 @@ def _next_unit(file: StoreFile, number: int, count: int) -> tuple[int, Any]:
             return number + int(real[0]), units[real[0]]
         number, at_once = number + taken, _FILLERS
     return count, None
-
-
-def _checkpoint(files: Sequence[StoreFile]) -> dict[str, int]:
-    ((_, batch),) = decode(files[:1], tables=["checkpoint"])
-    (row,) = batch.to_pylist()
-    del row["file"]
-    return dict(row)

@@ -101,11 +101,6 @@ class RequestScan:
         """See `Scan`."""
         return self._scan.next
 
-    @property
-    def at_end(self) -> bool:
-        """See `Scan`."""
-        return self._scan.at_end
-
     def run(self, begin: int, end: int, *, exact: bool, on_gap: Callable[[Gap], None]) -> Iterator[Requests]:
         """The batches of the records that begin in [begin, end); arguments as of `Scan.run`."""
         for records in self._scan.run(begin, end, exact=exact, on_gap=on_gap):

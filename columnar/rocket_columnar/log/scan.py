@@ -91,7 +91,6 @@ class Scan:
         first: where the walk's first record begins; for a walk without records, where the next one begins that it knows
             of, or the file's end; bytes in the file.
         next: where the first record after the range begins, or the file's end.
-        at_end: whether the walk reached the file's end, a blank, or zeros that end the log.
     """
 
     def __init__(
@@ -107,7 +106,6 @@ class Scan:
         self.walk = Walk(reader, base_offset, bodies=bodies, window=WINDOW)
         self.first = 0
         self.next = 0
-        self.at_end = False
         self._reader = reader
         self._base = base_offset
         self._form = form
@@ -147,7 +145,6 @@ class Scan:
             if gap is not None:
                 on_gap(gap)
         self.next = position
-        self.at_end = position >= self._reader.size
         if count:
             yield Records(window, rows[:count], self._form)
 

@@ -37,7 +37,7 @@ def sized_files(store: Path, kind: str, commitlog: Sequence[Path] = ()) -> list[
 def infers_geometry(store: Path) -> bool:
     """Whether a rebuild infers the geometry of the index files from the store's own."""
     sizes = [(file, size) for file, size in sized_files(store, "index") if size]
-    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    usual = usual_size([size for _, size in sizes])
     whole = [file for file, size in sizes if size == usual]
     for files in (whole, *([file] for file in whole)):
         try:
@@ -145,7 +145,7 @@ def _same(one: Path, other: Path) -> bool:
 def needed_geometry(store: Path, conf: BrokerConf) -> Geometry | None:
     """The configured geometry, if the files have its size and leave theirs open."""
     sizes = sized_files(store, "index")
-    usual = usual_size([size for _, size in sizes]) if sizes else 0
+    usual = usual_size([size for _, size in sizes])
     if usual != conf.geometry.file_size:
         return None
     try:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:
-    """The length that most files have; of several equally frequent ones a whole number of units, then the larger."""
+    """The length that most files have, 0 without files; of several equally frequent ones a whole number of units, then the larger."""
     counts = Counter(sizes)
-    return max(counts, key=lambda size: (counts[size], size % unit == 0, size))
+    return max(counts, key=lambda size: (counts[size], size % unit == 0, size), default=0)
 
 
 def size_of(file: StoreFile) -> int | None:

@@ -18,7 +18,7 @@ from rocket_conformance.report.lines import (
     CaseLine,
     Report,
     ReportWriter,
-    coverage_of,
+    counted,
     header_line,
     read_report,
 )
@@ -51,7 +51,7 @@ __all__ = [
     "compare_reports",
     "conclusion",
     "conclusions",
-    "coverage_of",
+    "counted",
     "describe_divergence",
     "describe_operations",
     "failing_clauses",

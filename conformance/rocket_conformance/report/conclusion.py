@@ -8,6 +8,7 @@ from rocket_spec.clauses import clauses
 
 from rocket_conformance.judging import FAILING, INTERRUPTED
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
+from rocket_conformance.report.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -189,11 +190,7 @@ def causes_of(report: Report) -> list[Mapping[str, Any]]:
 
 def family_counts(report: Report) -> dict[str, dict[str, int]]:
     """Cases by family of clauses (`IDX-PUT`) and verdict."""
-    counts: dict[str, dict[str, int]] = {}
-    for line in report.cases:
-        family = counts.setdefault(line.clauses[0].rpartition("-")[0], {})
-        family[line.verdict] = family.get(line.verdict, 0) + 1
-    return dict(sorted(counts.items()))
+    return dict(sorted(counted(report.cases, lambda clause: clause.rpartition("-")[0]).items()))
 
 
 class FamilyVerdict(NamedTuple):

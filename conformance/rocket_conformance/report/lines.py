@@ -16,7 +16,7 @@ from rocket_conformance.protocol import PROTOCOL, suite_version
 from rocket_conformance.schema import problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Self, TextIO
 
@@ -112,13 +112,15 @@ def header_line(hello: Hello, command: Sequence[str], seed: int, examples: int) 
     }
 
 
-def coverage_of(lines: Sequence[CaseLine]) -> dict[str, dict[str, int]]:
-    """Cases by clause and verdict; a case counts for the clause it is named after."""
-    coverage: dict[str, dict[str, int]] = {}
+def counted(
+    lines: Iterable[CaseLine], group_of: Callable[[str], str] = lambda clause: clause
+) -> dict[str, dict[str, int]]:
+    """Cases by group and verdict; a case counts for the group of the clause it is named after, by default the clause itself."""
+    groups: dict[str, dict[str, int]] = {}
     for line in lines:
-        counts = coverage.setdefault(line.clauses[0], {})
+        counts = groups.setdefault(group_of(line.clauses[0]), {})
         counts[line.verdict] = counts.get(line.verdict, 0) + 1
-    return coverage
+    return groups
 
 
 class ReportWriter:

@@ -13,7 +13,7 @@ from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, Verdict, exit_code, judge
 from rocket_conformance.planning import plan
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
-from rocket_conformance.report import CaseLine, Report, ReportWriter, coverage_of, header_line
+from rocket_conformance.report import CaseLine, Report, ReportWriter, counted, header_line
 from rocket_conformance.running.case_lines import Concluder, line_of
 from rocket_conformance.running.case_state import CaseState, InFlight
 from rocket_conformance.running.execution import Execution
@@ -228,7 +228,7 @@ def _report(
     footer = {
         "type": "footer",
         "counts": counts,
-        "coverage": coverage_of(lines),
+        "coverage": counted(lines),
         "stale": stale,
         "missing": sorted(missing),
         "cut_short": cut_short,

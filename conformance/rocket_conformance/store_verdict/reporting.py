@@ -13,7 +13,7 @@ from rocket_conformance.report import (
     CaseLine,
     Report,
     ReportWriter,
-    coverage_of,
+    counted,
     header_line,
     known_text,
 )
@@ -74,7 +74,7 @@ def store_report(
     footer = {
         "type": "footer",
         "counts": counts,
-        "coverage": coverage_of(lines),
+        "coverage": counted(lines),
         "stale": stale,
         "missing": missing,
         "cut_short": None,
