@@ -1,8 +1,8 @@
 """Loops that have a plain and a compiled form, and the choice between the two; the import of `fast.compiled` loads Numba."""
 
 from rocket_columnar.fast.cache import cache_folder
-from rocket_columnar.fast.chain_file import ChainFile, Hits, Puts
-from rocket_columnar.fast.chains import many_selects, put_entries
+from rocket_columnar.fast.chain_file import ChainFile, Hits
+from rocket_columnar.fast.chains import many_selects
 from rocket_columnar.fast.choice import forced
 from rocket_columnar.fast.key_hashes import hash_keys
 from rocket_columnar.fast.log_forms import log_form
@@ -18,13 +18,11 @@ __all__ = [
     "LogForm",
     "LogRange",
     "PlainLog",
-    "Puts",
     "announce",
     "cache_folder",
     "forced",
     "hash_keys",
     "log_form",
     "many_selects",
-    "put_entries",
     "row_of",
 ]

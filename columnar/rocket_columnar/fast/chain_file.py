@@ -1,4 +1,4 @@
-"""What puts and walks over the chains of an index file are given, and what they return."""
+"""What walks over the chains of an index file are given, and what they return."""
 
 from __future__ import annotations
 
@@ -7,18 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-class Puts(NamedTuple):
-    """Entries to put: key hashes, physical offsets in bytes, store timestamps in ms, of equal length."""
-
-    hashes: NDArray[np.int32]
-    phy_offsets: NDArray[np.int64]
-    store_timestamps: NDArray[np.int64]
-
-    def part(self, start: int, stop: int) -> Puts:
-        """Those from number `start` up to `stop`."""
-        return Puts(self.hashes[start:stop], self.phy_offsets[start:stop], self.store_timestamps[start:stop])
 
 
 class ChainFile(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY
 
-from rocket_columnar.fast import Puts, hash_keys
-from rocket_columnar.index.bulk_file import NewIndex, plain
+from rocket_columnar.fast import hash_keys
+from rocket_columnar.index.bulk_file import NewIndex, Puts, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER
 
-from rocket_columnar.fast import put_entries
-from rocket_columnar.formats import to_i32
+from rocket_columnar.formats import ENTRY_DTYPE, to_i32
 from rocket_columnar.index.index_file import IndexFile
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rocket_spec.layout import Geometry
 
-    from rocket_columnar.fast import Puts
     from rocket_columnar.index.header import IndexHeader
 
 _RUN: Final = 1 << 16  # entries written at once: few enough to stay near, many enough for few calls
@@ -34,6 +32,18 @@ _INT_MAX: Final = 0x7FFFFFFF
 def plain(geometry: Geometry) -> bool:
     """Whether header, slots and entries follow one another without an int overflow (IDX-FILE-3)."""
     return geometry.hash_slot_num > 0 and geometry.index_num >= 0 and geometry.file_size <= _INT_MAX
+
+
+class Puts(NamedTuple):
+    """Entries to put: key hashes, physical offsets in bytes, store timestamps in ms, of equal length."""
+
+    hashes: NDArray[np.int32]
+    phy_offsets: NDArray[np.int64]
+    store_timestamps: NDArray[np.int64]
+
+    def part(self, start: int, stop: int) -> Puts:
+        """Those from number `start` up to `stop`."""
+        return Puts(self.hashes[start:stop], self.phy_offsets[start:stop], self.store_timestamps[start:stop])
 
 
 class NewIndex:
@@ -110,3 +120,54 @@ def _after(header: IndexHeader, puts: Puts, used: int) -> IndexHeader:
         begin = int(phy_offsets[0]), int(store_timestamps[0])
         changed = replace(changed, begin_phy_offset=begin[0], begin_timestamp=begin[1])
     return changed
+
+
+def put_entries(
+    slots: NDArray[np.uint32], entries: NDArray[np.uint32], puts: Puts, count: int, begin: int
+) -> int:
+    """Puts entries from number `count` on (IDX-PUT-2 .. IDX-PUT-8).
+
+    Args:
+        slots: big-endian words of the file.
+        entries: big-endian words of the file; room for exactly these entries.
+        puts: the entries.
+        count: number of the first entry.
+        begin: the header's begin timestamp, ms.
+
+    Returns:
+        How many of the slots were empty. The header is not changed.
+    """
+    hashes, phy_offsets, store_timestamps = puts
+    rows = entries.view(ENTRY_DTYPE)
+    numbers = np.arange(count, count + len(hashes), dtype=np.int32)
+    previous = _link(hashes % np.int32(len(slots)), numbers, slots.view(">i4"))
+    rows["key_hash"] = hashes
+    rows["phy_offset"] = phy_offsets
+    begins = np.full(len(hashes), begin, np.int64)
+    if count <= 1:  # the first put into a file sets it (IDX-PUT-8)
+        begins[1:] = store_timestamps[0]
+    seconds = np.clip((store_timestamps - begins) // 1000, 0, _INT_MAX)  # the difference wraps as Java's
+    rows["time_diff"] = np.where(begins > 0, seconds, 0)
+    rows["prev_entry"] = previous
+    return int(np.count_nonzero(previous == 0))
+
+
+def _link(slot: NDArray[np.int32], entry: NDArray[np.int32], slots: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The previous entry of each put, and the new value of each slot (IDX-PUT-5, IDX-PUT-7).
+
+    The first put of a slot takes the slot's value if that is in range at that moment; a later
+    one takes the put before it in the same slot.
+    """
+    order = np.argsort(slot, kind="stable")
+    sorted_slot, sorted_entry = slot[order], entry[order]
+    same = sorted_slot[1:] == sorted_slot[:-1]
+    first = np.concatenate([[True], ~same])
+    sorted_previous = np.zeros_like(sorted_entry)
+    sorted_previous[1:][same] = sorted_entry[:-1][same]
+    held = slots[sorted_slot[first]].astype(np.int32)
+    sorted_previous[first] = np.where((held > 0) & (held <= sorted_entry[first]), held, 0)
+    last = np.concatenate([~same, [True]])
+    slots[sorted_slot[last]] = sorted_entry[last]
+    previous = np.empty_like(sorted_previous)
+    previous[order] = sorted_previous
+    return previous

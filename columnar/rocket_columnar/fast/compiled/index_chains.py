@@ -1,4 +1,4 @@
-"""Compiled loops over an index file's chains: put, and select. They take its words as this machine's, and swap their bytes."""
+"""Compiled loops over an index file's chains. They take its words as this machine's, and swap their bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocket_columnar.fast.chain_file import ChainFile, Hits, Puts
+from rocket_columnar.fast.chain_file import ChainFile, Hits
 from rocket_columnar.fast.compiled.compilation import inlined, jit, long, signed
 
 if TYPE_CHECKING:
@@ -23,35 +23,6 @@ def _wrapped(value: Any) -> Any:
 def _swapped(value: Any) -> Any:
     """A number as a word of the file."""
     return np.uint32(signed(value))
-
-
-@jit
-def put_entries(
-    slots: NDArray[np.uint32], entries: NDArray[np.uint32], puts: Puts, count: int, begin: int
-) -> int:
-    """See `fast.put_entries`."""
-    hashes, phy_offsets, store_timestamps = puts
-    used = 0
-    for i in range(len(hashes)):
-        slot = long(hashes[i]) % len(slots)
-        previous = long(signed(slots[slot]))
-        if previous <= 0 or previous > count:
-            previous = 0
-            used += 1
-        time = long(store_timestamps[i])
-        seconds = np.uint64(0)
-        if begin > 0:
-            seconds = min(np.uint64(max(time - begin, 0)) // np.uint64(1000), np.uint64(0x7FFFFFFF))
-        if count <= 1:
-            begin = time
-        entries[5 * i] = _swapped(hashes[i])
-        entries[5 * i + 1] = _swapped(phy_offsets[i] >> 32)
-        entries[5 * i + 2] = _swapped(phy_offsets[i])
-        entries[5 * i + 3] = _swapped(seconds)
-        entries[5 * i + 4] = _swapped(previous)
-        slots[slot] = _swapped(count)
-        count += 1
-    return used
 
 
 def select_many(
