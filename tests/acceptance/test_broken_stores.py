@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from contextlib import chdir
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from broken_stores import FAULTS, Fault, follow
-from kill_cycle import TOPIC, make_topics
+from kill_cycle import QUEUES, TOPIC, make_topics
+from rocket_columnar.rebuild import rebuild
+from rocket_columnar.repair import Target, plan_repair, repair
 from written_store import CONFIG, Written
 
 if TYPE_CHECKING:
@@ -84,3 +87,51 @@ def test_a_killed_store(broker: RealBroker, written: Written, tmp_path: Path, *,
     found = broker.query(TOPIC, [one.key for one in every])
     broker.stop()
     assert {one.offset for one in every} == {offset for offsets in found for offset in offsets}
+
+
+def untouched(_: Path, __: Path) -> None:
+    pass
+
+
+def rebuilt(store: Path, folder: Path) -> None:
+    """What `docs/recovery.md` prints for damaged queues."""
+    rebuild(store, folder / "out", only_missing=True)
+    shutil.copytree(folder / "out" / "consumequeue", store / "consumequeue", dirs_exist_ok=True)
+
+
+def repaired(store: Path, _: Path) -> None:
+    """A repair, of a store that also has a queue file that was cut: no broker starts on it."""
+    os.truncate(sorted((store / "consumequeue" / TOPIC / "0").iterdir())[1], 200)
+    assert plan_repair(Target(store)).outlook.refused is not None
+    done = repair(Target(store))
+    assert (done.worse, done.after.refused) == ("", None)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_log_without_a_middle_file_keeps_every_offset(
+    broker: RealBroker, written: Written, tmp_path: Path, number: int
+) -> None:
+    """What a consumer gets after a cure is what it gets if nothing is done; no queue ends earlier than it did."""
+    lost = range(0)
+    seen: dict[str, tuple[list[list[int]], list[list[int]]]] = {}
+    for cure in (None, untouched, rebuilt, repaired):
+        shutil.rmtree(broker.store)
+        shutil.copytree(written.stopped, broker.store)
+        if cure is not None:
+            path = sorted((broker.store / "commitlog").iterdir())[number]
+            lost = range(int(path.name), int(path.name) + path.stat().st_size)
+            path.unlink()
+            cure(broker.store, tmp_path)
+        broker.start()
+        make_topics(broker)
+        count = sum(one.offset not in lost for one in written.acknowledged)
+        bounds = broker.ask("bounds", topic=TOPIC, queues=QUEUES)
+        seen["" if cure is None else cure.__name__] = (
+            bounds,
+            sorted(broker.ask("consume", topic=TOPIC, count=count)),
+        )
+        broker.stop()
+    bounds, every = seen.pop("")
+    left = [one for one in every if one[2] not in lost]
+    assert 0 < len(left) < len(every)
+    assert seen == dict.fromkeys(seen, (bounds, left))
