@@ -60,6 +60,14 @@ def renamed(name: str, new: str) -> Damage:
     return lambda store: (store / name).rename((store / name).with_name(new))
 
 
+def foreign_index(store: Path) -> None:
+    """The last index file once more, with all physical offsets of its header 5,000,000 further on."""
+    data = bytearray(max((store / "index").iterdir()).read_bytes())
+    for at in (16, 24):
+        data[at : at + 8] = (int.from_bytes(data[at : at + 8]) + 5_000_000).to_bytes(8)
+    (store / "index" / "20261122000000000").write_bytes(data)
+
+
 STATES: dict[str, tuple[Damage, str]] = {
     "log folder empty": (gone("commitlog", emptied=True), "the commit log is gone"),
     "log file cut": (cut(f"commitlog/{32768:020}", 10_000), "part of the commit log is missing"),
@@ -98,7 +106,11 @@ STATES: dict[str, tuple[Damage, str]] = {
     "queue file renamed": (renamed(ORDERS, f"{7:020}"), "queue.order"),
     "queue of another topic": (
         lambda store: shutil.copytree(store / "consumequeue/Orders/0", store / "consumequeue/Copied/0"),
-        "queue.wrong_target",
+        "the record belongs to another queue: 0 of Orders",
+    ),
+    "index file of another store": (
+        foreign_index,
+        "where no queue has a message: they are damaged, or another store's",
     ),
 }
 """What happens to the store, and part of what is printed about it; `broken_stores.FAULTS` has other ways."""

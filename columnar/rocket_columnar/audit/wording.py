@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.findings import Finding, Severity, finding
+from rocket_columnar.formats import Record
 from rocket_columnar.index import entry_position
-from rocket_columnar.store import size_of
+from rocket_columnar.log import NARROW, Walk
+from rocket_columnar.store import is_gone, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -81,8 +83,24 @@ def say_unit(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int
         f"unit {base + mark.first:,}{_more(mark.length)} (physical offset {offset:,}, size {size:,}, tags code {tags}): "
         f"{saying.text}"
     )
+    if what == "unit.strange":
+        text += _owner(plan, offset)
     at = mark.first * QUEUE_UNIT.size + QUEUE_UNIT.offset_of(field)
     return finding(saying.code, file, at, text, severity=saying.severity, clause=saying.clause)
+
+
+def _owner(plan: Plan, offset: int) -> str:
+    """The queue that the record at a physical offset states, in words; nothing if it cannot be read."""
+    file = next((file for file in reversed(plan.logs) if file.base_offset <= offset), None)
+    if file is None or is_gone(file):
+        return ""
+    with file.open() as reader:
+        walk = Walk(reader, file.base_offset, bodies=False, window=NARROW)
+        record = walk.record(offset - file.base_offset)
+        if not isinstance(record, Record):
+            return ""
+        name = walk.window[record.topic : record.topic + record.topic_length].tobytes()
+    return f": {record.fixed.queue_id} of {name.decode('utf-8', 'replace')}"
 
 
 def say_entry(plan: Plan, file: str, what: str, mark: Mark, hashes: frozenset[int]) -> Finding:

@@ -119,7 +119,7 @@ def plan_repair(target: Target) -> RepairPlan:
     roots: list[Finding] = []
     left: list[Finding] = []
     for cause in report.causes:
-        of_log = any(_is_of_log(root) for root in cause.roots)
+        of_log = bool(cause.otherwise) or any(_is_of_log(root) for root in cause.roots)
         for root in cause.roots:
             if root.severity != "note":
                 cured = root.remedy in ("index", "queues", "aside", "checkpoint") and not of_log
@@ -140,9 +140,7 @@ def plan_repair(target: Target) -> RepairPlan:
 
 
 def _is_of_log(root: Finding) -> bool:
-    """Whether the log is damaged, or lacks its end: what is replaced then may be needed beside a replica's files."""
-    if root.code in ("index.ahead_of_log", "checkpoint.ahead"):
-        return True
+    """Whether the log is damaged: what is replaced then may be needed beside a replica's files."""
     return root.code.startswith("log.") and root.remedy != "aside"
 
 

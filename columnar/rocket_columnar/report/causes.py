@@ -84,6 +84,7 @@ def find_causes(findings: Iterable[Finding], shell: Shell, facts: Facts) -> list
         _log_empty,
         _strays,
         _log_damaged,
+        _index_of_another_log,
         _log_end,
         *([] if facts.has_index else [_index_gone]),
         *([] if facts.has_queues else [_queues_gone]),
@@ -203,6 +204,23 @@ def _log_damaged(left: Sequence[Finding], cures: Cures) -> Cause | None:
         return None
     text, commands = cures.damaged_log(found)
     return replace(cause, otherwise=text, other_commands=commands)
+
+
+def _index_of_another_log(left: Sequence[Finding], cures: Cures) -> Cause | None:
+    """If the log lacked its end, units of queues or the checkpoint's times would be after it, too."""
+    short = any(finding.code in ("queue.dangling", "checkpoint.ahead", "log.torn") for finding in left)
+    found = [finding for finding in left if finding.code == "index.ahead_of_log"]
+    names = {finding.file for finding in found}
+    if short or not cures.knows_log_end:
+        return None
+    return _cause(
+        left,
+        "index files refer to records after the log's end, where no queue has a message: they are damaged, or another store's",
+        "rebuild the index files and put them in place while the broker is stopped",
+        roots=found,
+        follows=lambda finding: finding.file in names and finding.code.startswith("index."),
+        commands=cures.index,
+    )
 
 
 def _log_end(left: Sequence[Finding], cures: Cures) -> Cause | None:

@@ -91,6 +91,11 @@ class Cures:
             ]
         return chained(dict.fromkeys(commands))
 
+    @property
+    def knows_log_end(self) -> bool:
+        """Whether queues or the checkpoint would show that the log lacks its end."""
+        return self._facts.has_queues or self._facts.has_checkpoint
+
     def is_after_end(self, file: str) -> bool:
         """Whether a log file begins after the last record, outside of DLedger mode."""
         return file in self._facts.end_files[1:] and not self._facts.framed
@@ -110,7 +115,8 @@ class Cures:
             return ()
         damaged = sorted({finding.file for finding in found if not is_missing(finding)})
         kept = self._shell.folder("damaged")
-        commands = [self._shell.line("mkdir", kept)] if damaged else []
+        commands = [self._shell.line("test", "-f", f"{REPLICA}/{file}") for file in damaged]
+        commands += [self._shell.line("mkdir", kept)] if damaged else []
         for file in damaged:
             commands += [
                 self._shell.line("mv", self._shell.file(file), f"{kept}/"),
@@ -129,7 +135,8 @@ class Cures:
         files = [self._shell.file(name) for name in self._facts.end_files]
         kept = self._shell.folder("short")
         moved = [self._shell.line("mkdir", kept), self._shell.line("mv", *files, f"{kept}/")] if files else []
-        return chained([*moved, *self._missing()])
+        there = [f"test -d {REPLICA}/commitlog"] if files else []
+        return chained([*there, *moved, *self._missing()])
 
     def damaged_log(self, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
         """What to do about a damaged log without a replica, and the commands for it."""
