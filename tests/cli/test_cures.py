@@ -61,7 +61,7 @@ def renamed(name: str, new: str) -> Damage:
 
 
 def foreign_index(store: Path) -> None:
-    """The last index file once more, with all physical offsets of its header 5,000,000 further on."""
+    """A copy of the last index file whose header has physical offsets that are 5,000,000 higher."""
     data = bytearray(max((store / "index").iterdir()).read_bytes())
     for at in (16, 24):
         data[at : at + 8] = (int.from_bytes(data[at : at + 8]) + 5_000_000).to_bytes(8)
