@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 NODE_TOOLS = Path(__file__).parent / "project" / "run_pyright.py"
 SPARK = "tests/spark/"
 LINT, PYRIGHT = (Path(__file__).parent / "project" / f"test_{name}.py" for name in ("lint", "pyright"))
+UNITS = {
+    "spark": (SPARK,),
+    "site": ("tests/website/test_site.py", "tests/website/test_in_a_browser.py"),
+}
 SPLIT = tuple(f"tests/conformance/test_{name}.py" for name in ("causes", "mutants", "properties_store"))
 TOOLS = {"java", "maven", "node", "chromium", "network"}
 """Fixtures and marks of tests that start other programs, and take longest."""
@@ -67,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
-    """Files as units, but all of Spark's as one: a session, a Hadoop cluster and an S3 server are started once, not on each worker.
+    """Files as units; those that share a costly fixture are one: Spark's servers, the site.
 
     Long files whose tests share nothing are split, so that no worker is left with one of them at the end.
     """
@@ -75,7 +79,9 @@ class _Scheduling(LoadFileScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         if nodeid.startswith(SPLIT):
             return nodeid
-        return SPARK if nodeid.startswith(SPARK) else str(super()._split_scope(nodeid))
+        return next(
+            (unit for unit in UNITS if nodeid.startswith(UNITS[unit])), str(super()._split_scope(nodeid))
+        )
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -101,7 +101,12 @@ def test_a_cause_is_stated_if_a_misreading_gives_the_same(defect: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "defects", [("last-entry-unseen", "seeds-with-a-count"), ("crc32", "seeds-with-a-count")], ids="+".join
+    "defects",
+    [
+        ("last-entry-unseen", "seeds-with-a-count"),
+        pytest.param(("crc32", "seeds-with-a-count"), marks=pytest.mark.soak),
+    ],
+    ids="+".join,
 )
 def test_mending_what_a_cause_names_mends_what_it_claims(defects: tuple[str, ...]) -> None:
     report = reported("+".join(defects))

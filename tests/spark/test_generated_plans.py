@@ -129,7 +129,7 @@ def test_some_queries(spark: SparkSession, tables: Path, number: int, table: str
 def test_every_query(spark: SparkSession, tables: Path, table: str, pushed: str) -> None:
     """Over a part of the columns and of the rows, which options choose."""
     rows = pq.read_table(tables / f"{table}.parquet")["file"].to_pylist()
-    first = sorted(rows)[len(rows) // 3]
+    first = sorted(map(str, rows))[len(rows) // 3]
     reader = spark.read.format(BY_TABLE[table].format_name).option("columns", ",".join(KEYS[table]))
     source = reader.option("filters", json.dumps([["file", ">=", first]])).load(f"{tables}/stores/*")
     parquet = spark.read.parquet(f"{tables}/{table}.parquet").select(KEYS[table]).where(f"file >= '{first}'")
