@@ -234,7 +234,7 @@ def test_a_start_in_dledger_mode_that_keeps_an_index_file_and_loses_an_entry(tmp
     judge_restart(before, after, seen)
     place = seen.broken["DLG-17"][0]
     assert (place.field, place.found) == ("record 1", "no record")
-    assert [place.found for place in seen.broken["IDX-SVC-6"]] == ["kept"] * seen.broken_count["IDX-SVC-6"]
+    assert [place.found for place in seen.broken["IDX-SVC-6"]] == ["kept"] * seen.kinds["IDX-SVC-6"].total()
 
 
 def data_files(store: Path) -> list[Path]:
@@ -293,16 +293,36 @@ def test_the_report_is_one_of_conform(tmp_path: Path) -> None:
     report = store_report(judged, folder=tmp_path / "out")
     assert report.exit_code == 1
     read = read_report(tmp_path / "out" / "report.jsonl")
-    assert [line.id for line in read.cases if line.verdict == "diverged"] == ["IDX-PUT-7/store"]
+    assert [line.id for line in read.cases if line.verdict == "diverged"] == ["IDX-PUT-7/store-slot"]
     assert verdict_lines(judged, report)[-1].startswith("not conformant: IDX-PUT-7 (")
 
 
 def test_a_baseline_excuses_a_broken_clause_and_goes_stale(tmp_path: Path) -> None:
     judged = one_broken(tmp_path)
-    known = Excuse("IDX-PUT-7/store", "diverged", "known")
+    known = Excuse("IDX-PUT-7/store-slot", "diverged", "known")
     assert store_report(judged, baseline=Baseline((known,))).exit_code == 0
     old = Excuse("IDX-PUT-6/store", "diverged", "old")
     assert store_report(judged, baseline=Baseline((known, old))).exit_code == 6
+
+
+def test_a_baseline_excuses_places_of_one_kind(tmp_path: Path) -> None:
+    """The slot that is known, and not the previous entry of another one: both break clauses of the index."""
+    judged = one_broken(tmp_path)
+    seen = judged.observations
+    (slot,) = seen.broken["IDX-PUT-7"]
+    seen.breaks("IDX-PUT-7", replace(slot, field="entry 7 prev_entry"))
+    known = Baseline((Excuse("IDX-PUT-7/store-slot", "diverged", "known"),))
+    report = store_report(judged, baseline=known)
+    assert report.exit_code == 1
+    failing = [line.id for line in report.cases if line.verdict == "diverged" and not line.baselined]
+    assert failing == ["IDX-PUT-7/store-entry-prev_entry"]
+    assert verdict_lines(judged, report)[-1].startswith("not conformant: IDX-PUT-7 (")
+    assert (
+        store_report(
+            one_broken(tmp_path / "2"), baseline=Baseline((Excuse("IDX-PUT-7/store", "diverged", "all"),))
+        ).exit_code
+        == 1
+    )
 
 
 def test_a_required_family_that_is_not_exercised_is_incomplete(tmp_path: Path) -> None:
@@ -397,12 +417,12 @@ def test_the_command_writes_a_baseline_and_json(
     store = open_damaged("mixed-index-slot-hash", tmp_path)
     known = tmp_path / "known.txt"
     assert run("--store", store, "--write-baseline", known).code == 1
-    assert known.read_text("utf-8").splitlines()[1:] == ["IDX-PUT-7/store  diverged  IDX-PUT-7: slot 41"]
+    assert known.read_text("utf-8").splitlines()[1:] == ["IDX-PUT-7/store-slot  diverged  IDX-PUT-7: slot 41"]
     done = run("--store", store, "--baseline", known, "--json")
     assert done.code == 0
     lines = [json.loads(line) for line in done.out.splitlines()]
     assert (lines[0]["type"], lines[-1]["type"]) == ("header", "footer")
-    assert [line["id"] for line in lines if line.get("verdict") == "diverged"] == ["IDX-PUT-7/store"]
+    assert [line["id"] for line in lines if line.get("verdict") == "diverged"] == ["IDX-PUT-7/store-slot"]
 
 
 def test_a_directory_without_a_log_is_refused(tmp_path: Path) -> None:
@@ -595,7 +615,7 @@ def test_a_message_is_indexed_twice(tmp_path: Path) -> None:
     assert judged.observations.notes == {"the last message before a restart is indexed twice (IDX-SVC-8)": 1}
     judged = judge_store(broker_store(tmp_path / "all", twice))
     assert judged.with_outcome("broken") == ["IDX-SVC-2"]
-    assert judged.observations.broken_count["IDX-SVC-2"] == 19
+    assert judged.observations.kinds["IDX-SVC-2"].total() == 19
 
 
 def test_unique_keys_in_lower_case(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class StoreVerdict:
 
     def outcome(self, clause: str) -> Outcome:
         """Of one clause: broken anywhere is broken."""
-        if self.observations.broken_count[clause]:
+        if clause in self.observations.broken:
             return "broken"
         return "held" if self.observations.held[clause] else "not exercised"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-_KEPT = 20
-"""Broken places kept for each clause; the rest are only counted."""
+_KEPT: Final = 20
+"""Broken places kept for each clause and kind; the rest are only counted."""
+_LONGEST_KIND: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Place:
         found: what the store holds.
         expected: what 4.9.3 would have written.
         record: its record and key, in words; empty if there is none.
+        rule: in words, the wrong reading of the clause that gives the found bytes; empty where none is known.
     """
 
     file: str
@@ -28,11 +32,17 @@ class Place:
     found: object
     expected: object
     record: str = ""
+    rule: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The rule, or else the field without its numbers, as a part of a case's id: places of one kind have one."""
+        return "-".join(re.findall("[a-z_]+", (self.rule or self.field).lower()))[:_LONGEST_KIND]
 
     def __str__(self) -> str:
         where = self.file if self.offset is None else f"{self.file} at byte {self.offset:,}"
-        record = f" ({self.record})" if self.record else ""
-        return f"{where}, {self.field}: found {self.found}, expected {self.expected}{record}"
+        about = "; ".join(filter(None, (self.record, self.rule and f"as with {self.rule}")))
+        return f"{where}, {self.field}: found {self.found}, expected {self.expected}{about and f' ({about})'}"
 
 
 @dataclass
@@ -41,14 +51,14 @@ class Observations:
 
     Attributes:
         held: number of comparisons that agreed, by clause.
-        broken: the first places that disagree, by clause, in the order they were found.
-        broken_count: number of all of them.
+        broken: the first places of each kind that disagree, by clause, in the order they were found.
+        kinds: number of all of them, by clause and kind.
         notes: what 4.9.3 leaves open and this store shows, in words.
     """
 
     held: Counter[str] = field(default_factory=Counter[str])
     broken: dict[str, list[Place]] = field(default_factory=dict[str, list[Place]])
-    broken_count: Counter[str] = field(default_factory=Counter[str])
+    kinds: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict[str, Counter[str]](Counter))
     notes: Counter[str] = field(default_factory=Counter[str])
 
     def hold(self, *clauses: str) -> None:
@@ -57,9 +67,9 @@ class Observations:
 
     def breaks(self, clause: str, place: Place) -> None:
         """Takes down a place that breaks a clause."""
-        self.broken_count[clause] += 1
+        self.kinds[clause][place.kind] += 1
         places = self.broken.setdefault(clause, [])
-        if len(places) < _KEPT:
+        if self.kinds[clause][place.kind] <= _KEPT:
             places.append(place)
 
     def compare(self, clause: str, place: Place) -> bool:
@@ -79,30 +89,26 @@ class Observations:
         """
         index = [name for name in self.broken if name.startswith("IDX-")]
         places = self.broken.get(clause) or self.broken[index[0]]
-        count = sum(self.broken_count.pop(name) for name in index)
+        count = sum(self.kinds.pop(name).total() for name in index)
         for name in index:
             del self.broken[name]
-        self.broken[clause] = [replace(place, record=_also(place.record, reading)) for place in places]
-        self.broken_count[clause] = count
+        self.broken[clause] = [replace(place, rule=reading) for place in places]
+        self.kinds[clause] = Counter({self.broken[clause][0].kind: count})
 
     def leave_out(self, heads: tuple[str, ...], note: str) -> None:
         """Notes the broken places of the clauses that begin so, instead of counting them."""
         for clause in [clause for clause in self.broken if clause.startswith(heads)]:
             del self.broken[clause]
-            self.notes[note] += self.broken_count.pop(clause)
+            self.notes[note] += self.kinds.pop(clause).total()
 
     def add(self, other: Observations) -> None:
         """Adds what was observed elsewhere."""
         self.held += other.held
         self.notes += other.notes
-        self.broken_count += other.broken_count
         for clause, places in other.broken.items():
-            self.broken[clause] = [*self.broken.get(clause, []), *places][:_KEPT]
+            self.kinds[clause] += other.kinds[clause]
+            self.broken[clause] = [*self.broken.get(clause, []), *places]
 
     def note(self, text: str) -> None:
         """Takes down something that 4.9.3 can leave in a store in more than one way."""
         self.notes[text] += 1
-
-
-def _also(record: str, reading: str) -> str:
-    return f"{record}; as with {reading}" if record else f"as with {reading}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.clauses import clauses
@@ -52,8 +53,8 @@ def store_report(
 ) -> Report:
     """The report of a judged store, written to `folder` if one is given.
 
-    A clause is a case `CLAUSE/store`: pass where it held, diverged where it is broken, not applicable where the store does
-    not exercise it.
+    A clause is a case `CLAUSE/store`: pass where it held, not applicable where the store does not exercise it. A broken one is a
+    diverged case `CLAUSE/store-KIND` for each kind of place, by the field or the wrong reading: a baseline excuses one kind.
 
     Args:
         judged: what `judge_store` found.
@@ -65,7 +66,7 @@ def store_report(
     excuses = baseline or Baseline()
     hello = Hello("store", judged.store, "", frozenset(), None, frozenset(), 1)
     header = header_line(hello, ["--store", judged.store], 0, 0)
-    lines = [_line(judged, clause.id, clause.level, excuses) for clause in _compared(level)]
+    lines = [line for clause in _compared(level) for line in _lines(judged, clause.id, clause.level, excuses)]
     counts: dict[Verdict, int] = {}
     for line in lines:
         counts[line.verdict] = counts.get(line.verdict, 0) + 1
@@ -106,26 +107,28 @@ def _exercised(judged: StoreVerdict, heads: tuple[str, ...]) -> bool:
     return any(clause.startswith(heads) for clause in (*seen.held, *seen.broken))
 
 
-def _line(judged: StoreVerdict, clause: str, level: str, excuses: Baseline) -> CaseLine:
+def _lines(judged: StoreVerdict, clause: str, level: str, excuses: Baseline) -> Iterator[CaseLine]:
+    seen = judged.observations
     verdict = _VERDICTS[judged.outcome(clause)]
-    name = f"{clause}/store"
-    places = judged.observations.broken.get(clause, [])
-    count = judged.observations.broken_count[clause]
-    held = judged.observations.held[clause]
-    detail = "not exercised by this store" if verdict == "not_applicable" else ""
-    if places:
+    held = seen.held[clause]
+    if verdict != "diverged":
+        detail = "" if held else "not exercised by this store"
+        yield CaseLine(f"{clause}/store", (clause,), level, verdict, examples=held, detail=detail)
+        return
+    for kind, count in seen.kinds[clause].items():
+        name = f"{clause}/store-{kind}"
+        places = [place for place in seen.broken[clause] if place.kind == kind]
         others = f", and {count - 1:,} more places" if count > 1 else ""
-        detail = f"{places[0]}{others}; held in {held:,} places"
-    return CaseLine(
-        id=name,
-        clauses=(clause,),
-        level=level,
-        verdict=verdict,
-        baselined=verdict == "diverged" and excuses.excuses(name, verdict),
-        examples=held + count,
-        detail=detail,
-        divergence=tuple(_divergence(clause, place) for place in places),
-    )
+        yield CaseLine(
+            id=name,
+            clauses=(clause,),
+            level=level,
+            verdict=verdict,
+            baselined=excuses.excuses(name, verdict),
+            examples=held + count,
+            detail=f"{places[0]}{others}; held in {held:,} places",
+            divergence=tuple(_divergence(clause, place) for place in places),
+        )
 
 
 def _divergence(clause: str, place: Place) -> dict[str, Any]:
@@ -153,11 +156,12 @@ def verdict_lines(judged: StoreVerdict, report: Report) -> list[str]:
         if line.verdict != "diverged":
             continue
         known = ", known" if line.baselined else ""
-        clause = line.clauses[0]
+        clause, kind = line.clauses[0], line.id.partition("/store-")[2]
         found.append(
-            f"broken {clause} ({line.level}{known}): {seen.broken_count[clause]:,} places, held in {seen.held[clause]:,}"
+            f"broken {clause} ({line.level}{known}): {seen.kinds[clause][kind]:,} places, held in {seen.held[clause]:,}"
         )
-        found += [f"  {place}" for place in seen.broken[clause][:_SHOWN]]
+        places = (place for place in seen.broken[clause] if place.kind == kind)
+        found += [f"  {place}" for place in islice(places, _SHOWN)]
     found += [
         f"note: {text}" + (f" ({count:,} times)" if count > 1 else "") for text, count in seen.notes.items()
     ]
@@ -168,10 +172,11 @@ def _conclusion(judged: StoreVerdict, report: Report) -> str:
     held = sum(line.verdict == "pass" for line in report.cases)
     broken = [line for line in report.cases if line.verdict == "diverged"]
     rest = len(report.cases) - held - len(broken)
-    counts = f"{held} clauses held, {len(broken)} broken, {rest} not exercised, by {judged.records:,} records"
+    number = len({line.clauses for line in broken})
+    counts = f"{held} clauses held, {number} broken, {rest} not exercised, by {judged.records:,} records"
     if not held and not broken:
         return f"no verdict: the store exercises no clause ({counts})"
-    failing = [line.clauses[0] for line in broken if not line.baselined]
+    failing = list(dict.fromkeys(line.clauses[0] for line in broken if not line.baselined))
     footer = report.footer or {}
     if failing:
         return f"not conformant: {', '.join(failing)} ({counts})"
