@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from itertools import combinations, islice
 from pathlib import Path
 from random import Random
@@ -24,7 +25,8 @@ from rocket_conformance.attribution import (
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import differences, specified
 from rocket_conformance.judging import Judgement
-from rocket_conformance.misreadings import MISREADINGS, library_of
+from rocket_conformance.files import scratch_root
+from rocket_conformance.misreadings import MISREADINGS, library_of, source_of
 from rocket_conformance.planning import Planned, plan
 from rocket_spec.data import find_data
 
@@ -34,6 +36,21 @@ if TYPE_CHECKING:
     from rocket_conformance.misreadings import Mutant
 
 __all__ = ["Score", "main", "pairs", "score", "triples"]
+
+_MODULES: Final = {
+    "key": ("index_file",),
+    "index": ("index_file",),
+    "service": ("index_service", "dispatch"),
+    "tags": ("consume_queue",),
+    "queue": ("consume_queue_store",),
+    "log": ("dispatch",),
+    "checkpoint": ("store_checkpoint",),
+}
+"""By kind of operation, the modules of the reference that run it, beside what they import."""
+_REMEMBERED: Final = 200_000
+"""Runs of a case whose outcome each process keeps."""
+_CHUNK: Final = 8
+"""Sets that a process takes at once: neighbours share misreadings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +87,52 @@ def _cases() -> tuple[tuple[Planned, Case, Observation], ...]:
             if isinstance(source, Case) and "default-geometry" not in item.id:
                 case, expected = specified(source, Path(folder, "case"))
                 if can_be_run(case, expected):
-                    found.append((item, case, expected))
+                    found.append((item, replace(case, files=dict(case.files)), expected))
     return tuple(found)
+
+
+@cache
+def _by_id() -> dict[str, tuple[Case, Observation]]:
+    return {item.id: (case, expected) for item, case, expected in _cases()}
+
+
+@cache
+def _reached(operation: str) -> frozenset[str]:
+    """The modules of the reference that an operation can run; what only reads is never misread."""
+    part, _, what = operation.partition(".")
+    reads = what == "read" and part != "checkpoint"
+    return frozenset().union(*map(_with_imports, () if reads else _MODULES[part]))
+
+
+@cache
+def _with_imports(module: str) -> frozenset[str]:
+    imported = re.findall(r"^from rocket_reference\.(\w+) import", source_of(module), re.MULTILINE)
+    return frozenset((module,)).union(*map(_with_imports, imported))
+
+
+class _Shared(Simulation):
+    """Runs each set of misreadings once on a case, without those that its operations cannot reach."""
+
+    def __init__(self) -> None:
+        self._folder = TemporaryDirectory(prefix="rocketspec-", dir=scratch_root())
+        self._remembered = lru_cache(_REMEMBERED)(self._run)
+        super().__init__(lambda: Path(self._folder.name, "case"))
+
+    def observe(
+        self, misreadings: frozenset[Mutant], case: Case, expected: Observation
+    ) -> Observation | None:
+        """As a run does; the case is one of `_cases`."""
+        modules = frozenset[str]().union(*(_reached(op["op"]) for op in case.ops))
+        reached = frozenset(mutant for mutant in misreadings if mutant.module in modules)
+        return self._remembered(reached, case.id) if reached else expected
+
+    def _run(self, misreadings: frozenset[Mutant], name: str) -> Observation | None:
+        case, expected = _by_id()[name]
+        shown = super().observe(misreadings, case, expected)
+        return expected if shown == expected else shown
+
+
+_simulation = cache(_Shared)
 
 
 def part_of(clause: str) -> str:
@@ -97,32 +158,30 @@ def score(
     passed: dict[str, list[str]] = {}
     parts = {part_of(mutant.clause) for mutant in planted}
     near = [entry for entry in _cases() if part_of(entry[0].clauses[0]) in parts]
-    own = {item.id: (case, expected) for item, case, expected in near}
     everything = frozenset(planted)
-    with TemporaryDirectory(prefix="rocketspec-") as folder:
-        simulation = Simulation(lambda: Path(folder, "case"))
-        for item, case, expected in near:
-            shown = simulation.observe(everything, case, expected)
-            if shown is None:
-                continue
-            if not is_same(expected, shown):
-                judgement = Judgement("diverged", "", shown, tuple(differences(case, expected, shown)))
-                failures.append(Failure(item.id, item.clauses, item.is_directed, case, expected, judgement))
-            elif item.is_directed:
-                passed.setdefault(item.clauses[0], []).append(item.id)
-        evidence = Evidence(failures, simulation, passed, own.__getitem__, misreadings)
-        causes = find_causes(evidence, most_runs=most_runs)
+    simulation = _simulation()
+    for item, case, expected in near:
+        shown = simulation.observe(everything, case, expected)
+        if shown is None:
+            continue
+        if not is_same(expected, shown):
+            judgement = Judgement("diverged", "", shown, tuple(differences(case, expected, shown)))
+            failures.append(Failure(item.id, item.clauses, item.is_directed, case, expected, judgement))
+        elif item.is_directed:
+            passed.setdefault(item.clauses[0], []).append(item.id)
+    evidence = Evidence(failures, simulation, passed, _by_id().__getitem__, misreadings)
+    causes = find_causes(evidence, most_runs=most_runs)
 
-        def still_fails(failure: Failure, mended: Sequence[Mutant]) -> bool:
-            shown = simulation.observe(everything - set(mended), failure.case, failure.expected)
-            return shown is None or not is_same(failure.expected, shown)
+    def still_fails(failure: Failure, mended: Sequence[Mutant]) -> bool:
+        shown = simulation.observe(everything - set(mended), failure.case, failure.expected)
+        return shown is None or not is_same(failure.expected, shown)
 
-        false = [
-            failure.id
-            for cause in causes
-            for failure in cause.failures
-            if still_fails(failure, cause.misreadings)
-        ]
+    false = [
+        failure.id
+        for cause in causes
+        for failure in cause.failures
+        if still_fails(failure, cause.misreadings)
+    ]
     return Score(
         planted=tuple(mutant.name for mutant in planted),
         named=frozenset(mutant.name for cause in causes for mutant in cause.misreadings),
@@ -197,7 +256,7 @@ def main() -> None:
             ("triples", triples(seed), most_triples),
         ):
             scores: list[Score] = []
-            for item in workers.map(score, list(islice(drawn, most))):
+            for item in workers.map(score, list(islice(drawn, most)), chunksize=_CHUNK):
                 scores.append(item)
                 if not item.whole or item.false:
                     left = ", ".join(sorted(set(item.planted) - item.named))

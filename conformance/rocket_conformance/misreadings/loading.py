@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["mutated", "source_of"]
 
 _PACKAGE: Final = "rocket_reference"
+_KEPT_CODE: Final = 512
 
 
 def mutated(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Library:
@@ -40,8 +41,8 @@ def mutated(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Library:
             if text.count(old) != 1:
                 raise ValueError(f"{module}: {old!r} occurs {text.count(old)} times")
             text = text.replace(old, new)
-        changed[name] = compile(text, f"<mutant of {name}>", "exec", dont_inherit=True)
-    return cast("Library", _Modules(changed).get(_PACKAGE))
+        changed[name] = _code(name, text)
+    return cast("Library", _Package(_Modules(changed)))
 
 
 def source_of(module: str) -> str:
@@ -58,9 +59,9 @@ def source_of(module: str) -> str:
     return text
 
 
-@cache
-def _code(name: str) -> CodeType:
-    text = source_of(name.removeprefix(_PACKAGE).removeprefix("."))
+@lru_cache(_KEPT_CODE)
+def _code(name: str, text: str | None = None) -> CodeType:
+    text = text or source_of(name.removeprefix(_PACKAGE).removeprefix("."))
     return compile(text, f"<{name}>", "exec", dont_inherit=True)
 
 
@@ -122,3 +123,16 @@ class _Modules:
             if not hasattr(module, item):  # a submodule
                 setattr(module, item, self.get(f"{name}.{item}"))
         return module
+
+
+class _Package:
+    """The package's face: what is asked for by name comes from its own module, which is executed only then."""
+
+    def __init__(self, modules: _Modules) -> None:
+        self._modules = modules
+
+    def __getattr__(self, name: str) -> object:
+        true = getattr(import_module(_PACKAGE), name)
+        found = getattr(self._modules.get(true.__module__), name)
+        setattr(self, name, found)
+        return found
