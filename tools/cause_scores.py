@@ -24,8 +24,8 @@ from rocket_conformance.attribution import (
 )
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import differences, specified
-from rocket_conformance.judging import Judgement
 from rocket_conformance.files import scratch_root
+from rocket_conformance.judging import Judgement
 from rocket_conformance.misreadings import MISREADINGS, library_of, source_of
 from rocket_conformance.planning import Planned, plan
 from rocket_spec.data import find_data
