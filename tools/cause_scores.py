@@ -49,6 +49,8 @@ _MODULES: Final = {
 """By kind of operation, the modules of the reference that run it, beside what they import."""
 _REMEMBERED: Final = 200_000
 """Runs of a case whose outcome each process keeps."""
+_ONE_OF: Final = 8
+"""Cases drawn from a seed are long and many, and show the same: one of so many is run."""
 _CHUNK: Final = 8
 """Sets that a process takes at once: neighbours share misreadings."""
 
@@ -59,22 +61,26 @@ class Score:
 
     Attributes:
         planted: the names of the misreadings.
-        named: those that a cause names.
+        shown: those of them that more than one failing case needs.
+        named: all misreadings that a cause names.
+        others: the number of misreadings that a cause names, of which none is planted.
         failing: the number of cases that fail.
         claimed: the number of those that a cause claims.
         false: claimed cases that still fail when the misreadings that the cause names are mended.
     """
 
     planted: tuple[str, ...]
+    shown: frozenset[str]
     named: frozenset[str]
+    others: int
     failing: int
     claimed: int
     false: tuple[str, ...]
 
     @property
     def whole(self) -> bool:
-        """Whether each of them is named."""
-        return self.named >= set(self.planted)
+        """Whether each of them is named that more than one case shows, and nothing is wrong."""
+        return self.named >= self.shown and not self.others and not self.false
 
 
 @cache
@@ -82,9 +88,12 @@ def _cases() -> tuple[tuple[Planned, Case, Observation], ...]:
     """The cases on small files, with what the reference does."""
     found: list[tuple[Planned, Case, Observation]] = []
     with TemporaryDirectory(prefix="rocketspec-") as folder:
-        for item in plan():
+        planned = [item for item in plan() if isinstance(item.source, Case)]
+        directed = [item for item in planned if item.is_directed and "default-geometry" not in item.id]
+        drawn = [item for item in planned if not item.is_directed]
+        for item in (*directed, *drawn[::_ONE_OF]):
             source = item.source
-            if isinstance(source, Case) and "default-geometry" not in item.id:
+            if isinstance(source, Case):
                 case, expected = specified(source, Path(folder, "case"))
                 if can_be_run(case, expected):
                     found.append((item, replace(case, files=dict(case.files)), expected))
@@ -176,15 +185,26 @@ def score(
         shown = simulation.observe(everything - set(mended), failure.case, failure.expected)
         return shown is None or not is_same(failure.expected, shown)
 
+    def is_needed(mutant: Mutant, failure: Failure) -> bool:
+        shown = simulation.observe(everything - {mutant}, failure.case, failure.expected)
+        return shown != failure.judgement.actual
+
+    named = {alike for cause in causes for alike in cause.misreadings}
     false = [
         failure.id
         for cause in causes
         for failure in cause.failures
-        if still_fails(failure, cause.misreadings)
+        if still_fails(failure, [mutant for alike in cause.misreadings for mutant in alike])
     ]
     return Score(
         planted=tuple(mutant.name for mutant in planted),
-        named=frozenset(mutant.name for cause in causes for mutant in cause.misreadings),
+        shown=frozenset(
+            mutant.name
+            for mutant in planted
+            if sum(islice((True for item in failures if is_needed(mutant, item)), 2)) == 2
+        ),
+        named=frozenset(mutant.name for alike in named for mutant in alike),
+        others=sum(everything.isdisjoint(alike) for alike in named),
         failing=len(failures),
         claimed=sum(len(cause.failures) for cause in causes),
         false=tuple(false),
@@ -222,25 +242,30 @@ def _can_be_combined(misreadings: Sequence[Mutant]) -> bool:
 
 def render(kind: str, seed: int, scores: Sequence[Score]) -> str:
     """A row of the page for the scores of one kind of set."""
-    planted = sum(len(item.planted) for item in scores)
-    named = sum(len(item.named & set(item.planted)) for item in scores)
-    others = sum(len(item.named - set(item.planted)) for item in scores)
-    failing, claimed = (sum(getattr(item, name) for item in scores) for name in ("failing", "claimed"))
+    planted, shown = (sum(len(getattr(item, name)) for item in scores) for name in ("planted", "shown"))
+    named = sum(len(item.named.intersection(item.planted)) for item in scores)
+    others, failing, claimed = (
+        sum(getattr(item, name) for item in scores) for name in ("others", "failing", "claimed")
+    )
     false = sum(len(item.false) for item in scores)
-    return f"| {kind} | {seed} | {len(scores)} | {named} of {planted} | {others} | {claimed} of {failing} | {false} |"
+    return (
+        f"| {kind} | {seed} | {len(scores)} | {planted} | {shown} | {named} | {others} | "
+        f"{claimed} of {failing} | {false} |"
+    )
 
 
 _HEAD: Final = """# Causes that reports state, scored
 
 Made by `python -m tools.cause_scores [SEED [PAIRS TRIPLES]]`; not to be edited.
 
-Misreadings of different families are planted together, and the small cases run on them. *Named* are the planted misreadings that
-a cause names; one that fewer than two cases need is not named. *Others named* are misreadings that were not planted. *Claimed*
-are failing cases that a cause claims, and *claimed wrongly* those that still fail when what the cause names is mended: a planted
-misreading that no case shows can be behind them.
+For each two families of clauses, misreadings of both are drawn from the seed and planted together; triples are of three families.
+The cases run that are on small files: all directed ones of the parts concerned, and one of eight that were drawn. *Shown* are the
+planted misreadings that more than one failing case needs, and *named* those that a cause names; one that comes to the same as
+others of its clause is named together with them. *Others named* are causes that name none that was planted. *Claimed* are failing
+cases that a cause claims, and *false* those of them that still fail when what the cause names is mended.
 
-| planted | seed | sets | named | others named | claimed | claimed wrongly |
-|---|---:|---:|---:|---:|---:|---:|
+| planted | seed | sets | misreadings | shown | named | others named | claimed | false |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
 """
 
 
@@ -258,9 +283,11 @@ def main() -> None:
             scores: list[Score] = []
             for item in workers.map(score, list(islice(drawn, most)), chunksize=_CHUNK):
                 scores.append(item)
-                if not item.whole or item.false:
-                    left = ", ".join(sorted(set(item.planted) - item.named))
-                    sys.stderr.write(f"{', '.join(item.planted)}: not named {left}; wrongly {item.false}\n")
+                if not item.whole:
+                    left = ", ".join(sorted(item.shown - item.named))
+                    sys.stderr.write(
+                        f"{', '.join(item.planted)}: not named {left}; others {item.others}; false {item.false}\n"
+                    )
             rows.append(render(kind, seed, scores))
     page = find_data("conformance/PROTOCOL.md").with_name("CAUSES.md")
     page.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rocket_conformance.attribution.simulation import can_be_run, distance, is_same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rocket_conformance.attribution.evidence import Evidence, Failure
     from rocket_conformance.cases import Observation
@@ -45,9 +45,12 @@ breaks is."""
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Misreadings that together are what some failing cases show: the first one's clause comes first in SPEC.md."""
+    """Misreadings that together are what some failing cases show: the first one's clause comes first in SPEC.md.
 
-    misreadings: tuple[Mutant, ...]
+    Instead of each, those of the same clause stand that come to the same in all that is claimed.
+    """
+
+    misreadings: tuple[tuple[Mutant, ...], ...]
     failures: tuple[Failure, ...]
 
 
@@ -88,6 +91,10 @@ def _is_small(failure: Failure) -> bool:
     return all(can_be_run(case, expected) for case, expected, _ in failure.observations)
 
 
+def _family(clause: str) -> str:
+    return clause.rpartition("-")[0]
+
+
 def _part(clause: str) -> str:
     """The part of a store that a clause is about; decoding of text shows in the log."""
     head = clause.partition("-")[0]
@@ -103,12 +110,14 @@ class _Search:
         left: how often the reference may still run a case.
         found: the set so far, in the order in which it grew.
         claims: the misreadings that are proved for a failing case, by its id.
+        alike: by a misreading of the set, all of its family that give the same where it is claimed.
     """
 
     evidence: Evidence
     left: int
     found: list[Mutant] = field(default_factory=list["Mutant"])
     claims: dict[str, frozenset[Mutant]] = field(default_factory=dict[str, "frozenset[Mutant]"])
+    alike: dict[Mutant, tuple[Mutant, ...]] = field(default_factory=dict["Mutant", "tuple[Mutant, ...]"])
 
     def __post_init__(self) -> None:
         answered = [
@@ -167,7 +176,7 @@ class _Search:
             best = (self._best(likely, rest) or self._best(suspects, rest)) if rest else None
             if best is None:
                 return
-            if self._is_refuted(best):
+            if self._is_refuted(best, self.found):
                 self._refuted.add(best)
             else:
                 self.found.append(best)
@@ -217,18 +226,17 @@ class _Search:
                 gain += max(-0.5, (before.distance - after.distance) / before.distance / 2)
         return gain
 
-    def _is_refuted(self, mutant: Mutant) -> bool:
-        """Whether the set with this misreading fails a case that the implementation passes."""
-        family, part = mutant.clause.rpartition("-")[0], _part(mutant.clause)
+    def _is_refuted(self, mutant: Mutant, others: Iterable[Mutant]) -> bool:
+        """Whether others with this misreading fail a case that the implementation passes."""
+        family, part = _family(mutant.clause), _part(mutant.clause)
         clauses = [clause for clause in self.evidence.passed if _part(clause) == part]
-        clauses.sort(key=lambda clause: (clause != mutant.clause, clause.rpartition("-")[0] != family))
+        clauses.sort(key=lambda clause: (clause != mutant.clause, _family(clause) != family))
         names = [name for clause in clauses for name in self.evidence.passed[clause]]
-        return self._fails_passed(mutant, names[:_REFUTING])
+        return self._fails_passed(frozenset((*others, mutant)), names[:_REFUTING])
 
-    def _fails_passed(self, mutant: Mutant, names: Iterable[str]) -> bool:
+    def _fails_passed(self, misreadings: frozenset[Mutant], names: Iterable[str]) -> bool:
         if self.evidence.passed_case is None:
             return False
-        misreadings = frozenset((*self.found, mutant))
         for name in names:
             case, expected = self.evidence.passed_case(name)
             if can_be_run(case, expected):
@@ -258,24 +266,40 @@ class _Search:
 
         It hides where the set with it and without it comes to the same in all cases written for its clause.
         """
-        families = {
-            failure.clauses[0].rpartition("-")[0] for failure in self._failures if failure.id in self.claims
-        }
+        families = {_family(item.clauses[0]) for item in self._failures if item.id in self.claims}
         misread = {mutant.clause for mutant in self.found}
         for mutant in self.evidence.misreadings:
-            family = mutant.clause.rpartition("-")[0]
+            family = _family(mutant.clause)
             if family not in families or mutant.clause in misread or mutant in self._refuted:
                 continue
             own = [item for item in self._failures if item.directed and item.clauses[0] == mutant.clause]
             known = (item for item in own if self._outcome(self.found, item).exact)
             if any(not self._outcome([*self.found, mutant], item).exact for item in known):
                 continue
-            if self._fails_passed(mutant, self.evidence.passed.get(mutant.clause, ())):
+            together = frozenset((*self.found, mutant))
+            if self._fails_passed(together, self.evidence.passed.get(mutant.clause, ())):
                 continue
-            near = [item for item in self._failures if item.clauses[0].rpartition("-")[0] == family]
+            near = [item for item in self._failures if _family(item.clauses[0]) == family]
             for failure in sorted(near, key=lambda item: item.clauses[0] != mutant.clause):
                 if failure.id in self.claims and not self._outcome([mutant], failure).passes:
                     del self.claims[failure.id]
+        for mutant in self.found:
+            self.alike[mutant] = tuple(self._alike(mutant))
+
+    def _alike(self, mutant: Mutant) -> Iterator[Mutant]:
+        """The misreadings of its family with which the set gives all cases that are claimed for it, and itself."""
+        rest = frozenset(self.found) - {mutant}
+        claimed = [item for item in self._failures if mutant in self.claims.get(item.id, ())]
+        for other in self.evidence.misreadings:
+            if other == mutant or (
+                _family(other.clause) == _family(mutant.clause)
+                and other not in rest
+                and all(
+                    self._outcome(self.claims[item.id] - {mutant} | {other}, item).exact for item in claimed
+                )
+                and not self._is_refuted(other, rest)
+            ):
+                yield other
 
     def causes(self) -> tuple[Cause, ...]:
         """What is proved of more than one case, without misreadings of which there is doubt."""
@@ -287,14 +311,22 @@ class _Search:
                 groups.setdefault(claimed, []).append(failure)
         places = {mutant: place for place, mutant in enumerate(self.evidence.misreadings)}
         causes = [
-            Cause(tuple(sorted(misreadings, key=places.__getitem__)), tuple(failures))
+            Cause(
+                tuple(self.alike[item] for item in sorted(misreadings, key=places.__getitem__)),
+                tuple(failures),
+            )
             for misreadings, failures in groups.items()
             if len(failures) >= _FEWEST_CASES
         ]
         return tuple(sorted(causes, key=lambda item: (len(item.misreadings), -len(item.failures))))
 
     def _is_doubtful(self, mutant: Mutant) -> bool:
-        """Whether fewer than two cases need it, or most cases of its own clause where it changes something show something else."""
+        """Whether fewer than two cases need it, or a misreading of another clause is as likely.
+
+        So it is where most cases of its own clause where it changes something show something else.
+        """
+        if any(other.clause != mutant.clause for other in self.alike[mutant]):
+            return True
         needing = (
             failure
             for failure in self._failures

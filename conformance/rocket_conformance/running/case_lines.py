@@ -126,8 +126,8 @@ class Concluder:
         found = find_causes(Evidence(failures, simulation, own, passed_case), most_runs=self._most_runs)
         return [
             {
-                "misreadings": [mutant.name for mutant in cause.misreadings],
-                "clauses": [mutant.clause for mutant in cause.misreadings],
+                "misreadings": [" or ".join(mutant.name for mutant in alike) for alike in cause.misreadings],
+                "clauses": [alike[0].clause for alike in cause.misreadings],
                 "cases": [failure.id for failure in cause.failures],
             }
             for cause in found
