@@ -217,7 +217,9 @@ def pairs(seed: int, misreadings: Sequence[Mutant] = MISREADINGS) -> Iterator[tu
     for mutant in misreadings:
         families.setdefault(mutant.clause.rpartition("-")[0], []).append(mutant)
     rng = Random(seed)  # noqa: S311 - no secrets
-    for one, other in combinations(families.values(), 2):
+    both = list(combinations(families.values(), 2))
+    rng.shuffle(both)
+    for one, other in both:
         drawn = [(a, b) for a in one for b in other]
         rng.shuffle(drawn)
         yield from islice(filter(_can_be_combined, drawn), 1)
@@ -289,6 +291,7 @@ def main() -> None:
                         f"{', '.join(item.planted)}: not named {left}; others {item.others}; false {item.false}\n"
                     )
             rows.append(render(kind, seed, scores))
+            sys.stderr.write(f"{rows[-1]}\n")
     page = find_data("conformance/PROTOCOL.md").with_name("CAUSES.md")
     page.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 _DIED: Final[frozenset[Verdict]] = frozenset({"crash", "timeout"})
 _SHRUNK: Final[frozenset[Verdict]] = _DIED.union(("diverged", "errored"))
-_HANG_SECONDS: Final = 1.0
-"""How long a shorter list of a case that hung may take before it counts as hanging, too."""
 
 
 def line_of(planned: Planned, verdict: Verdict, detail: str, **fields: Any) -> CaseLine:
@@ -98,7 +96,7 @@ class Concluder:
         """
         # what was drawn from a seed comes last: it stays as it is where a smaller case fails at the same place
         ordered = sorted(
-            states, key=lambda state: not (state.planned.is_directed or state.planned.is_property)
+            states, key=lambda state: (not state.planned.is_directed, not state.planned.is_property)
         )
         smallest = {state.planned.id: self._failure(state) for state in ordered}
         failures = [failure for state in states if (failure := smallest[state.planned.id]) is not None]
@@ -209,45 +207,41 @@ class Concluder:
         return failing
 
     def _with_operation(self, failing: Failing, until: float, *, keep: bool) -> Failing:
-        """A crash or hang with the operation at which it happens: the last one of the shortest list that shows it.
+        """A crash or hang with the operation at which it happens: the last one of the shortest beginning that shows it.
 
         Args:
             failing: the case.
             until: when to stop, of the monotonic clock.
             keep: whether the case stays as it is, and only the operation is looked for.
         """
-        verdict = failing[2].verdict
-        smallest = self._shortest_start(failing, until)
-        if not keep:
-            smallest = shrink(smallest, self._quickly, self._place, seconds=until - time.monotonic())
-        if smallest is failing:
-            checked: Failing | None = failing
-        else:
-            checked = self._execution.try_case(smallest[0])
-        if checked is None or checked[2].verdict != verdict:
+        found = self._shortest_start(failing, until)
+        if found is None:
             return failing
-        case, expected, judgement = failing if keep else checked
-        place = len(smallest[0].ops) - 1
-        detail = f"operation {place} ({smallest[0].ops[place]['op']}): {judgement.detail}"
+        kind = f"{failing[2].verdict} {found[0].ops[-1]['op']}"
+        if not keep and kind not in self._small:
+            self._small.add(kind)
+            smaller = shrink(found, self._quickly, self._place, seconds=until - time.monotonic())
+            found = self._shortest_start(smaller, until + self._seconds / 4) or found
+        case, expected, judgement = failing if keep else found
+        place = len(found[0].ops) - 1
+        detail = f"operation {place} ({found[0].ops[place]['op']}): {judgement.detail}"
         return case, expected, replace(judgement, detail=detail)
 
-    def _shortest_start(self, failing: Failing, until: float) -> Failing:
-        """The shortest beginning of a list that ends alike, by halving."""
-        ops = failing[0].ops
-        low = 0  # a list of this length does not fail
-        while low + 1 < len(failing[0].ops) and time.monotonic() < until:
-            middle = (low + len(failing[0].ops)) // 2
-            tried = self._quickly(replace(failing[0], ops=ops[:middle]))
-            if tried is None:
+    def _shortest_start(self, failing: Failing, until: float) -> Failing | None:
+        """The shortest beginning of a list that ends alike, tried from one operation on: only the last try hangs."""
+        case, _, judgement = failing
+        for length in range(1, len(case.ops) + 1):
+            tried = self._quickly(replace(case, ops=case.ops[:length]))
+            if tried is None or time.monotonic() > until:
                 break
-            if tried[2].verdict == failing[2].verdict:
-                failing = tried
-            else:
-                low = middle
-        return failing
+            if tried[2].verdict == judgement.verdict:
+                return tried
+        return None
 
     def _quickly(self, case: Case) -> Failing | None:
-        return self._execution.try_case(case, seconds=_HANG_SECONDS)
+        """Runs a shorter list of a case that hung or crashed."""
+        seconds = self._execution.hang_seconds(case.clauses[0].rpartition("-")[0])
+        return self._execution.try_case(case, seconds=seconds)
 
     @staticmethod
     def _place(case: Case, judgement: Judgement) -> str | None:

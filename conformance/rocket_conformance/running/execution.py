@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from rocket_conformance.running.options import Options
     from rocket_conformance.transport import Reply, Transport
 
+_PATIENT: Final = 2
+_HANG_SECONDS: Final = 1.0
+_SHORT_HANG: Final = 0.05
+"""After how many crashes and hangs a family's cases have a shorter limit; the least one; and what part of a restart a hang counts
+then."""
 _GIVE_UP: Final[frozenset[Verdict]] = frozenset({"crash", "timeout", "unstable"})
 
 
@@ -44,7 +49,8 @@ class Execution:
         self._tokens = 0
         self._last_answer = 0.0
         self._answered = False
-        self._ends: Counter[str] = Counter()
+        self._ends: defaultdict[str, float] = defaultdict(float)
+        self._slowest: defaultdict[str, float] = defaultdict(float)
 
     def directory(self) -> Path:
         """A path for a case that is not used yet."""
@@ -57,12 +63,16 @@ class Execution:
 
     # --- limits -------------------------------------------------------------------------------------------
 
+    def hang_seconds(self, family: str) -> float:
+        """How long a case of a family that hangs may take: twice as long as any of its cases that was answered."""
+        return max(_HANG_SECONDS, round(2 * self._slowest[family], 1))
+
     def obstacle(self, family: str) -> str | None:
         """Why no more cases of a family of clauses are sent; None while they are."""
         limit = self.options.restarts
         if self.transport.gave_up is not None:
             return self.transport.gave_up
-        if not self._answered and self._ends.total() >= limit:
+        if not self._answered and sum(self._ends.values()) >= limit:
             return f"the adapter crashed or hung too often and never answered (--restarts {limit})"
         if self._ends[family] >= limit:
             return f"the adapter crashed or hung too often in {family} (--restarts {limit})"
@@ -98,7 +108,9 @@ class Execution:
                 continue
             expected = fit_expected(expected, self.transport.hello.features)
             directory = self.directory()
-            job = Job(directory.name, directory, case.ops, case.files)
+            patient = self._ends[state.family] < _PATIENT
+            seconds = None if patient else self.hang_seconds(state.family)
+            job = Job(directory.name, directory, case.ops, case.files, seconds)
             self.in_flight[job.token] = InFlight(state, case, expected, time.monotonic())
             yield job
             if self.obstacle(state.family) is not None:
@@ -130,13 +142,17 @@ class Execution:
 
     def _add(self, job: Job, reply: Reply) -> None:
         entry = self.in_flight.pop(job.token)
+        family = entry.state.family
+        now = time.monotonic()
+        took = now - max(entry.since, self._last_answer)
         if isinstance(reply, Failed) and reply.ended:
-            self._ends[entry.state.family] += 1
+            is_short = reply.verdict == "timeout" and job.seconds is not None
+            self._ends[family] += _SHORT_HANG if is_short else 1
         else:
             self._answered = True
+            self._slowest[family] = max(self._slowest[family], took)
         entry.state.add(entry.case, entry.expected, judge(entry.case, entry.expected, job, reply))
-        now = time.monotonic()
-        entry.state.millis += (now - max(entry.since, self._last_answer)) * 1000
+        entry.state.millis += took * 1000
         self._last_answer = now
         remove_tree(job.directory)
 

@@ -176,10 +176,10 @@ class ChildTransport:
             job = ahead.take()
             if job is None:
                 return
-            if not waiting:
-                self._clock = time.monotonic()
             try:
                 self._send(job)
+                if not waiting:
+                    self._clock = time.monotonic()
             except _BrokenError as broken:
                 yield job, Failed(broken.verdict, broken.detail, ended=True)
             except OSError as error:
@@ -217,7 +217,7 @@ class ChildTransport:
         """
         assert self._process is not None  # noqa: S101 - something is in flight
         oldest, job = next(iter(waiting.items()))
-        seconds = self._case_timeout if job.seconds is None else job.seconds
+        seconds = min(self._case_timeout, job.seconds or self._case_timeout)
         line = self._process.receive(self._clock + seconds - time.monotonic())
         if line is Event.SILENCE:
             fate = self._drop(patience=0.0)

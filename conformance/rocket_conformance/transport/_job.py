@@ -31,7 +31,7 @@ class Job:
         directory: where its files are, made when it is sent.
         ops: its operations.
         files: what is in the directory at the start.
-        seconds: how long it may take; None for the transport's own limit.
+        seconds: how long it may take, if that is less than the transport's own limit.
     """
 
     token: str
