@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from rocket_columnar.store import read_broker_conf
 from rocket_golden import open_store
 from verb_run import Verb
 
@@ -94,6 +95,23 @@ def test_directories_of_the_log_are_those_of_the_configuration(
     )
     ended = verb("decode", paths, "--broker-conf", conf, "--table", "commit_log")
     assert (ended.code, ended.err, len(ended.out.splitlines())) == (0, "", 120)
+
+
+@pytest.mark.parametrize(
+    ("own", "read_only", "expected"),
+    [
+        ("/a, /b ", "", ("/a", " /b")),
+        ("/a,,/b", "/c", ("/a", "/b", "/c")),
+        ("/a", "/c", ("/a",)),
+        ("/a,/b", "/b,/c", ("/a", "/b", "/c")),
+    ],
+)
+def test_the_directories_are_split_as_4_9_3_does(
+    tmp_path: Path, own: str, read_only: str, expected: tuple[str, ...]
+) -> None:
+    """STORE-17, by the runs "paths, ..." of tests/spec/real."""
+    conf = written(tmp_path / "conf", storePathCommitLog=own, readOnlyCommitLogStorePaths=read_only)
+    assert read_broker_conf(conf).commit_logs == expected
 
 
 def test_a_cure_names_the_directories_and_the_configuration(verb: Verb, paths: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 from rocket_columnar.store.reader import open_reader
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 _LOG_FILE_SIZE: Final = 1 << 30
@@ -32,7 +33,8 @@ class BrokerConf:
         log_file_size: `mappedFileSizeCommitLog`, bytes.
         queue_file_size: `mappedFileSizeConsumeQueue`, bytes, rounded up to whole units.
         store: `storePathRootDir`, or None if the file does not set it.
-        commit_logs: the directories of `storePathCommitLog` and `readOnlyCommitLogStorePaths`.
+        commit_logs: the directories of `storePathCommitLog`, and if there are several, of `readOnlyCommitLogStorePaths`;
+            blanks beside a comma belong to a name (STORE-17).
         index_safe: `messageIndexSafe`.
         index_enabled: `messageIndexEnable`.
         dledger: `enableDLegerCommitLog`.
@@ -90,20 +92,19 @@ def read_broker_conf(path: Path) -> BrokerConf:
         log_file_size=number("mappedFileSizeCommitLog", _LOG_FILE_SIZE),
         queue_file_size=-(-number("mappedFileSizeConsumeQueue", _QUEUE_FILE_SIZE) // _UNIT) * _UNIT,
         store=values.get("storePathRootDir"),
-        commit_logs=tuple(
-            dict.fromkeys(
-                part.strip()
-                for name in _PATHS[1:]
-                for part in values.get(name, "").split(",")
-                if part.strip()
-            )
-        ),
+        commit_logs=_commit_logs(values),
         index_safe=switch("messageIndexSafe"),
         index_enabled=switch("messageIndexEnable", default=True),
         dledger=switch("enableDLegerCommitLog"),
         light_queues=switch("enableLmq"),
         multi_dispatch=switch("enableMultiDispatch"),
     )
+
+
+def _commit_logs(values: Mapping[str, str]) -> tuple[str, ...]:
+    """STORE-17. An empty part is left out: nothing is loaded from it."""
+    own, read_only = (values.get(name, "").split(",") for name in _PATHS[1:])
+    return tuple(dict.fromkeys(part for part in own + (read_only if len(own) > 1 else []) if part))
 
 
 def _properties(text: str) -> dict[str, str]:
