@@ -20,7 +20,13 @@ OPENED = [text for name in PACKAGES for text in ("--add-opens", f"java.base/{nam
 EXPORTED = [text for name in PACKAGES for text in ("--add-exports", f"java.base/{name}=ALL-UNNAMED")]
 
 
-PROGRAMS = ("Compare.java", "StoreDriver.java", "StartCompare.java", "ExtCompare.java")
+PROGRAMS = (
+    "Compare.java",
+    "StoreDriver.java",
+    "StartCompare.java",
+    "ExtCompare.java",
+    "DledgerRecoveries.java",
+)
 
 RunProgram = Callable[..., None]
 RealClasses = Callable[[str, "Sequence[str]"], list[str]]
@@ -48,7 +54,14 @@ def run_program(maven: str, java: str, tmp_path_factory: pytest.TempPathFactory)
         check=True,
         capture_output=True,
     )
-    flags = ["-Xmx512m", *SHORT_LIVED.split(), "-Dsun.jnu.encoding=UTF-8", *OPENED, *EXPORTED]
+    flags = [
+        "-Xmx512m",
+        "-Djava.security.manager=allow",
+        *SHORT_LIVED.split(),
+        "-Dsun.jnu.encoding=UTF-8",
+        *OPENED,
+        *EXPORTED,
+    ]
 
     def run(program: str, *arguments: str | Path) -> None:
         command = [java, *flags, "-cp", f"{classes}{os.pathsep}{jars}", program, *map(str, arguments)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_MAGIC
 
-from rocket_columnar.restart.entry_index import EntryIndex, unfit_checkpoint
+from rocket_columnar.restart.entry_index import EntryIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
         end, last, rolls = _walk(file, last)
         if not rolls:
             break
-    refused = unfit_checkpoint(member)
+    refused = index.committed_unfit(_number(files[first]), _number(files[0]), last.number)
     if _TOO_SHORT < last.size < ENTRY.size:
         refused = (
             f"the last entry, at {end - last.size:,}, claims {last.size} bytes, fewer than its header has: "
@@ -90,7 +90,18 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
         refused = (
             f"the entries end at {end:,}, more than a file before {files[-1].name}: DLedger ends its process"
         )
+    last_file = next(
+        (file for file in reversed(files) if file.base_offset <= end < file.base_offset + size), None
+    )
+    if last_file is not None:
+        end = last_file.base_offset + end % size  # MmapFileList.truncateOffset; DLG-18
     return EntryLog(files[first].base_offset, end, refused)
+
+
+def _number(file: StoreFile) -> int:
+    """What the first entry of a file claims to be its number."""
+    with file.open() as reader:
+        return int.from_bytes(reader.read(8, min(8, max(reader.size - 8, 0))).tobytes(), signed=True)
 
 
 def _begins_well(file: StoreFile, index: EntryIndex) -> bool:
@@ -124,7 +135,9 @@ def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last]
         return None
     magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(reader.read(at, ENTRY.size).tobytes())
     sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
-    follows = last.number in (-1, index - 1) and term >= last.term
+    follows = (
+        last.number in (-1, index - 1) and term >= last.term and index >= 0
+    )  # or no unit could be written
     return (
         (size, _Last(index, term, size))
         if sound and follows and _TOO_SHORT < size <= reader.size - at

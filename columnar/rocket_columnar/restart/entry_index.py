@@ -20,7 +20,7 @@ from rocket_columnar.store import open_reader, shown_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["EntryIndex", "unfit_checkpoint"]
+__all__ = ["EntryIndex"]
 
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _COMMITTED: Final = "committedIndex"
@@ -36,6 +36,7 @@ class EntryIndex:
     """
 
     def __init__(self, member: Path) -> None:
+        self._member = member
         self._files: dict[int, Path] = {}
         folder = member / "index"
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name) if folder.is_dir() else []
@@ -58,22 +59,50 @@ class EntryIndex:
 
     def fits(self, number: int, *, term: int, pos: int, size: int) -> bool:
         """Whether the unit of an entry holds what its header does."""
-        at = number * _UNIT.size
-        path = self._files.get(at - at % ENTRY_INDEX_FILE_SIZE)
+        path = self._files.get(_file_of(number))
         if path is None:
             return False
         with open_reader(path) as reader:
-            unit = _UNIT.unpack(reader.read(at % ENTRY_INDEX_FILE_SIZE, _UNIT.size).tobytes())
+            unit = _UNIT.unpack(
+                reader.read(number * _UNIT.size % ENTRY_INDEX_FILE_SIZE, _UNIT.size).tobytes()
+            )
         return unit == (ENTRY_MAGIC, pos, size, number, term)
 
+    def committed_unfit(self, first: int, begin: int, end: int) -> str | None:
+        """Why the store would not load with the committed index of DLedger's checkpoint, or None (DLG-19).
 
-def unfit_checkpoint(member: Path) -> str | None:
-    """Why the store would not load with this checkpoint of DLedger, or None.
+        Args:
+            first: number of the first entry of the walk.
+            begin: number that the first entry of the log claims.
+            end: number of the last entry.
 
-    Raises:
-        MalformedError: it is longer than 1 MiB.
-        OSError: it cannot be read.
-    """
+        Raises:
+            MalformedError: the checkpoint is longer than 1 MiB.
+            OSError: it cannot be read.
+        """
+        text = _committed_text(self._member)
+        committed = parse_long(text)
+        found = f"{self._member.name}/checkpoint: found {_COMMITTED}={text[:80]!r}"
+        if committed is None:
+            return f"{found}, expected a number: the store does not load" if text else None
+        if end == -1 or committed == -1 or committed < begin:
+            return None
+        unit_file, walked = (_file_of(number) for number in (min(committed, end), first))
+        kept = walked in self._files or (
+            first * _UNIT.size == walked and walked - ENTRY_INDEX_FILE_SIZE in self._files
+        )
+        if unit_file >= walked or (kept and unit_file in self._files):
+            return None
+        return f"{found}, whose unit a start does not find in the index of entries: the store does not load"
+
+
+def _file_of(number: int) -> int:
+    """Start of the file that has the unit of an entry."""
+    return number * _UNIT.size // ENTRY_INDEX_FILE_SIZE * ENTRY_INDEX_FILE_SIZE
+
+
+def _committed_text(member: Path) -> str:
+    """The committed index in DLedger's checkpoint; empty if there is none."""
     try:
         with open_reader(member / "checkpoint") as reader:
             if reader.size > _LONGEST:
@@ -85,9 +114,5 @@ def unfit_checkpoint(member: Path) -> str | None:
                 )
             text = reader.read(0, reader.size).tobytes().decode("latin-1")
     except FileNotFoundError:
-        return None
-    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    committed = values.get(_COMMITTED, "").strip()
-    if not committed or parse_long(committed) is not None:
-        return None
-    return f"{member.name}/checkpoint: found {_COMMITTED}={committed[:80]!r}, expected a number: the store does not load"
+        return ""
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line).get(_COMMITTED, "").strip()
