@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_MAGIC
 
-from rocket_columnar.restart.entry_index import EntryIndex
+from rocket_columnar.restart.entry_index import EntryIndex, has_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +81,8 @@ def entry_log(files: Sequence[StoreFile], size: int) -> EntryLog:
         if not rolls:
             break
     refused = index.committed_unfit(_number(files[first]), _number(files[0]), last.number)
+    if last.number < -1 or (last.number != -1 and files[0].base_offset % size):
+        refused = f"the last entry, number {last.number:,} at {end - last.size:,}, is not found again: the log does not load"
     if _TOO_SHORT < last.size < ENTRY.size:
         refused = (
             f"the last entry, at {end - last.size:,}, claims {last.size} bytes, fewer than its header has: "
@@ -136,7 +138,7 @@ def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last]
     magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(reader.read(at, ENTRY.size).tobytes())
     sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
     follows = (
-        last.number in (-1, index - 1) and term >= last.term and index >= 0
+        last.number in (-1, index - 1) and term >= last.term and has_place(index)
     )  # or no unit could be written
     return (
         (size, _Last(index, term, size))

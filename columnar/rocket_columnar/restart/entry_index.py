@@ -6,6 +6,7 @@ Read beside `MmapFileList.load` 283-312 and `checkSelf` 54-72, and `DLedgerMmapF
 from __future__ import annotations
 
 import os
+import re
 import struct
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +21,7 @@ from rocket_columnar.store import open_reader, shown_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["EntryIndex"]
+__all__ = ["EntryIndex", "has_place"]
 
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _COMMITTED: Final = "committedIndex"
@@ -85,15 +86,22 @@ class EntryIndex:
         found = f"{self._member.name}/checkpoint: found {_COMMITTED}={text[:80]!r}"
         if committed is None:
             return f"{found}, expected a number: the store does not load" if text else None
-        if end == -1 or committed == -1 or committed < begin:
+        if end == -1 or committed < max(begin, 1):  # entry 0 is found in any file
             return None
         unit_file, walked = (_file_of(number) for number in (min(committed, end), first))
         kept = walked in self._files or (
             first * _UNIT.size == walked and walked - ENTRY_INDEX_FILE_SIZE in self._files
         )
-        if unit_file >= walked or (kept and unit_file in self._files):
+        found_again = unit_file >= walked or (kept and unit_file in self._files)
+        if found_again and end >= begin:
             return None
         return f"{found}, whose unit a start does not find in the index of entries: the store does not load"
+
+
+def has_place(number: int) -> bool:
+    """Whether the index of entries can have a unit of an entry: its place and the file's end are Java longs from 0 on."""
+    place = (number * _UNIT.size + (1 << 63)) % (1 << 64) - (1 << 63)
+    return 0 <= place < (1 << 63) - 1 - ENTRY_INDEX_FILE_SIZE + place % ENTRY_INDEX_FILE_SIZE
 
 
 def _file_of(number: int) -> int:
@@ -115,4 +123,5 @@ def _committed_text(member: Path) -> str:
             text = reader.read(0, reader.size).tobytes().decode("latin-1")
     except FileNotFoundError:
         return ""
-    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line).get(_COMMITTED, "").strip()
+    found = re.findall(rf"^[ \t\f]*{_COMMITTED}[ \t\f]*[=:](.*)$", text, re.MULTILINE)
+    return found[-1].strip() if found else ""
