@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING
 
 import pytest
-from rocket_columnar.restart.dledger import entry_log
+from rocket_columnar.restart import entry_log
 from rocket_columnar.store import find_files
 from rocket_spec.layout import ENTRY, ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT
 

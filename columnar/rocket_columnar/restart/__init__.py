@@ -1,5 +1,6 @@
 """What a start of a 4.9.3 broker would delete, and what would be lost."""
 
+from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys
 from rocket_columnar.restart.prediction import (
     Restart,
@@ -20,6 +21,7 @@ __all__ = [
     "LostUnits",
     "Restart",
     "each_units",
+    "entry_log",
     "predict",
     "predicted",
     "restart",
