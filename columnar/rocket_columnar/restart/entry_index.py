@@ -99,9 +99,11 @@ class EntryIndex:
 
 
 def has_place(number: int) -> bool:
-    """Whether the index of entries can have a unit of an entry: its place and the file's end are Java longs from 0 on."""
+    """Whether a start makes a file of the index for an entry's unit, whose place is a Java long (DLG-17)."""
     place = (number * _UNIT.size + (1 << 63)) % (1 << 64) - (1 << 63)
-    return 0 <= place < (1 << 63) - 1 - ENTRY_INDEX_FILE_SIZE + place % ENTRY_INDEX_FILE_SIZE
+    if place < 0:
+        return place % ENTRY_INDEX_FILE_SIZE == 0  # a file with a negative name is made for it
+    return place < (1 << 63) - 1 - ENTRY_INDEX_FILE_SIZE + place % ENTRY_INDEX_FILE_SIZE
 
 
 def _file_of(number: int) -> int:
