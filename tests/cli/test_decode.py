@@ -336,7 +336,7 @@ def test_long_work_shows_its_progress_on_a_terminal(tmp_path: Path, gap: bytes) 
     import pty
 
     records = b"".join(record(96 * number) for number in range(20_000))
-    log = put(tmp_path, f"commitlog/{FIRST}", records + gap)
+    log = put(tmp_path, f"store/commitlog/{FIRST}", records + gap)
     ours, theirs = pty.openpty()
     script = "import rocketspec._terminal as terminal\nterminal.PATIENCE = 0.0\nfrom rocketspec.__main__ import main\nmain()"
     command_line = [sys.executable, "-c", script, "decode", str(log), "-o", str(tmp_path / "out")]

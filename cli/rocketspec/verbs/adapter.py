@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,6 +73,8 @@ def new(
     if language not in _LANGUAGES:
         raise UsageError(f"unknown language {language!r}; expected {', '.join(_LANGUAGES)}")
     target = directory or Path(f"adapter-{language}")
+    if target.is_symlink():
+        target = Path(os.path.realpath(target, strict=True))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target}: already exists and is not empty")
     left_out = shutil.ignore_patterns("__pycache__", "target", "classes", "node_modules")
