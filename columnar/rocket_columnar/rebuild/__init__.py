@@ -4,7 +4,14 @@ from rocket_columnar.rebuild.batch_columns import KEYS, RECORDS, UNIT, Batch
 from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut, dispatch_log
 from rocket_columnar.rebuild.holes import Holes, log_holes
 from rocket_columnar.rebuild.index_writer import LogKeys, keys_of, name_indexes, write_index
-from rocket_columnar.rebuild.missing_files import Twin, drop_unchanged, index_begins, settled_names, twin_of
+from rocket_columnar.rebuild.missing_files import (
+    Twin,
+    drop_unchanged,
+    has_bytes_of,
+    index_begins,
+    settled_names,
+    twin_of,
+)
 from rocket_columnar.rebuild.output import FOLDERS, MANIFEST
 from rocket_columnar.rebuild.plan import IndexPlan, RebuildPlan, plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
@@ -27,6 +34,7 @@ __all__ = [
     "Twin",
     "dispatch_log",
     "drop_unchanged",
+    "has_bytes_of",
     "in_bucket",
     "index_begins",
     "keys_of",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Twin", "drop_unchanged", "index_begins", "settled_names", "twin_of"]
+__all__ = ["Twin", "drop_unchanged", "has_bytes_of", "index_begins", "settled_names", "twin_of"]
 
 
 class Twin(NamedTuple):
@@ -21,7 +21,8 @@ class Twin(NamedTuple):
     same: bool
 
 
-def _equal(path: Path, other: StoreFile) -> bool:
+def has_bytes_of(path: Path, other: StoreFile) -> bool:
+    """Whether two files have the same bytes; what is a hole in both is not read. An OSError if one cannot be read."""
     with open_reader(path) as first, other.open() as second:
         return first.size == second.size and all(
             first.read(start, length).data == second.read(start, length).data
@@ -37,7 +38,7 @@ def drop_unchanged(staging: Path, files: Sequence[StoreFile]) -> None:
     own = {file.name: file for file in files}
     for path in sorted(path for path in staging.rglob("*") if path.is_file()):
         name = path.relative_to(staging).as_posix()
-        if not name.startswith("index/") and name in own and _equal(path, own[name]):
+        if not name.startswith("index/") and name in own and has_bytes_of(path, own[name]):
             path.unlink()
     begins = index_begins(files)
     paths = sorted((staging / "index").glob("*"))
@@ -64,7 +65,7 @@ def twin_of(path: Path, begins: Mapping[tuple[int, int], StoreFile]) -> Twin | N
     for _, header in read_headers([StoreFile("index", path, path.name)]):
         same = begins.get((header.begin_phy_offset, header.begin_timestamp))
         if same is not None:
-            return Twin(same.path.name, _equal(path, same))
+            return Twin(same.path.name, has_bytes_of(path, same))
     return None
 
 

@@ -7,7 +7,6 @@ The commit log is never changed, but for files that do not belong there.
 
 from __future__ import annotations
 
-import filecmp
 import os
 import shutil
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rocket_spec.errors import UsageError
 
-from rocket_columnar.rebuild import plan_rebuild, write_parts
+from rocket_columnar.rebuild import has_bytes_of, plan_rebuild, write_parts
 from rocket_columnar.repair.folder import RepairFolder
 from rocket_columnar.repair.outlook import Outlook
 from rocket_columnar.report import audit, infers_geometry, sized_files
@@ -215,11 +214,10 @@ def _moves(target: Target, plan: RepairPlan, folder: RepairFolder) -> Moves:
         away += [f"index/{path.name}" for path in sorted((store / "index").glob("*"))]
         into += [f"index/{path.name}" for path in sorted((folder.path / "new" / "index").iterdir())]
     if plan.queues:
+        own = {file.name: file for file, _ in sized_files(store, "queue")}
         for path in sorted((folder.path / "new" / "consumequeue").rglob("*")):
             name = path.relative_to(folder.path / "new").as_posix()
-            if path.is_file() and not (
-                (store / name).is_file() and filecmp.cmp(path, store / name, shallow=False)
-            ):
+            if path.is_file() and not (name in own and has_bytes_of(path, own[name])):
                 into.append(name)
                 away += [name] if (store / name).exists() else []
     away = [name for name in dict.fromkeys(away) if name.rpartition("/")[0] not in unknown]
