@@ -137,9 +137,7 @@ def _entry(reader: Reader, at: int, base: int, last: _Last) -> tuple[int, _Last]
         return None
     magic, size, index, term, pos, _, _, _, body_size = _HEADER.unpack(reader.read(at, ENTRY.size).tobytes())
     sound = magic == ENTRY_MAGIC and pos == base + at and size == ENTRY.size + body_size
-    follows = (
-        last.number in (-1, index - 1) and term >= last.term and has_place(index)
-    )  # or no unit could be written
+    follows = (has_place(index) if last.number == -1 else last.number == index - 1) and term >= last.term
     return (
         (size, _Last(index, term, size))
         if sound and follows and _TOO_SHORT < size <= reader.size - at
