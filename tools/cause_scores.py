@@ -21,6 +21,7 @@ from rocket_conformance.attribution import (
     can_be_run,
     find_causes,
     is_same,
+    part_of,
 )
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import differences, specified
@@ -50,7 +51,7 @@ _MODULES: Final = {
 _REMEMBERED: Final = 200_000
 """Runs of a case whose outcome each process keeps."""
 _ONE_OF: Final = 8
-"""Cases drawn from a seed are long and many, and show the same: one of so many is run."""
+"""One in this many of the cases drawn from a seed is run: they are long, and many show the same."""
 _CHUNK: Final = 8
 """Sets that a process takes at once: neighbours share misreadings."""
 
@@ -142,12 +143,6 @@ class _Shared(Simulation):
 
 
 _simulation = cache(_Shared)
-
-
-def part_of(clause: str) -> str:
-    """The part of a store that a clause is about: index, queue, log or checkpoint; decoding of text shows in the log."""
-    head = clause.partition("-")[0]
-    return "LOG" if head == "UTF8" else head
 
 
 def score(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rocket_conformance.cases import Observation
     from rocket_conformance.misreadings import Mutant
 
-__all__ = ["MOST_RUNS", "Cause", "find_causes"]
+__all__ = ["MOST_RUNS", "Cause", "find_causes", "part_of"]
 
 MOST_RUNS: Final = 6_000
 """Runs of a case on the reference that a report takes: a few seconds."""
@@ -95,7 +95,7 @@ def _family(clause: str) -> str:
     return clause.rpartition("-")[0]
 
 
-def _part(clause: str) -> str:
+def part_of(clause: str) -> str:
     """The part of a store that a clause is about; decoding of text shows in the log."""
     head = clause.partition("-")[0]
     return "LOG" if head == "UTF8" else head
@@ -166,11 +166,13 @@ class _Search:
         while len(self.found) < _MOST_MISREADINGS:
             rest = [failure for failure in self._failures if not self._outcome(self.found, failure).exact]
             written = {failure.clauses[0] for failure in rest if failure.directed}
-            parts = {_part(failure.clauses[0]) for failure in rest}
+            parts = {part_of(failure.clauses[0]) for failure in rest}
             suspects = [
                 mutant
                 for mutant in self.evidence.misreadings
-                if _part(mutant.clause) in parts and mutant not in self.found and mutant not in self._refuted
+                if part_of(mutant.clause) in parts
+                and mutant not in self.found
+                and mutant not in self._refuted
             ]
             likely = [mutant for mutant in suspects if mutant.clause in written or mutant.cause_only]
             best = (self._best(likely, rest) or self._best(suspects, rest)) if rest else None
@@ -187,13 +189,13 @@ class _Search:
         firsts: dict[str, dict[str, Failure]] = {}
         for failure in rest:
             clause = failure.clauses[0]
-            firsts.setdefault(_part(clause), {}).setdefault(clause, failure)
+            firsts.setdefault(part_of(clause), {}).setdefault(clause, failure)
             if failure.directed:
                 own.setdefault(clause, []).append(failure)
         tried: list[tuple[float, Mutant]] = []
         for mutant in suspects:
             mine = own.get(mutant.clause, [])[:_OWN_SAMPLE]
-            near = [item for item in firsts[_part(mutant.clause)].values() if item not in mine]
+            near = [item for item in firsts[part_of(mutant.clause)].values() if item not in mine]
             score = self._gain(mutant, [*mine, *near[:_SAMPLE]])
             if score > 0:
                 tried.append((score, mutant))
@@ -202,13 +204,13 @@ class _Search:
             part: [
                 failure
                 for group in (rest, others)
-                for failure in islice((item for item in group if _part(item.clauses[0]) == part), _COMPARED)
+                for failure in islice((item for item in group if part_of(item.clauses[0]) == part), _COMPARED)
             ]
             for part in firsts
         }
         best, most = None, 0.0
         for _, mutant in sorted(tried, key=lambda item: -item[0])[:_FINALISTS]:
-            gain = self._gain(mutant, compared[_part(mutant.clause)])
+            gain = self._gain(mutant, compared[part_of(mutant.clause)])
             if gain > most:
                 best, most = mutant, gain
         return best
@@ -228,8 +230,8 @@ class _Search:
 
     def _is_refuted(self, mutant: Mutant, others: Iterable[Mutant]) -> bool:
         """Whether others with this misreading fail a case that the implementation passes."""
-        family, part = _family(mutant.clause), _part(mutant.clause)
-        clauses = [clause for clause in self.evidence.passed if _part(clause) == part]
+        family, part = _family(mutant.clause), part_of(mutant.clause)
+        clauses = [clause for clause in self.evidence.passed if part_of(clause) == part]
         clauses.sort(key=lambda clause: (clause != mutant.clause, _family(clause) != family))
         names = [name for clause in clauses for name in self.evidence.passed[clause]]
         return self._fails_passed(frozenset((*others, mutant)), names[:_REFUTING])
