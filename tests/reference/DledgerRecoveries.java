@@ -55,7 +55,7 @@ public final class DledgerRecoveries {
         } catch (SecurityException error) {
             return "exit";
         } catch (Throwable error) {
-            return "thrown" + (System.getenv("WHY") == null ? "" : " " + error);
+            return "thrown";
         } finally {
             store.getDataFileList().destroy();
             store.getIndexFileList().destroy();

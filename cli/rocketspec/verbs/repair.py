@@ -55,13 +55,13 @@ def repair(
         say(f"{settings.store}: {engine.undo(settings.store)} is undone, and removed")
         return
     if plan:
-        with progress("auditing", unit="bytes"):
+        with progress("auditing"):
             found = engine.plan_repair(target)
         _show_plan(found, shell)
         if found.left or not found.empty:
             raise typer.Exit(option.FINDINGS)
         return
-    with progress("repairing", unit="bytes"):
+    with progress("repairing"):
         done = engine.repair(target)
     _show_done(done, shell)
     if done.worse or done.after.found:

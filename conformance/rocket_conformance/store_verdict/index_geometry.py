@@ -35,8 +35,9 @@ _SMALL: Final = 5_000
 def geometry_of(paths: Sequence[Path], log: StoredLog) -> Geometry:
     """The geometry that the content of most files agrees with.
 
-    It follows from where the last entry is, which its last bytes show; in a small file every geometry is tried. For each the agreements are counted: sampled entries of a record
-    and of a key, an entry 0 of zeros, a header that names the first and the last entry, a chain that begins with the last entry.
+    It follows from where the last entry is, which its last bytes show; in a small file every geometry is tried. For each the
+    agreements are counted: sampled entries of a record and of a key, an entry 0 of zeros, a header that names the first and the
+    last entry, a chain that begins with the last entry.
 
     Args:
         paths: the index files of a store.
