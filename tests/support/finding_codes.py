@@ -39,6 +39,7 @@ FINDING_CODES: Final = (
     "checkpoint.behind",
     "store.abort",
     "store.lag",
+    "store.unreadable",
     "store.unsafe_name",
 )
 """In the order in which the engine lists them."""

@@ -41,7 +41,7 @@ def rebuild(
 
     The files equal those of a healthy broker byte for byte; only the names of index files differ. Put them in place
     while the broker is stopped. Ext files cannot be rebuilt and are copied. _manifest.json, written last, lists every
-    file. Missing log files, gaps in the log, and topics whose name cannot be a directory, are reported on stderr.
+    file. Files that are missing or cannot be read, gaps in the log, and topics whose name cannot be a directory, are reported on stderr.
 
     Units keep the logical offsets that the records state: pre-blank units stand for records that were lost in a hole of the
     log, and the store's own last units stay if their records are lost. A queue whose offsets contradict each other is
@@ -56,6 +56,7 @@ def rebuild(
 
     from rocket_columnar.rebuild import rebuild as engine
     from rocket_columnar.report import infers_geometry, rebuild_warnings
+    from rocket_columnar.store import Unreadable, despite_unreadable
 
     from rocketspec._settings import note_release, read_settings
     from rocketspec._store import has_files
@@ -65,21 +66,24 @@ def rebuild(
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path, given, conf = settings.store, settings.geometry, settings.conf
     note_release(path, settings.commitlog)
-    inferred, has_queues = given is None and infers_geometry(path), has_files(path, "queue")
+    inferred = given is None and despite_unreadable(lambda: infers_geometry(path))
+    has_queues = despite_unreadable(lambda: has_files(path, "queue"))
     if conf is not None:
         given = given or (None if inferred else conf.geometry)
         queue_file_size = queue_file_size or (None if has_queues else conf.queue_file_size)
     with progress("rebuilding", unit="bytes") as step:
-        done = engine(
-            path,
-            output,
-            geometry=given,
-            queue_file_size=queue_file_size,
-            only_missing=only_missing,
-            force=force,
-            light_queues=None if conf is None or has_queues else conf.light_queues,
-            commitlog=settings.commitlog,
-            on_progress=step,
+        done = despite_unreadable(
+            lambda: engine(
+                path,
+                output,
+                geometry=given,
+                queue_file_size=queue_file_size,
+                only_missing=only_missing,
+                force=force,
+                light_queues=None if conf is None or has_queues else conf.light_queues,
+                commitlog=settings.commitlog,
+                on_progress=step,
+            )
         )
     for text in rebuild_warnings(
         done,
@@ -89,7 +93,8 @@ def rebuild(
     ):
         note(f"WARNING: {text}")
     for name, reason in done.skipped:
-        skipped(name, reason)
+        if not isinstance(reason, Unreadable):
+            skipped(name, reason)
     if as_json:
         shown = asdict(done) | {
             "geometry": list(done.geometry),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.store import NO_NUMBER, size_of, usual_size
+from rocket_columnar.store import NO_NUMBER, Unreadable, size_of, usual_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ def stray(name: str, reason: str) -> Finding | None:
     Source: `MappedFileQueue.doLoad` 161-184, whatever a folder holds; `IndexService.load` 62-90.
     """
     folder, below, _ = name.partition("/")
-    if not below:
+    if not below or isinstance(reason, Unreadable):
         return None
     if folder == "index":
         if reason == NO_NUMBER:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from rocket_spec.errors import MalformedError, UsageError
 
 from rocket_columnar.audit.file_check import stray
-from rocket_columnar.findings import Finding, finding
+from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.formats import LONG_MAX
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import Tail, log_tail
@@ -163,17 +163,16 @@ def make_plan(
     require_store(store, _PARTS)
     folders = tuple(map(Path, commitlog))
     tail = log_tail(list_kind(store, "log", folders))
-    strays: list[Finding | None] = []
-    listed = find_files(
-        store, commitlog=folders, on_skip=lambda name, reason: strays.append(stray(name, reason))
+    skipped: list[tuple[str, str]] = []
+    listed = find_files(store, commitlog=folders, on_skip=lambda name, reason: skipped.append((name, reason)))
+    strays = (
+        [*filter(None, map(stray, *zip(*skipped, strict=True))), *unread_findings(skipped)] if skipped else []
     )
     files = [*tail.files, *(file for file in listed if file.kind != "log")]
     live = (store / "abort").exists()
     plan = plan_files(files, level, live=live, geometry=geometry, range_size=range_size, end=tail)
     signs = (*plan.signs, *folder_signs(store))
-    return replace(
-        plan, store=store, commitlog=folders, signs=signs, findings=(*filter(None, strays), *plan.findings)
-    )
+    return replace(plan, store=store, commitlog=folders, signs=signs, findings=(*strays, *plan.findings))
 
 
 def list_kind(store: Path, kind: str, commitlog: Sequence[Path]) -> list[StoreFile]:

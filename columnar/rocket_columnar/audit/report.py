@@ -25,7 +25,7 @@ from rocket_columnar.audit.wording import (
     say_unit,
     say_unreached,
 )
-from rocket_columnar.findings import Finding, Severity, check_log_files, finding
+from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
 from rocket_columnar.log import log_tail
 
 if TYPE_CHECKING:
@@ -45,18 +45,22 @@ class _Report:
     """Gathers findings; for one code in one file the first thousand, then their number.
 
     Args:
+        planned: the findings of planning; without those that may follow from files that cannot be read.
         signs: of 5.x: without the findings that its rules explain.
     """
 
-    def __init__(self, signs: Iterable[Sign] = ()) -> None:
+    def __init__(self, planned: Sequence[Finding], signs: Iterable[Sign]) -> None:
         kinds = {sign.kind for sign in signs}
         self._unjudged = {code for code, of in UNJUDGED.items() if kinds and (not of or kinds & set(of))}
+        self._unjudged |= hidden_codes(planned)
+        self._unread = {found.file for found in planned if found.code == "store.unreadable"}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._ready: list[Finding] = []
         self._severities: dict[tuple[str, str], Severity] = {}
 
     def __call__(self, found: Finding) -> None:
-        if found.code in self._unjudged:
+        missing = found.code == "log.gap" and found.offset is None
+        if found.code in self._unjudged or (missing and found.file in self._unread):
             return
         key = found.code, found.file
         self._counts[key] += 1
@@ -110,7 +114,8 @@ def _check_files(plan: Plan, newest: int | None, report: _Report, *, quick: bool
 
 def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
     """Parts of a store that are gone as a whole; found from the content of the others, except at level quick."""
-    if not plan.logs and (plan.queues or any(header.index_count > 1 for _, header in plan.indexes)):
+    used = plan.queues or any(header.index_count > 1 for _, header in plan.indexes)
+    if not plan.logs and used and "queue.dangling" not in hidden_codes(plan.findings):
         text = (
             "the commit log is missing, but queues or index files point into one: a start deletes all queues, "
             "unless the log is in other directories (--commitlog)"
@@ -129,7 +134,7 @@ def _check_parts(plan: Plan, report: _Report, *, quick: bool) -> None:
 
 def quick_findings(plan: Plan) -> Iterator[Finding]:
     """Findings from the files' names, sizes and headers."""
-    report = _Report(plan.signs)
+    report = _Report(plan.findings, plan.signs)
     _begin(plan, report)
     check_log_files(plan.logs, plan.log_sizes, report)
     _check_files(plan, plan.newest, report, quick=True)
@@ -163,7 +168,7 @@ def findings(
     parts = _joined_on(results, partial(check_range, plan, surveys))
     signs = _signs(plan, parts)
     on_signs(signs)
-    report = _Report(signs)
+    report = _Report(plan.findings, signs)
     _begin(plan, report)
     check_log(plan, parts, report)
     yield from report.take()

@@ -16,7 +16,16 @@ from rocket_columnar.describe.file_summary import checkpoint_times
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import read_headers, resolve
 from rocket_columnar.log import log_tail
-from rocket_columnar.store import WorkDone, find_files, is_gone, lock_holder, open_reader, read_at, size_of
+from rocket_columnar.store import (
+    WorkDone,
+    despite_unreadable,
+    find_files,
+    is_gone,
+    lock_holder,
+    open_reader,
+    read_at,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,7 +175,15 @@ def look_at(
         UsageError: nothing found, or `geometry` does not fit.
         OSError: the directory cannot be read.
     """
-    path = Path(path)
+    return despite_unreadable(lambda: _look_at(Path(path), geometry, commitlog, on_progress))
+
+
+def _look_at(
+    path: Path,
+    geometry: Geometry | None,
+    commitlog: Sequence[Path | str],
+    on_progress: Callable[[int, int], None] | None,
+) -> Overview:
     problems: list[tuple[str, str]] = []
     files = find_files(
         path, commitlog=commitlog, on_skip=lambda name, reason: problems.append((name, reason))
@@ -216,9 +233,9 @@ class _Readable:
             return view(files)
         except FormatError as error:
             self._problems.append((files[0].name, f"found {error.found}, expected {error.expected}"))
-        except OSError as error:
+        except FileNotFoundError:
             if not all(map(is_gone, files)):
-                self._problems.append((files[0].name, (error.strerror or str(error)).lower()))
+                raise
         finally:
             self._work.add(len(files))
         return None

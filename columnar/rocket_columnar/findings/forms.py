@@ -261,6 +261,12 @@ CODES: Final[dict[str, _Code]] = {
         "the newest messages have not been dispatched yet",
         "none needed: the broker dispatches them when it runs",
     ),
+    "store.unreadable": _Code(
+        "warning",
+        None,
+        "it was not checked",
+        "read the store as the user of its broker; after an input/output error, copy the file from a replica",
+    ),
     "store.unsafe_name": _Code(
         "warning",
         "CQ-FILE-3",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT
 
-from rocket_columnar.findings import Finding, check_log_files
+from rocket_columnar.findings import Finding, check_log_files, unread_findings
 from rocket_columnar.index import plain, resolve
 from rocket_columnar.log import has_light_queues
 from rocket_columnar.store import find_files, usual_size
@@ -53,11 +53,13 @@ class RebuildPlan:
     buckets: int
     light: bool
 
-    def missing_logs(self) -> list[Finding]:
-        """Log files that are missing between the others; a rebuild continues without them."""
-        found: list[Finding] = []
+    def missing_files(self) -> list[Finding]:
+        """Files that cannot be read, and log files that are missing between the others; a rebuild continues without them."""
+        unread, found = unread_findings(self.skipped), list[Finding]()
         check_log_files(self.logs, [file.size() for file in self.logs], found.append)
-        return [finding for finding in found if finding.code == "log.gap"]
+        names = {finding.file for finding in unread}
+        gaps = (finding for finding in found if finding.code == "log.gap" and finding.file not in names)
+        return [*unread, *gaps]
 
 
 class IndexPlan(NamedTuple):

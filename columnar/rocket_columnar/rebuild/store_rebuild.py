@@ -48,7 +48,7 @@ class Rebuilt:
         records: number of records of the log that were dispatched.
         geometry: of the index files.
         queue_file_size: length of a consume-queue file, bytes.
-        findings: what was not rebuilt: missing log files, gaps in the log, topics that no directory can have,
+        findings: what was not rebuilt: files that cannot be read, missing log files, gaps in the log, topics that no directory can have,
             queues whose places are unknown.
         skipped: name and reason of each file of the store that the listing skipped.
     """
@@ -148,6 +148,6 @@ def rebuilt(
         sum(part.records for part in dispatched),
         plan.geometry,
         plan.queue_file_size,
-        (*plan.missing_logs(), *gaps, *left_out_findings(queues, plan.logs)),
+        (*plan.missing_files(), *gaps, *left_out_findings(queues, plan.logs)),
         plan.skipped,
     )

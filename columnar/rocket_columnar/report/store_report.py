@@ -17,7 +17,7 @@ from rocket_columnar.report.configured import infers_geometry, mismatches, sized
 from rocket_columnar.report.cures import Facts
 from rocket_columnar.report.log_choices import LogChoices
 from rocket_columnar.report.shell import Shell
-from rocket_columnar.store import read_broker_conf, while_listed
+from rocket_columnar.store import despite_unreadable, read_broker_conf, while_listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ class Report:
     Attributes:
         causes: the findings by cause, worst first.
         unchecked: what was not checked, for people.
-        signs: that 5.x wrote to the store; then no cause has a cure.
+        signs: that 5.x wrote to the store; then no cause has a cure, nor if a file cannot be read.
     """
 
     causes: tuple[Cause, ...]
@@ -105,7 +105,7 @@ def audit(
         )
         return list(checked)
 
-    found = while_listed(look)
+    found = despite_unreadable(lambda: while_listed(look))
     if conf is not None:
         if not conf.index_enabled:
             found = [finding for finding in found if finding.code != "index.missing_key"]
@@ -118,7 +118,8 @@ def audit(
         "default": "the bodies of the messages (--deep)",
         "deep": "",
     }[level]
-    report = report_on(found, shell, partial(_facts, path, folders, geometry), signs)
+    facts = partial(_facts, path, folders, geometry)
+    report = report_on(found, shell, lambda: despite_unreadable(facts), signs)
     return replace(report, unchecked=(unchecked,) if unchecked else ())
 
 
@@ -135,7 +136,8 @@ def report_on(
     """
     found, known = list(findings), tuple(signs)
     causes = find_causes(found, shell, Facts() if known else facts()) if found else []
-    return Report(tuple(cause.without_cure() if known else cause for cause in causes), (), known)
+    blind = known or any(finding.code == "store.unreadable" for finding in found)
+    return Report(tuple(cause.without_cure() if blind else cause for cause in causes), (), known)
 
 
 def _options(geometry: Geometry | None, commitlog: Sequence[Path], conf: BrokerConf | None) -> list[str]:

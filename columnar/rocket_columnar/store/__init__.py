@@ -35,6 +35,7 @@ from rocket_columnar.store.store_file import (
     while_listed,
     while_there,
 )
+from rocket_columnar.store.unreadable import Unreadable, despite_unreadable
 from rocket_columnar.store.work_done import WorkDone, in_order
 
 __all__ = [
@@ -48,8 +49,10 @@ __all__ = [
     "Sign",
     "Source",
     "StoreFile",
+    "Unreadable",
     "WorkDone",
     "current_gentle_reads",
+    "despite_unreadable",
     "entry_position",
     "find_files",
     "folder_signs",

@@ -22,6 +22,7 @@ from rocket_columnar.store.detection import detect, entry_position
 from rocket_columnar.store.places import entries_of, is_store, log_of_member, member_logs, place_of
 from rocket_columnar.store.reader import open_reader, require_regular
 from rocket_columnar.store.store_file import KINDS, StoreFile, shown_name
+from rocket_columnar.store.unreadable import reason_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -83,6 +84,21 @@ class _Finder:
             whole = whole.relative_to(self.root)
         return shown_name(whole.as_posix())
 
+    def entries(self, directory: Path) -> list[os.DirEntry[str]]:
+        """The entries of a directory, without those that cannot be read."""
+        unreadable = None if directory == self.path else reason_left_out(directory)
+        if unreadable is not None:
+            self.skipped.append((self.name(directory), unreadable))
+            return []
+        kept = []
+        for entry in entries_of(directory, must_exist=directory == self.path):
+            reason = reason_left_out(entry.path)
+            if reason is None:
+                kept.append(entry)
+            else:
+                self.skipped.append((self.name(directory / entry.name), reason))
+        return kept
+
     def files(
         self,
         directory: Path,
@@ -97,7 +113,7 @@ class _Finder:
         """
         found: list[tuple[int, StoreFile]] = []
         folder = self.name(directory) if folder is None else folder
-        for entry in entries_of(directory, must_exist=directory == self.path):
+        for entry in self.entries(directory):
             name = shown_name(entry.name)
             name = name if folder == "." else f"{folder}/{name}"
             number = parse_long(entry.name)
@@ -114,7 +130,7 @@ class _Finder:
     def topic(self, directory: Path, kind: Kind, topic: str) -> Iterator[StoreFile]:
         """The files of one topic's folder, queue by queue."""
         queues = []
-        for entry in entries_of(directory, must_exist=directory == self.path):
+        for entry in self.entries(directory):
             queue_id = parse_int(entry.name)
             if queue_id is not None and entry.is_dir():
                 queues.append((queue_id, entry.name))
@@ -125,7 +141,7 @@ class _Finder:
 
     def topics(self, directory: Path, kind: Kind) -> Iterator[StoreFile]:
         """The files of all topics."""
-        for entry in entries_of(directory, must_exist=directory == self.path):
+        for entry in self.entries(directory):
             try:
                 found = (
                     list(self.topic(directory / entry.name, kind, shown_name(entry.name)))
@@ -162,7 +178,7 @@ class _Finder:
         """The checkpoint, if there is one."""
         for entry in entries_of(self.path):
             if entry.name == "checkpoint":
-                reason = _irregular(entry)
+                reason = reason_left_out(entry.path) or _irregular(entry)
                 if reason is None:
                     yield StoreFile("checkpoint", self.path / entry.name, entry.name)
                 elif reason:

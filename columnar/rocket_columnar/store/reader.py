@@ -123,7 +123,10 @@ class Reader(ABC):
         view = buffer.data
         done = 0
         while done < length:
-            count = self._read_some(offset + done, view[done:])
+            try:
+                count = self._read_some(offset + done, view[done:])
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, self.name) from error
             if not count:
                 raise MalformedError(
                     file=self.name,

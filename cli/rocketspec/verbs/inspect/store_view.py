@@ -87,7 +87,7 @@ def _lines(
         yield f"not read: {file}: {reason}"
     if findings is not None:
         yield ""
-        yield from _problems(findings, audit)
+        yield from _problems(findings, audit, whole=not seen.problems)
 
 
 def _state(seen: Overview) -> str:
@@ -194,12 +194,14 @@ def _queue_table(queues: Sequence[QueueView], width: int, *, by_topic: bool) -> 
         yield f"and {counted(left, 'more topic')}; --json lists all queues"
 
 
-def _problems(findings: Sequence[Finding], audit: str) -> Iterator[str]:
+def _problems(findings: Sequence[Finding], audit: str, *, whole: bool) -> Iterator[str]:
     serious = [finding for finding in findings if finding.severity != "note"]
-    if not serious:
-        yield f"quick check: nothing wrong; `{audit}` checks everything"
-        return
-    yield f"quick check: {counted(len(serious), 'problem')}; `{audit}` explains them"
+    checked = "quick check of names, sizes, headers and the checkpoint"
+    if serious:
+        yield f"{checked}: {counted(len(serious), 'problem')}; `{audit}` explains them"
+    else:
+        yield f"{checked}: {'nothing wrong' if whole else 'nothing wrong in the files that were read'}"
+    yield f"not checked: records, units, entries and bodies; `{audit} --deep` checks them"
     for finding in serious[:_PROBLEMS]:
         yield f"  {finding.severity} {finding.code} {finding.file}"
         yield f"    {finding.message}"

@@ -1,0 +1,116 @@
+"""Files and directories that cannot be read: each is a finding, the rest is done, and nothing is said to be lost.
+
+A stand-in for a failing disk: to open these paths ends in an input/output error.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_truth import lines
+from rocket_columnar.store import Source, find_files, open_reader
+from verb_run import Verb
+
+LOG = "commitlog/00000000000000032768"
+QUEUE = "consumequeue/Orders/0/00000000000000000000"
+INDEX = "index/20261121132607044"
+PARTS = (LOG, QUEUE, INDEX, "checkpoint", "commitlog", "consumequeue/Orders", "consumequeue", "index")
+
+
+def break_disk(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> None:
+    """Lets these files and directories fail to open."""
+    broken = set(map(os.fspath, paths))
+    for name in ("open", "scandir"):
+        real = getattr(os, name)
+
+        def failing(path: Any, *rest: Any, real: Any = real, **options: Any) -> Any:
+            if not isinstance(path, int) and os.fspath(path) in broken:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), os.fspath(path))
+            return real(path, *rest, **options)
+
+        monkeypatch.setattr(os, name, failing)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_one_part_is_a_finding(
+    part: str, store: Path, verb: Verb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_disk(monkeypatch, store / part)
+    audit = verb("audit", store, "--json")
+    found = [json.loads(line) for line in audit.out.splitlines()]
+    assert (audit.code, [(one["code"], one["file"]) for one in found]) == (1, [("store.unreadable", part)])
+    assert "cannot be read: input/output error" in found[0]["message"]
+    shown = verb("inspect", store).out
+    assert part == QUEUE or f"warning store.unreadable {part}" in shown  # a quick check opens no queue file
+    assert f"not read: {part}: input/output error" in shown
+    if part in ("commitlog", "index"):
+        return
+    rebuilt = verb("rebuild", store, "-o", tmp_path / "new", "--json")
+    left = [one for one in lines("mixed")["log_record"] if part != LOG or one["file"] != LOG]
+    assert json.loads(rebuilt.out)["records"] == len(left)
+    assert {one["code"] for one in json.loads(rebuilt.out)["findings"]} <= {"store.unreadable"}
+
+
+def test_all_of_several_are_findings(store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [file.name for file in find_files(store) if file.kind != "checkpoint"][::3]
+    break_disk(monkeypatch, *(store / name for name in names))
+    found = [json.loads(line) for line in verb("audit", store, "--json").out.splitlines()]
+    assert sorted(one["file"] for one in found) == sorted(names)
+
+
+def test_real_damage_beside_it_is_found(store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = lines("mixed")["log_file"][-1]["file"]
+    data = bytearray((store / last).read_bytes())
+    data[4] ^= 1  # of the magic
+    (store / last).write_bytes(data)
+    break_disk(monkeypatch, store / INDEX)
+    done = verb("audit", store)
+    assert "log.magic" in done.out
+    assert "store.unreadable" in done.out
+    assert "cure:" not in done.out  # a rebuild would lack what cannot be read
+
+
+def test_a_checkpoint_that_is_a_directory(store: Path, verb: Verb) -> None:
+    (store / "checkpoint").unlink()
+    (store / "checkpoint").mkdir()
+    (found,) = map(json.loads, verb("audit", store, "--json").out.splitlines())
+    assert (found["code"], found["file"]) == ("store.unreadable", "checkpoint")
+
+
+def test_a_log_of_which_no_file_can_be_read_is_not_gone(
+    store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_disk(monkeypatch, *(store / "commitlog").iterdir())
+    found = [json.loads(line) for line in verb("audit", store, "--json").out.splitlines()]
+    assert [one["code"] for one in found] == ["store.unreadable"] * 4
+
+
+def test_a_store_of_which_nothing_can_be_read(
+    store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_disk(monkeypatch, store / "checkpoint", *(path for path in store.iterdir() if path.is_dir()))
+    done = verb("audit", store)
+    assert done.code == 3
+    assert done.err.endswith(": input/output error\n")
+
+
+def test_a_read_that_fails_names_its_file() -> None:
+    def read(_offset: int, _length: int) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    failing = pytest.raises(OSError, match="index/1")
+    with open_reader("any", Source("index/1", 40, read)) as reader, failing:
+        reader.read(0, 40)
+
+
+def test_a_start_is_not_predicted_without_a_file(
+    store: Path, verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_disk(monkeypatch, store / LOG)
+    done = verb("audit", store, "--restart")
+    assert (done.code, done.out) == (3, "")
