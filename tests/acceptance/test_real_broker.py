@@ -63,7 +63,7 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
     make_topics(broker)
     start_load(broker, Load(seed=1, per_second=900, seconds=SECONDS))
     time.sleep(0.5)
-    seen = Live([], [], {"decode": [], "query": [], "digest": []}, scratch / "own")
+    seen = Live([], [], {"decode": [], "query": [], "digest": [], "restart": []}, scratch / "own")
     begun, store = time.monotonic(), str(broker.store)
     levels = ["--deep", "", "--quick"]
     while (
@@ -76,6 +76,7 @@ def live(broker: RealBroker, tmp_path_factory: pytest.TempPathFactory) -> Live:
         seen.others["decode"].append(run("decode", store, "-o", str(output), "--format", "parquet"))
         shutil.rmtree(output)
         seen.others["query"].append(run("query", store, "--topic", TOPIC, "--key", "id-0", "--json"))
+        seen.others["restart"].append(run("audit", store, "--restart", "--json"))
         seen.others["digest"].append(run("digest", store, "--json"))
     seen.acknowledged = broker.stop_load()
     broker.ask("log")
@@ -99,6 +100,12 @@ def test_a_store_that_is_written_is_read_without_an_error(live: Live, verb: str)
     if verb == "query":
         first = next(message.offset for message in live.acknowledged if message.key == "id-0")
         assert [json.loads(output)["offsets"] for _, output in runs] == [[first]] * len(runs)
+
+
+def test_no_start_is_predicted_beside_it(live: Live) -> None:
+    runs = live.others["restart"]
+    assert len(runs) == len(live.audits) >= 3
+    assert {(code, tuple(json.loads(output))) for code, output in runs} == {(1, ("running",))}
 
 
 def test_ids_are_taken_apart_as_the_real_classes_do(broker: RealBroker) -> None:

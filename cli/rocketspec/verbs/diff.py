@@ -1,4 +1,4 @@
-"""The verb `diff`: two files, field by field."""
+"""The verb `diff`: two files, field by field, or two stores."""
 
 from __future__ import annotations
 
@@ -12,16 +12,28 @@ import typer
 from rocketspec import _options as option
 
 if TYPE_CHECKING:
-    from rocket_columnar.describe import Difference
+    from rocket_columnar.describe import StoreDifference
 
 __all__ = ["register"]
 
 _SHOWN: Final = 60  # characters of a value
 
 
+HELP: Final = """Compare two files of a store field by field, or two stores that should hold the same messages.
+
+Of two stores, such as a master's and a slave's, it prints which one is behind and by how much, and the first difference
+of the logs and of each queue.
+
+\b
+Examples:
+  rocketspec diff ~/master/store ~/slave/store
+  rocketspec diff ~/a/20260131120000000 ~/b/20260131120000012
+"""
+
+
 def register(app: typer.Typer) -> None:
     """Adds `diff` to the command."""
-    app.command("diff", epilog=option.exit_codes("the files differ"))(diff)
+    app.command("diff", help=HELP, epilog=option.exit_codes("the files or stores differ"))(diff)
 
 
 def _plain(value: Any) -> Any:
@@ -33,25 +45,46 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def _line(found: Difference) -> str:
+def _line(found: Any) -> str:
     number = "" if found.number is None else f" {found.number:,}"
     place = "" if found.offset is None else f" (byte {found.offset:,})"
     return f"{found.part}{number} {found.field}{place}: {_short(found.first)} | {_short(found.second)}"
 
 
+_COUNTED: Final = {"log": ("record", "records"), "index": ("entry", "entries")}
+
+
+def _store_line(found: StoreDifference, stores: tuple[Path, Path]) -> str:
+    part = found.part if found.part in _COUNTED else f"queue {found.part}"
+    if found.store is None:
+        inside = "" if found.record is None else f", in the record at {found.record:,}"
+        return f"{part}: first difference at {_offset(found)}{inside}"
+    count = option.counted(found.count or 0, *_COUNTED.get(found.part, ("unit",)))
+    late, other = stores[found.store - 1], stores[2 - found.store]
+    if found.what == "behind":
+        return f"{part}: {late} is behind by {count}: it ends at {_offset(found)}"
+    if found.what == "missing":
+        return f"{part}: missing in {late}; {other} has {count}"
+    return f"{part}: {late} begins later: {count} from {_offset(found)} on are only in {other}"
+
+
+def _offset(found: StoreDifference) -> str:
+    return f"{'physical' if found.part in _COUNTED else 'logical'} offset {found.offset:,}"
+
+
 def diff(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A file.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another file of the same kind.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="A file or a store.")],
+    second: Annotated[
+        Path, typer.Argument(metavar="B", help="Another file of the same kind, or another store.")
+    ],
     *,
     kind: option.KindText = None,
     geometry: option.GeometryText = None,
     broker_conf: option.BrokerConfFile = None,
     as_json: option.JsonLines = False,
 ) -> None:
-    """Compare two files of a store field by field.
-
-    Example: `rocketspec diff ~/master/index/20260131120000000 ~/slave/index/20260131120000012`
-    """
+    """Prints the differences."""
+    from rocket_columnar.describe import compare_stores
     from rocket_columnar.describe import diff as engine
     from rocket_columnar.store import read_broker_conf
 
@@ -61,13 +94,18 @@ def diff(
     if given is None and broker_conf is not None:
         given = read_broker_conf(broker_conf).geometry
     count = 0
+    stores = first.is_dir() and second.is_dir()
     with progress("comparing", unit="bytes") as step:
-        for found in engine(first, second, kind=kind, geometry=given, on_progress=step):
+        for found in (
+            compare_stores(first, second, on_progress=step)
+            if stores
+            else engine(first, second, kind=kind, geometry=given, on_progress=step)
+        ):
             count += 1
             if as_json:
                 option.write_json({name: _plain(value) for name, value in asdict(found).items()})
             else:
-                say(_line(found))
+                say(_line(found) if not stores else _store_line(found, (first, second)))
     if not as_json:
         typer.echo(option.counted(count, "difference") if count else "no differences")
     if count:

@@ -1,4 +1,4 @@
-"""What a store or a file contains: an overview, a byte, an index file, a summary, differences, digests."""
+"""What a store or a file contains: an overview, a byte, an index file, a summary, differences, digests, the use of the disk."""
 
 from rocket_columnar.describe.byte_meaning import ByteMeaning, FieldValue, byte_at
 from rocket_columnar.describe.differences import Difference, diff
@@ -6,6 +6,8 @@ from rocket_columnar.describe.digests import FileDigest, digest, store_digest
 from rocket_columnar.describe.file_summary import Facts, summarise
 from rocket_columnar.describe.index_occupancy import Occupancy, occupancy
 from rocket_columnar.describe.overview import IndexView, Overview, QueueView, look_at
+from rocket_columnar.describe.replicas import StoreDifference, compare_stores
+from rocket_columnar.describe.space import Space, space
 
 __all__ = [
     "ByteMeaning",
@@ -17,11 +19,15 @@ __all__ = [
     "Occupancy",
     "Overview",
     "QueueView",
+    "Space",
+    "StoreDifference",
     "byte_at",
+    "compare_stores",
     "diff",
     "digest",
     "look_at",
     "occupancy",
+    "space",
     "store_digest",
     "summarise",
 ]

@@ -137,7 +137,7 @@ def _pair(first: Path, second: Path, kind: str | None) -> tuple[StoreFile, Store
 def _one(path: Path, kind: str | None) -> StoreFile:
     if path.is_dir():
         raise UsageError(
-            f"{path}: a directory; diff compares two files (for directories, compare the digests)"
+            f"{path}: a directory; diff compares two files or two stores (for other directories, compare the digests)"
         )
     (file,) = find_files(path, kind)
     return file

@@ -1,6 +1,6 @@
 """The files of a store: finding them, detecting their kind, reading parts of them."""
 
-from rocket_columnar.store.broker_conf import BrokerConf, read_broker_conf
+from rocket_columnar.store.broker_conf import DELETE_WHEN, RESERVED_HOURS, BrokerConf, read_broker_conf
 from rocket_columnar.store.detection import entry_position
 from rocket_columnar.store.gentle_reads import GentleReads, lower_priority
 from rocket_columnar.store.later_release import (
@@ -39,9 +39,11 @@ from rocket_columnar.store.unreadable import Unreadable, despite_unreadable
 from rocket_columnar.store.work_done import WorkDone, in_order
 
 __all__ = [
+    "DELETE_WHEN",
     "KINDS",
     "NO_NUMBER",
     "PAUSES",
+    "RESERVED_HOURS",
     "BrokerConf",
     "GentleReads",
     "Kind",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000
 _UNIT: Final = 20  # bytes of a consume-queue unit
+RESERVED_HOURS: Final = 72
+DELETE_WHEN: Final = "04"
 _LONGEST: Final = 1 << 20
 _PATHS: Final = ("storePathRootDir", "storePathCommitLog", "readOnlyCommitLogStorePaths")
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -40,6 +42,8 @@ class BrokerConf:
         dledger: `enableDLegerCommitLog`.
         light_queues: `enableLmq`, which gives light queues the number 0.
         multi_dispatch: `enableMultiDispatch`.
+        reserved_hours: `fileReservedTime`.
+        delete_when: `deleteWhen`, hours of the broker's local time.
 
     Source: `MessageStoreConfig` 25-175; `ConsumeQueue.multiDispatchLmqQueue` 432-453 (4.9.3).
     """
@@ -55,6 +59,8 @@ class BrokerConf:
     dledger: bool
     light_queues: bool
     multi_dispatch: bool
+    reserved_hours: int
+    delete_when: str
 
 
 def read_broker_conf(path: Path) -> BrokerConf:
@@ -98,6 +104,8 @@ def read_broker_conf(path: Path) -> BrokerConf:
         dledger=switch("enableDLegerCommitLog"),
         light_queues=switch("enableLmq"),
         multi_dispatch=switch("enableMultiDispatch"),
+        reserved_hours=number("fileReservedTime", RESERVED_HOURS),
+        delete_when=values.get("deleteWhen", DELETE_WHEN),
     )
 
 

@@ -36,6 +36,7 @@ confidence.
 \b
 Examples:
   rocketspec inspect ~/store
+  rocketspec inspect ~/store --space
   rocketspec inspect ~/store/consumequeue/Orders
   rocketspec inspect ~/store/index/20260131120000000 --at 0x28
 """
@@ -64,6 +65,12 @@ def inspect(
     commitlog: CommitLogPaths = None,
     geometry: GeometryText = None,
     broker_conf: BrokerConfFile = None,
+    space: Annotated[
+        bool,
+        typer.Option(
+            "--space", help="Show what fills the disk, and which files a broker deletes next and when."
+        ),
+    ] = False,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None,
@@ -86,8 +93,10 @@ def inspect(
         for option, value in {"--at": at, "--kind": kind, "--plot": plot}.items():
             if value is not None:
                 raise UsageError(f"{path}: is a directory; {option} requires a file")
-        _overview(settings, as_json=as_json)
+        (_space if space else _overview)(settings, as_json=as_json)
         return
+    if space:
+        raise UsageError(f"{path}: is a file; --space requires a store")
     if commitlog:
         raise UsageError(f"{path}: is a file; --commitlog requires a store")
     (found,) = find_files(path, kind)
@@ -120,6 +129,20 @@ def _overview(settings: Settings, *, as_json: bool) -> None:
         write_json(overview_as_json(seen, findings))
     else:
         show_overview(seen, findings, options=settings.options)
+
+
+def _space(settings: Settings, *, as_json: bool) -> None:
+    from rocket_columnar.describe import space
+
+    from rocketspec._terminal import progress
+    from rocketspec.verbs.inspect.space_view import show_space, space_as_json
+
+    with progress("reading", unit="bytes") as step:
+        found = space(settings.store, commitlog=settings.commitlog, on_progress=step)
+    if as_json:
+        write_json(space_as_json(found, settings.conf))
+    else:
+        show_space(found, settings.conf)
 
 
 def _parse_offset(text: str) -> int:

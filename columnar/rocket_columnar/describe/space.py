@@ -1,0 +1,125 @@
+"""What fills the disk of a store: bytes by topic and queue, and the files that a broker deletes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
+
+from rocket_spec.errors import UsageError
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+
+from rocket_columnar.decode import unit_count
+from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.index import read_headers
+from rocket_columnar.log import log_tail
+from rocket_columnar.store import WorkDone, find_files, is_batch_queue, open_reader, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+_AT_ONCE: Final = 1 << 18  # units
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSpace:
+    """One queue.
+
+    Attributes:
+        topic: its topic.
+        queue_id: its number.
+        messages: units whose record the log still has.
+        log_bytes: length of these records.
+        expired: units whose record the log no longer has.
+        file_bytes: length of the queue's files.
+    """
+
+    topic: str
+    queue_id: int
+    messages: int
+    log_bytes: int
+    expired: int
+    file_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Aging:
+    """One file of the commit log that a broker deletes some day.
+
+    Attributes:
+        file: its name.
+        size: its length in bytes.
+        modified: when it was last modified, ms; a broker counts its age from there.
+    """
+
+    file: str
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What fills the disk.
+
+    Attributes:
+        log_bytes: from the first byte of the log to its last record.
+        queues: most bytes of the log first. Light queues share their records with others.
+        aging: the log's files, oldest first, without the last one, which stays.
+        spare_indexes: index files that no query needs: all their records are gone, and the next cleaning deletes them.
+    """
+
+    log_bytes: int
+    queues: tuple[QueueSpace, ...]
+    aging: tuple[Aging, ...]
+    spare_indexes: tuple[str, ...]
+
+
+def space(
+    store: Path,
+    *,
+    commitlog: Sequence[Path] = (),
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Space:
+    """What fills the disk of a store; reads all consume queues, and of other files the ends.
+
+    Source: `MappedFileQueue.deleteExpiredFileByTime` 350-394; `IndexService.deleteExpiredFile` 90-141 (4.9.3).
+
+    Raises:
+        UsageError: no store, or one without a commit log.
+        OSError: a file cannot be read.
+    """
+    files = find_files(store, commitlog=commitlog)
+    logs = [file for file in files if file.kind == "log"]
+    if not logs:
+        raise UsageError(f"{store}: contains no commit log")
+    tail, begin = log_tail(logs), logs[0].base_offset
+    queues: dict[tuple[str, int], list[int]] = {}
+    units = [file for file in files if file.kind == "queue" and not is_batch_queue(file)]
+    work = WorkDone(on_progress, sum(size_of(file) or 0 for file in units))
+    for file in units:
+        total = queues.setdefault((file.topic or "", file.queue_id or 0), [0, 0, 0, 0])
+        with open_reader(file.path, file.source) as reader:
+            count = unit_count(reader)
+            for first in range(0, count, _AT_ONCE):
+                taken = min(_AT_ONCE, count - first)
+                some = reader.read(first * QUEUE_UNIT.size, taken * QUEUE_UNIT.size).view(UNIT_DTYPE)
+                some = some[(some["size"] > 0) & (some["size"] != PRE_BLANK_SIZE)]
+                live = some[some["phy_offset"] >= begin]
+                held = int(live["size"].sum(dtype="i8"))
+                for place, number in enumerate((live.size, held, some.size - live.size)):
+                    total[place] += number
+            total[3] += reader.size
+            work.add(reader.size)
+    found = (QueueSpace(*name, *numbers) for name, numbers in queues.items())
+    indexes = read_headers([file for file in files if file.kind == "index"])[:-1]
+    return Space(
+        log_bytes=tail.end - begin,
+        queues=tuple(sorted(found, key=lambda queue: -queue.log_bytes)),
+        aging=tuple(
+            Aging(file.name, file.size(), file.path.stat().st_mtime_ns // 1_000_000) for file in logs[:-1]
+        ),
+        spare_indexes=tuple(
+            file.name for file, _ in takewhile(lambda pair: pair[1].end_phy_offset < begin, indexes)
+        ),
+    )
