@@ -35,7 +35,7 @@ from verb_run import Verb
             "rebuild: invalid value for '--queue-file-size': ",
             "conf`",
         ),
-        ("diff a", "diff: missing argument 'B'; example: `rocketspec diff ", "20260131120000012`"),
+        ("diff a", "diff: missing argument 'B'; example: `rocketspec diff ", "~/slave/store`"),
         ("golden unpack", "golden unpack: missing argument 'NAME'; example: ", "unpack mixed /tmp/golden`"),
         ("audti store", "no such command 'audti'; did you mean 'audit'?", "see `rocketspec --help`"),
         ("spec IDX-PUT-5", "spec: no such command 'IDX-PUT-5'", "see `rocketspec spec --help`"),

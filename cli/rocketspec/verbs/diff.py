@@ -12,7 +12,7 @@ import typer
 from rocketspec import _options as option
 
 if TYPE_CHECKING:
-    from rocket_columnar.describe import StoreDifference
+    from rocket_columnar.describe import Difference, StoreDifference
 
 __all__ = ["register"]
 
@@ -45,7 +45,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def _line(found: Any) -> str:
+def _line(found: Difference) -> str:
     number = "" if found.number is None else f" {found.number:,}"
     place = "" if found.offset is None else f" (byte {found.offset:,})"
     return f"{found.part}{number} {found.field}{place}: {_short(found.first)} | {_short(found.second)}"
@@ -84,7 +84,7 @@ def diff(
     as_json: option.JsonLines = False,
 ) -> None:
     """Prints the differences."""
-    from rocket_columnar.describe import compare_stores
+    from rocket_columnar.describe import StoreDifference, compare_stores
     from rocket_columnar.describe import diff as engine
     from rocket_columnar.store import read_broker_conf
 
@@ -105,7 +105,11 @@ def diff(
             if as_json:
                 option.write_json({name: _plain(value) for name, value in asdict(found).items()})
             else:
-                say(_line(found) if not stores else _store_line(found, (first, second)))
+                say(
+                    _store_line(found, (first, second))
+                    if isinstance(found, StoreDifference)
+                    else _line(found)
+                )
     if not as_json:
         typer.echo(option.counted(count, "difference") if count else "no differences")
     if count:
