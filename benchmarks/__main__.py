@@ -1,23 +1,17 @@
 """Measures every bar and writes `RESULTS.md`: `python -m benchmarks`; `--check` is a short form that only checks the bars."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from benchmarks import machine, races, verbs
 from benchmarks.bench import Bench, Sizes
-from benchmarks.race import bar_table, report, timed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from benchmarks.race import Bar, Section
+from benchmarks.race import Bar, Section, bar_table, report, timed
 
 PAGE: Final = Path(__file__).with_name("RESULTS.md")
 FULL: Final = Sizes(entries=19_999_999, selects=10_000_000, records=1 << 20, store=1_000_000_000)

@@ -1,28 +1,18 @@
 """What the races share: sizes, the scratch folder, and the files that they work on, each made when it is first asked for."""
 
-from __future__ import annotations
-
 import filecmp
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rocket_columnar.index import build
+from rocket_spec.layout import Geometry
 
-from benchmarks.data import TOPIC, geometry_for, make_puts
+from benchmarks.data import TOPIC, Puts, geometry_for, make_puts
 from benchmarks.race import report
 from benchmarks.real_jar import RealJar
 from benchmarks.stores import make_store, write_log
-
-if TYPE_CHECKING:
-    from contextlib import ExitStack
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
-
-    from benchmarks.data import Puts
-
-__all__ = ["Bench", "Sizes"]
 
 _BODY = 800
 

@@ -16,17 +16,6 @@ from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "BEGIN",
-    "MAX_NUM",
-    "TOPIC",
-    "Puts",
-    "fingerprint",
-    "geometry_for",
-    "keys",
-    "make_puts",
-    "query_order",
-]
 
 TOPIC: Final = "BenchTopic"
 PREFIX: Final = b"7F00000100002A9F"

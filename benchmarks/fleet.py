@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,8 +20,6 @@ from benchmarks import machine
 from benchmarks.stores import key, make_many_files, topic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
 PAGE: Final = Path(__file__).with_name("FLEET.md")

@@ -3,8 +3,6 @@
 Every measurement is a process of its own, the files in the page cache; start-up is not counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil
@@ -12,10 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import rocketspec
@@ -26,9 +25,6 @@ from benchmarks import machine
 from benchmarks.race import report
 from benchmarks.stores import key, make_many_files, make_store, topic, unique_key
 from benchmarks.verbs import peak
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 PAGE: Final = Path(__file__).with_name("GROWTH.md")
 _BYTES: Final = (100_000_000, 1_000_000_000, 8_000_000_000)

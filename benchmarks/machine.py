@@ -1,15 +1,11 @@
 """What the figures were measured on, without anything that names the machine."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
-
-__all__ = ["describe"]
 
 
 def _cpu() -> str:

@@ -1,18 +1,11 @@
 """Rounds of all contenders in turn, so that what disturbs the machine disturbs each of them; bars; and tables of both."""
 
-from __future__ import annotations
-
 import gc
 import statistics
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["Bar", "Contender", "Result", "Section", "bar_table", "race", "ratios", "report", "table", "timed"]
 
 
 def report(text: str) -> None:

@@ -1,9 +1,7 @@
 """The engine against a copy, a read and the real jar: decode, build, select, log scan."""
 
-from __future__ import annotations
-
 import mmap
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow.compute as pc
@@ -12,13 +10,9 @@ from rocket_columnar.formats import hash_keys
 from rocket_columnar.index import IndexFile, build
 from rocket_columnar.store import find_files
 
+from benchmarks.bench import Bench
 from benchmarks.data import MAX_NUM, TOPIC, fingerprint, query_order
 from benchmarks.race import Bar, Contender, Section, race, ratios, table, timed
-
-if TYPE_CHECKING:
-    from benchmarks.bench import Bench
-
-__all__ = ["run_build", "run_decode", "run_log", "run_select"]
 
 _DISPATCH: Final = [
     *("phy_offset", "size", "topic", "queue_id", "queue_offset"),

@@ -1,21 +1,14 @@
 """The real store of RocketMQ 4.9.3, in a Java process that stays for the whole run and so stays warm."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from types import TracebackType
+from typing import Final, Self
 
 from rocket_conformance.rocketmq import ORACLE_VERSION, resolve
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from rocket_spec.layout import Geometry
-
-__all__ = ["RealJar"]
+from rocket_spec.layout import Geometry
 
 _SOURCE: Final = Path(__file__).with_name("java") / "StoreBench.java"
 

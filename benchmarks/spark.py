@@ -4,8 +4,6 @@ Each session - `local[1]`, `local[2]`, and a standalone cluster of one and of tw
 its own; its start, and two jobs that warm its workers up, are not counted.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -15,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import rocketspec
 from rocket_columnar.decode import write
@@ -29,9 +28,6 @@ from benchmarks import machine
 from benchmarks.data import geometry_for, make_puts
 from benchmarks.race import report, timed
 from benchmarks.stores import make_store
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = Path(__file__).with_name("SPARK.md")

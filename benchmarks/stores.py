@@ -1,20 +1,14 @@
 """Healthy stores of any size, number of queues and size of body; consume queues and index files come from a rebuild."""
 
-from __future__ import annotations
-
 import struct
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zlib import crc32
 
 import rocketspec
 from rocket_spec.layout import BLANK_MAGIC, DEFAULT_GEOMETRY, MESSAGE_MAGIC, Geometry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["key", "make_many_files", "make_store", "topic", "unique_key", "write_log"]
 
 _BEGIN: Final = 1_700_000_000_000
 _HOST: Final = struct.pack(">4si", bytes([127, 0, 0, 1]), 10911)

@@ -1,7 +1,5 @@
 """Verbs in processes of their own: seconds beyond their work, of a first start, on a small store; and memory of a decode."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,17 +7,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from benchmarks.bench import Bench
 from benchmarks.race import Bar, Section, timed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from benchmarks.bench import Bench
-
-__all__ = ["peak", "run_memory", "run_verbs"]
 
 _ROOT: Final = Path(__file__).parents[1]
 _VERBS: Final = {

@@ -3,8 +3,6 @@
 The time in the archives is that of the last commit (SOURCE_DATE_EPOCH if it is set), so the same commit gives the same bytes.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os
@@ -13,8 +11,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-
-__all__ = ["build_twice", "main"]
 
 ROOT = Path(__file__).resolve().parents[1]
 

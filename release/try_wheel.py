@@ -6,15 +6,11 @@ Run it with the Python in which the wheel and its extra `engine` are installed; 
 prints the seconds of each step.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-
-__all__ = ["main"]
 
 STEPS: tuple[tuple[int, tuple[str, ...], str], ...] = (
     (0, ("golden", "unpack", "mixed", "."), "mixed"),

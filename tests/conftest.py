@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,8 +20,6 @@ from short_lived import SHORT_LIVED
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from _pytest.terminal import TerminalReporter
     from xdist.remote import Producer  # type: ignore[import-untyped]
 

@@ -1,20 +1,15 @@
 """How much of planted damage an audit finds, and how much of what it says is true: kept from a long run."""
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
+from generator.damage.store import Planted
+from rocket_columnar.audit import Finding
 from rocket_golden import manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from generator.damage.store import Planted
-    from rocket_columnar.audit import Finding
 
 STORES: Final = ("small-roll", "mixed", "ext", "transactions", "lmq", "ipv6")
 """The golden stores that are damaged."""

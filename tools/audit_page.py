@@ -1,7 +1,5 @@
 """Makes the regions of `docs/audit.md`: `python -m tools.audit_page`. Codes and figures come from the code and its tests."""
 
-from __future__ import annotations
-
 import io
 import re
 import tempfile
@@ -17,8 +15,6 @@ from rocketspec.verbs.audit import print_causes, show_restart
 
 from tools.audit_figures import SEEDS, STORES, Figures
 from tools.regions import filled
-
-__all__ = ["PAGE", "page"]
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "audit.md"
 _DAMAGED: Final = "mixed-index-chain-cycle"

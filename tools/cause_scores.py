@@ -1,9 +1,8 @@
 """Plants misreadings together, and scores what reports claim: `python -m tools.cause_scores [SEED [PAIRS TRIPLES]]`."""
 
-from __future__ import annotations
-
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -11,7 +10,7 @@ from itertools import combinations, islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_conformance.attribution import (
     MOST_RUNS,
@@ -27,16 +26,9 @@ from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import differences, specified
 from rocket_conformance.files import scratch_root
 from rocket_conformance.judging import Judgement
-from rocket_conformance.misreadings import MISREADINGS, library_of, source_of
+from rocket_conformance.misreadings import MISREADINGS, Mutant, library_of, source_of
 from rocket_conformance.planning import Planned, plan
 from rocket_spec.data import find_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.misreadings import Mutant
-
-__all__ = ["Score", "main", "pairs", "score", "triples"]
 
 _MODULES: Final = {
     "key": ("index_file",),

@@ -4,21 +4,15 @@ They stand between `<!-- diagram: NAME -->` and `<!-- end diagram -->`, in Merma
 reference itself follows: `dispatch_steps` and `start_steps`.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
 from rocket_reference.dispatch_steps import MASTER, SLAVE, Reading
 from rocket_reference.start_steps import START, STOPS, Step
 from rocket_spec.errors import MalformedError
 
 from tools.make_tables import rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-__all__ = ["DIAGRAMS", "dispatch_diagram", "main", "refreshed", "start_diagram"]
 
 _BLOCK: Final = re.compile(r"<!-- diagram: (?P<name>[^>]+) -->\n.*?<!-- end diagram -->", re.DOTALL)
 

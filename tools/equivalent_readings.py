@@ -1,10 +1,6 @@
 """Misreadings that behave exactly like 4.9.3, with the proof of each: they are not mutants."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
-
-__all__ = ["EQUIVALENT", "Equivalent"]
 
 
 class Equivalent(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,8 @@ from rocket_columnar.decode import decode, write
 from rocket_columnar.store import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
-__all__ = ["main"]
 
 TRUTH = {
     "index_headers": "index_header",

@@ -3,14 +3,10 @@
 `python -m tools.licences_page` writes the page again, in an environment that has everything installed.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Final
-
-__all__ = ["PAGE", "locked", "page"]
 
 _ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = _ROOT / "docs" / "licences.md"

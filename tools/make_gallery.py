@@ -5,8 +5,6 @@ gallery, and for sample files. OUT becomes `database/rocketmq_*.ksy` and, with `
 small file of each format from the directory of a store, such as `rocketspec golden unpack` writes.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil
@@ -16,8 +14,6 @@ from typing import Final
 
 from rocket_spec.data import find_data
 from rocket_spec.errors import UsageError
-
-__all__ = ["FORMATS", "for_gallery", "main", "make_gallery"]
 
 FORMATS: Final = (
     "checkpoint",

@@ -3,20 +3,15 @@
 Needs a checkout, Node.js and npm; the compiler is installed into `build/kaitai`, pinned by `spec/kaitai`.
 """
 
-from __future__ import annotations
-
+import fcntl
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.data import find_data
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["READERS", "compiler", "main", "make_readers"]
 
 READERS: Final = find_data("spec/SPEC.md").parent / "rocket_spec" / "kaitai" / "_generated"
 _TOOL_FILES: Final = ("package.json", "package-lock.json", ".npmrc", "compile.mjs", "targets.mjs")
@@ -31,16 +26,21 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 def _compiler(source: Path) -> Path:
-    """The folder with the pinned compiler installed; installs it where it is missing or another one."""
+    """The folder with the pinned compiler installed; installs it if it is missing or another one.
+
+    One process at a time: a script must not change while another process runs it.
+    """
     folder = source.parent.parent / "build" / "kaitai"
-    lock = source / "package-lock.json"
-    installed = folder / "node_modules" / ".installed"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in _TOOL_FILES:
-        shutil.copyfile(source / name, folder / name)
-    if not installed.exists() or installed.read_bytes() != lock.read_bytes():
-        _run(["npm", "ci", "--ignore-scripts"], folder)
-        shutil.copyfile(lock, installed)
+    wanted = b"".join((source / name).read_bytes() for name in _TOOL_FILES)
+    installed = folder / ".installed"
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not installed.exists() or installed.read_bytes() != wanted:
+            for name in _TOOL_FILES:
+                shutil.copyfile(source / name, folder / name)
+            _run(["npm", "ci", "--ignore-scripts"], folder)
+            installed.write_bytes(wanted)
     return folder
 
 

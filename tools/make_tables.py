@@ -5,23 +5,15 @@ Layout tables and byte diagrams are between `<!-- layout: NAME -->` and `<!-- en
 and clauses.
 """
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from rocket_spec.clauses import parse
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import LAYOUTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rocket_spec.layout import Field, Layout
-
-__all__ = ["clause_index", "contents", "diagram", "main", "refreshed", "rewrite", "table"]
+from rocket_spec.layout import LAYOUTS, Field, Layout
 
 _BLOCK: Final = re.compile(r"<!-- layout: (?P<name>[^>]+) -->\n.*?<!-- end layout -->", re.DOTALL)
 _CONTENTS: Final = re.compile(r"<!-- contents -->\n.*?<!-- end contents -->", re.DOTALL)

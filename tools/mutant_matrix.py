@@ -4,34 +4,26 @@ The matrix shows which case detects each mutant, and which property alone does. 
 a digest of what it was made from; with --figures only the README's figures are written, with the score that MUTANTS.md has.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_conformance.cases import directed_cases
 from rocket_conformance.misreadings import MUTANTS, Mutant
-from rocket_conformance.mutants import CATALOGUE, Outcome, figures, hunt, properties
+from rocket_conformance.mutants import CATALOGUE, Impostor, Misbehaving, Outcome, figures, hunt, properties
+from rocket_conformance.planning import Planned
 from rocket_conformance.protocol import OPERATIONS
 from rocket_spec.data import find_data
 
 from tools.cause_scores import score
 from tools.equivalent_readings import EQUIVALENT
 from tools.regions import filled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_conformance.mutants import Impostor, Misbehaving
-    from rocket_conformance.planning import Planned
-
-__all__ = ["Row", "inputs_digest", "main", "read_digest", "read_score", "render", "row_of", "with_figures"]
 
 _LISTS: Final = 10
 """Of a property that is to notice a mutant alone; a default run draws ten times as many."""

@@ -1,13 +1,9 @@
 """The clauses that no workload brings out, each with the reason; the site's pages of the specification show them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 
 from rocket_spec.clauses import clauses
-
-__all__ = ["BY_CHANCE", "OUT_OF_REACH", "reached"]
 
 BY_CHANCE: Final = "by chance: "
 """Beginning of the reasons of clauses that a kill at the right moment does bring out."""

@@ -1,10 +1,6 @@
 """Regions of Markdown pages that are made from data, each between `<!-- NAME -->` and `<!-- /NAME -->`."""
 
-from __future__ import annotations
-
 import re
-
-__all__ = ["filled"]
 
 
 def filled(text: str, **made: str) -> str:

@@ -3,15 +3,11 @@
 `python -m tools.reliability_page` writes them between their markers.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final
 
 from tools.regions import filled
-
-__all__ = ["PAGE", "page"]
 
 _DOCS: Final = Path(__file__).parents[1] / "docs"
 PAGE: Final = _DOCS / "reliability.md"

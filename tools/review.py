@@ -6,24 +6,16 @@ writes or replaces the rows of these clauses, with the present date. A row carri
 a clause that is changed has to be read again.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from rocket_spec.clauses import clauses
+from rocket_spec.clauses import Clause, clauses
 from rocket_spec.data import find_data
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rocket_spec.clauses import Clause
-
-__all__ = ["HOW", "Review", "digest", "main", "reviews", "stale", "written"]
 
 HOW: Final = ("source", "source and run")
 """How a clause was compared: the source was read; the real classes were also run on what it says."""

@@ -1,7 +1,5 @@
 """Builds the documentation site: `python -m website [OUT]`. A broken link or anchor is an error."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys
@@ -15,8 +13,6 @@ from website.navigation import render_navigation
 from website.reference import write_reference
 from website.results import render_results
 from website.staging import stage
-
-__all__ = ["build", "main", "run_sphinx"]
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent

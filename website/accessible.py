@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
-__all__ = ["setup"]
 
 _SCROLLS: Final = re.compile(r'<pre(?=>)|<div(?= class="table-wrapper)')
 """The beginnings of elements that scroll: code, and the box that the theme puts around a table."""

@@ -12,7 +12,6 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-__all__ = ["setup"]
 
 PAGE: Final = "spec/SPEC"
 _ID: Final = re.compile(r"\b[A-Z][A-Z0-9]*(?:-[A-Z]+)*-[1-9][0-9]*\b")

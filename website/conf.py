@@ -1,7 +1,5 @@
 """Configuration of Sphinx. The source directory is the one that `website.staging` writes, not the checkout."""
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path

@@ -1,11 +1,10 @@
 """Puts the evidence of each clause onto the specification's page: cases, mutants, releases that differ, and a broker's workload."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from rocket_conformance.cases import directed_cases
 from rocket_conformance.misreadings import MUTANTS
@@ -14,11 +13,6 @@ from rocket_conformance.rocketmq import read_survey
 from rocket_spec.clauses import clauses
 
 from tools.reach import OUT_OF_REACH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["add_evidence"]
 
 _HEADING: Final = re.compile(r"^#{2,4} ", re.MULTILINE)
 

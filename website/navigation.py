@@ -1,13 +1,7 @@
 """The site's navigation: sections with their pages; a staged page that no section names is put among the guides."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-__all__ = ["SECTIONS", "render_navigation"]
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 SECTIONS: Final[dict[str, dict[str, str]]] = {
     "Start": {

@@ -1,10 +1,9 @@
 """Reference pages made from code: the command, the tables, the findings' codes, the Python package."""
 
-from __future__ import annotations
-
 import inspect
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import rocketspec
 import typer
@@ -14,11 +13,6 @@ from rocketspec.verbs import register_all
 from typer.cli import get_docs_for_click
 
 from website.table_columns import ROWS, describe_columns
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["write_reference"]
 
 _VERBATIM: Final = re.compile(r"^\x08?\n?((?:Examples?|Exit codes):\n(?:  .*\n?)+)", re.MULTILINE)
 

@@ -1,7 +1,5 @@
 """The whole reference as an adapter: `rocketspec conform -- python website/reference_adapter.py`."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,19 +1,13 @@
 """The page of conformance results: implementations by clauses, and the releases of RocketMQ."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_conformance.rocketmq import read_survey
 from rocket_spec.clauses import clauses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-__all__ = ["RESULTS", "render_results"]
 
 RESULTS: Final = Path(__file__).with_name("results.json")
 _MARKS: Final = {"passes": "✓", "differs": "✗", "carried": "-", "none": ""}

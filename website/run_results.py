@@ -4,8 +4,6 @@ Without arguments the bundled engine, the reference and the real jar of 4.9.3 ar
 an adapter instead, such as one of the crates (docs/findings-rocketmq-store.md). Other results in `results.json` are kept.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess
@@ -15,8 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.versions import inputs_digest
-
-__all__ = ["RESULTS", "main"]
 
 RESULTS: Final = Path(__file__).with_name("results.json")
 _REFERENCE: Final = Path(__file__).with_name("reference_adapter.py")

@@ -1,15 +1,9 @@
 """Copies the checkout's pages into Sphinx's source directory, in the checkout's own layout, so that their links hold."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["PAGES", "stage"]
+from pathlib import Path
+from typing import Final
 
 PAGES: Final = (
     "README.md",

@@ -1,13 +1,9 @@
 """What each column of the decoded tables contains: its meaning with its unit, and the clause that it comes from."""
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, RECORD, Layout
 from rocket_spec.tables import TABLES
-
-__all__ = ["ROWS", "Described", "describe_columns"]
 
 
 class Described(NamedTuple):

@@ -8,8 +8,6 @@ import sys
 if __name__ == "__main__" and not sys.flags.safe_path:
     del sys.path[0]  # `python -m` puts the working directory there, which may be a store that brings modules
 
-__all__ = ["main", "run"]
-
 
 def main() -> None:
     """Runs the command, and ends with SystemExit."""

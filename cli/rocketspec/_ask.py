@@ -14,7 +14,6 @@ from rocket_spec.errors import InvalidError, UsageError
 if TYPE_CHECKING:
     from rocket_columnar.query import Explanation, OpenStore
 
-__all__ = ["Asked", "answer", "explained"]
 
 _LIMIT: Final = 32  # messages that a broker's client asks for
 

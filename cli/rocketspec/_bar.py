@@ -1,7 +1,5 @@
 """The progress bar: work done, rate and time left."""
 
-from __future__ import annotations
-
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -15,8 +13,6 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-
-__all__ = ["make_bar"]
 
 
 def make_bar(unit: str) -> Progress:

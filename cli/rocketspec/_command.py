@@ -1,7 +1,5 @@
 """The verbs as one command; an error is one line and an exit code."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Annotated, Final
@@ -14,8 +12,6 @@ from rocketspec._options import INTERRUPTED, UNREADABLE, USAGE
 from rocketspec._terminal import note, replace_unencodable
 from rocketspec._usage import CommandLineError, usage_line
 from rocketspec.verbs import is_verb, register_all, register_one
-
-__all__ = ["run_command"]
 
 _HELP: Final = """Format specification and conformance suite for Apache RocketMQ 4.9.3's index files and consume queues.
 

@@ -1,8 +1,8 @@
 """The engine's `decode`, from a path, and a whole table at once."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
 
 import pyarrow as pa
 from rocket_columnar.arrow import SCHEMAS, UTC_MS, in_utc, is_time
@@ -10,12 +10,6 @@ from rocket_columnar.decode import TABLE_KINDS, Where
 from rocket_columnar.decode import decode as decode_files
 from rocket_columnar.store import find_files
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-__all__ = ["decode", "read_table"]
 
 
 def decode(

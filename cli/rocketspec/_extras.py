@@ -1,10 +1,6 @@
 """Libraries that the base install leaves out, and the extra that brings each."""
 
-from __future__ import annotations
-
 from typing import Final
-
-__all__ = ["missing_extra"]
 
 _EXTRAS: Final = {
     "numpy": "engine",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,8 @@ from rocketspec._options import UNREADABLE
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rocket_conformance.report import Report
     from rocket_conformance.transport import Transport
-
-__all__ = ["adapter_errors", "conform", "open_implementation"]
 
 
 @contextlib.contextmanager

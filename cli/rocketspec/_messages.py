@@ -13,8 +13,6 @@ from rocket_spec.errors import UsageError
 if TYPE_CHECKING:
     from rocket_columnar.query import Row
 
-__all__ = ["client_of", "plain"]
-
 
 def plain(row: Row) -> Row:
     """A message as JSON: its row with its IDs; binary is base64."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocket_columnar.query import OpenStore
@@ -9,13 +11,8 @@ from rocket_columnar.query import OpenStore
 from rocketspec._ask import Asked, answer, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from rocket_columnar.query import Answer, Explanation
     from rocket_spec.layout import Geometry
-
-__all__ = ["explain", "find"]
 
 
 def find(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +14,8 @@ from rocketspec._options import read_geometry
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rocket_columnar.store import BrokerConf
     from rocket_spec.layout import Geometry
-
-__all__ = ["Settings", "note_release", "read_settings", "warn"]
 
 
 @dataclass(frozen=True, slots=True)

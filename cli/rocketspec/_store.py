@@ -1,16 +1,10 @@
 """Small questions about a store that several verbs ask."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-__all__ = ["has_files", "listed", "topics_of"]
 
 _NAMED: Final = 20
 

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TextIO, cast
@@ -14,22 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TextIO, cast
 from rocket_spec.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.progress import Progress
 
-__all__ = [
-    "Step",
-    "binary_stdout",
-    "fitted",
-    "note",
-    "one_line",
-    "progress",
-    "replace_unencodable",
-    "say",
-    "shown_json",
-    "skipped",
-]
 
 PATIENCE = 1.0
 """Seconds of work before its progress is shown."""

@@ -1,13 +1,9 @@
 """Wrong arguments in one line: what is wrong, and how the verb is called."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
 
 import typer
-
-__all__ = ["CommandLineError", "usage_line"]
 
 CommandLineError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
 """What typer raises for unknown verbs and options, missing and unexpected arguments; it exports the subclass only."""

@@ -1,17 +1,11 @@
 """What `rocketspec --version` prints: all that a bug report needs about the installation."""
 
-from __future__ import annotations
-
 import platform
 import shutil
 import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["version_lines"]
+from typing import Final
 
 _LIBRARIES: Final = {
     "": ("typer", "rich", "hypothesis", "jsonschema"),

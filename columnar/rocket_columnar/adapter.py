@@ -4,19 +4,15 @@
 stdin and stdout. Both answer `key.hash` and the `index.*` operations.
 """
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_columnar.formats import hash_key
 from rocket_columnar.index import IndexFile, RejectedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PROTOCOL: Final = 1
 

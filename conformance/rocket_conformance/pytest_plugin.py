@@ -7,18 +7,14 @@ Each case and each property is one test, its case id is the test id, and each cl
 nothing but pytest is imported until the suite is asked for.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Generator
+from typing import TypeVar
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from rocket_conformance.planning import Level, Planned
-    from rocket_conformance.report import Baseline
-    from rocket_conformance.transport import Transport
+from rocket_conformance.planning import Level, Planned
+from rocket_conformance.report import Baseline
+from rocket_conformance.transport import Transport
 
 _Number = TypeVar("_Number", int, float)
 

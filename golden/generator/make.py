@@ -5,8 +5,6 @@
 Needs a JDK 8 or later and Maven. Work happens in build/golden; the results go to golden/rocket_golden.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -17,14 +15,12 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_golden import zstd
 from rocket_golden._read import vector_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parents[1]

@@ -1,22 +1,16 @@
 """Opens packed stores: a tar file in zstd, whose zeros become holes on disk."""
 
-from __future__ import annotations
-
 import hashlib
 import io
+import os
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 from rocket_golden._manifest import ROOT, Packed, entry
 from rocket_golden._zstd import zstd
 from rocket_golden.errors import DamagedError
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
-__all__ = ["members", "open_store", "packed_bytes"]
 
 _BUFFER: Final = 1 << 16
 _ZEROS: Final = bytes(_BUFFER)

@@ -1,21 +1,14 @@
 """Damaged variants of golden stores: a store and the few bytes of it that are other, missing or too many."""
 
-from __future__ import annotations
-
 import json
+import os
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 from rocket_golden._archive import open_store
 from rocket_golden._manifest import ROOT
 from rocket_golden.errors import DamagedError, UnknownStoreError
-
-if TYPE_CHECKING:
-    import os
-    from pathlib import Path
-
-__all__ = ["Damaged", "Patch", "damaged", "open_damaged"]
 
 _NAME: Final = "damaged.json"
 

@@ -1,18 +1,12 @@
 """The manifest: every golden store with its hashes, its geometry and how it was made."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_golden.errors import DamagedError, UnknownStoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["ROOT", "FileEntry", "Manifest", "Packed", "Producer", "StoreEntry", "entry", "manifest", "stores"]
 
 ROOT: Final = Path(__file__).parent
 """The package's folder: it contains `stores/` and `vectors/`; names in the manifest are relative to it."""

@@ -1,20 +1,14 @@
 """Reads what Java found: the truth of a store line by line, and the vectors case by case."""
 
-from __future__ import annotations
-
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from rocket_golden._archive import packed_bytes
 from rocket_golden._manifest import ROOT, entry, manifest
 from rocket_golden._zstd import zstd
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = ["truth", "vector_files", "vectors"]
 
 
 def truth(name: str) -> Iterator[dict[str, Any]]:

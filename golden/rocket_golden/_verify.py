@@ -1,23 +1,15 @@
 """Compares every golden file with the manifest."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterator
+from typing import IO
 
 from rocket_golden._archive import members, packed_bytes
 from rocket_golden._damaged import damaged
-from rocket_golden._manifest import ROOT, manifest
+from rocket_golden._manifest import ROOT, Manifest, StoreEntry, manifest
 from rocket_golden._read import truth, vector_files
 from rocket_golden.errors import DamagedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_golden._manifest import Manifest, StoreEntry
-
-__all__ = ["verify"]
 
 
 def verify() -> list[str]:

@@ -1,13 +1,6 @@
 """What can be wrong with golden data: a name that there is not, and bytes that are not the recorded ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["DamagedError", "UnknownStoreError"]
+from collections.abc import Iterable
 
 
 class UnknownStoreError(ValueError):

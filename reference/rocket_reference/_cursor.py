@@ -1,16 +1,10 @@
 """`java.nio.ByteBuffer` with its relative gets, over a part of some bytes."""
 
-from __future__ import annotations
-
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.errors import JavaError
-
-if TYPE_CHECKING:
-    from rocket_reference._mapping import ReadableBuffer
-
-__all__ = ["Cursor"]
 
 _BYTE: Final = Struct(">b")
 _SHORT: Final = Struct(">h")

@@ -5,13 +5,9 @@ of the circle is a hit, and not before the memory is full, when the maximum is h
 either (IDX-SEL-11), and the reference must not hang on one that a generator makes by chance.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from rocket_reference.errors import UnspecifiedError
-
-__all__ = ["MOST_RESULTS", "CycleWatch"]
 
 MOST_RESULTS: Final = 1_000_000
 """A max_num above this fills the memory on a chain that cycles through a hit: unspecified."""

@@ -6,30 +6,16 @@ Python's `struct` counts negative positions from the end and its `mmap` cannot m
 wrapped here. All integers are big-endian.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from rocket_reference.errors import JavaError
 from rocket_reference.java import parse_long
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-__all__ = [
-    "MappedBuffer",
-    "ReadableBuffer",
-    "WritableBuffer",
-    "check_file_name",
-    "map_file",
-    "map_view",
-    "release_view",
-]
 
 WritableBuffer: TypeAlias = bytearray | memoryview | mmap.mmap
 ReadableBuffer: TypeAlias = bytes | WritableBuffer

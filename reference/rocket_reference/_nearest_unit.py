@@ -3,20 +3,12 @@
 Read beside `ConsumeQueue.getOffsetInQueueByTime` 164-219 of 4.9.3.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from rocket_reference._cursor import Cursor
+from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.consume_queue import UNIT_SIZE, QueueUnit
 from rocket_reference.java import to_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rocket_reference._mapping import ReadableBuffer
-
-__all__ = ["nearest_unit", "next_unit"]
 
 
 def next_unit(cursor: Cursor) -> QueueUnit:

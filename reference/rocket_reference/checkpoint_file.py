@@ -3,24 +3,16 @@
 Read beside `org.apache.rocketmq.store.StoreCheckpoint` of 4.9.3.
 """
 
-from __future__ import annotations
-
+import os
 from dataclasses import astuple, dataclass
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE
 
-from rocket_reference._mapping import map_file
+from rocket_reference._mapping import ReadableBuffer, map_file
 from rocket_reference.java import to_i64
-
-if TYPE_CHECKING:
-    import os
-
-    from rocket_reference._mapping import ReadableBuffer
-
-__all__ = ["Checkpoint", "checkpoint", "read_checkpoint", "write_checkpoint"]
 
 _CHECKPOINT: Final = Struct(CHECKPOINT.struct_format)
 

@@ -4,29 +4,20 @@ Where `dispatch` answers as 4.9.3 does, with a size of -1 and no reason, here by
 error with its position and reason. The columns are those of the table `commit_log`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC
 
 from rocket_reference._cursor import Cursor
+from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.dispatch import dispatch_tags_code
 from rocket_reference.errors import JavaError
 from rocket_reference.java import decode_utf8
 from rocket_reference.properties import KEYS, TAGS, UNIQ_KEY, parse_properties
-from rocket_reference.record_bytes import body_checksum, host_text, read_fields, record_length
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from rocket_reference._mapping import ReadableBuffer
-    from rocket_reference.record_bytes import RecordFields
-
-__all__ = ["Record", "record", "records"]
+from rocket_reference.record_bytes import RecordFields, body_checksum, host_text, read_fields, record_length
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,31 +10,22 @@ there on again, which queues and index mostly refuse as repeats. Neither compare
 with the one that it records.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.layout import BLANK, MESSAGE_MAGIC
 
 from rocket_reference._cursor import Cursor
 from rocket_reference._mapping import MappedBuffer
-from rocket_reference.dispatch import next_request
+from rocket_reference.dispatch import DispatchRequest, next_request
 from rocket_reference.errors import JavaError
 from rocket_reference.java import rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue
 from rocket_reference.multi_path import MultiPathMappedFileQueue
 from rocket_reference.record_bytes import BORN_HOST_V6, encode_blank
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from rocket_reference.dispatch import DispatchRequest
-
-__all__ = ["CommitLogFiles", "store_timestamp_position"]
 
 _INT: Final = Struct(">i")
 _LONG: Final = Struct(">q")

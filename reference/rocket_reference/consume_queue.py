@@ -7,35 +7,17 @@ cut into files of equal length. The file's name is the byte offset of its first 
 so a unit needs no number of its own: logical offset = (name + position) / 20.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
+from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.java import div, parse_long, string_hash, to_i32
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_reference._mapping import ReadableBuffer
-
-__all__ = [
-    "PRE_BLANK",
-    "UNIT_SIZE",
-    "QueueUnit",
-    "base_offset",
-    "encode_queue_unit",
-    "file_name",
-    "queue_file_size",
-    "queue_unit",
-    "queue_units",
-    "tags_code",
-]
 
 _UNIT: Final = Struct(QUEUE_UNIT.struct_format)
 

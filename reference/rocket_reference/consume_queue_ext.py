@@ -8,32 +8,16 @@ Long.MIN_VALUE, hence far below every hash. Units have no fixed length, and a fi
 a unit that does not fit is preceded there by the two bytes FF FF, and begins the next file.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import InvalidError, MalformedError
 from rocket_spec.layout import EXT_UNIT
 
+from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.java import I32_MIN, I64_MIN, to_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_reference._mapping import ReadableBuffer
-
-__all__ = [
-    "MAX_ADDRESS",
-    "ExtUnit",
-    "address_of",
-    "encode_ext_unit",
-    "ext_unit",
-    "ext_units",
-    "is_ext_address",
-    "offset_of",
-]
 
 _SIZE: Final = Struct(">h")
 _UNIT: Final = Struct(EXT_UNIT.struct_format)

@@ -7,9 +7,9 @@ and 4 bytes do not fit, an end mark is written and the file counts as full. The 
 goes into the consume queue's unit, as its tags code.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+import os
+from collections.abc import Callable
+from typing import Final
 
 from rocket_spec.errors import MalformedError
 
@@ -27,12 +27,6 @@ from rocket_reference.errors import JavaError
 from rocket_reference.java import I64_MIN, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue, queue_directory
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-__all__ = ["FAILED", "ConsumeQueueExt"]
 
 FAILED: Final = 1
 """What a put returns instead of an address."""

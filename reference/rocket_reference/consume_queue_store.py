@@ -14,28 +14,21 @@ that the last unit points to). A put trusts the last of them: whatever ends at o
 Files shrink and grow only by the write position. Bytes after it stay, and a later recover may find them.
 """
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_reference._cursor import Cursor
 from rocket_reference._nearest_unit import nearest_unit, next_unit
 from rocket_reference.consume_queue import PRE_BLANK, UNIT_SIZE, QueueUnit, encode_queue_unit
 from rocket_reference.consume_queue_ext import is_ext_address
+from rocket_reference.consume_queue_ext_store import ConsumeQueueExt
 from rocket_reference.errors import JavaError, UnspecifiedError
 from rocket_reference.java import div, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue, queue_directory
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from rocket_reference.consume_queue_ext_store import ConsumeQueueExt
-
-__all__ = ["ConsumeQueue", "QueueBounds"]
 
 _NO_ADDRESS: Final = 1  # a number that is not an ext address
 

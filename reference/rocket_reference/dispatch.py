@@ -16,35 +16,19 @@ What throws: an end of the data inside the record, a length that leads outside i
 is no number. The position in the log is not looked at: the request carries the *recorded* one.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC
 
 from rocket_reference._cursor import Cursor
+from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.consume_queue import tags_code
 from rocket_reference.errors import JavaError, JavaFatalError
 from rocket_reference.java import I32_MAX, decode_utf8, parse_int, to_i64
 from rocket_reference.properties import DELAY, KEYS, TAGS, UNIQ_KEY, parse_properties
-from rocket_reference.record_bytes import body_checksum, read_fields, record_length
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rocket_reference._mapping import ReadableBuffer
-    from rocket_reference.record_bytes import RecordFields
-
-__all__ = [
-    "DELAY_LEVELS",
-    "SCHEDULE_TOPIC",
-    "DispatchRequest",
-    "dispatch_request",
-    "dispatch_requests",
-    "dispatch_tags_code",
-    "next_request",
-]
+from rocket_reference.record_bytes import RecordFields, body_checksum, read_fields, record_length
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"  # TopicValidator.RMQ_SYS_SCHEDULE_TOPIC
 

@@ -5,17 +5,11 @@
 Source: DefaultMessageStore.ReputMessageService.doReput 2024-2101 of 4.9.3.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rocket_reference.dispatch import DispatchRequest
-
-__all__ = ["MASTER", "SLAVE", "Met", "Move", "Reading", "Turn", "met"]
+from rocket_reference.dispatch import DispatchRequest
 
 
 class Met(Enum):

@@ -1,9 +1,5 @@
 """What can go wrong in the reference, beside bytes that are wrong (those are `rocket_spec.errors`)."""
 
-from __future__ import annotations
-
-__all__ = ["JavaError", "JavaFatalError", "UnspecifiedError"]
-
 
 class JavaError(Exception):
     """An exception that leaves the Java method: the operation is *rejected*.

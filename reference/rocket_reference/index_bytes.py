@@ -4,26 +4,17 @@ Reading only, and of the bytes alone: nothing is corrected as `IndexHeader.load`
 exceeds what the file can hold is cut to that, and this is the only judgement made here.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
+from rocket_reference._mapping import ReadableBuffer
 from rocket_reference.index_header import IndexHeader
 from rocket_reference.java import rem, to_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_reference._mapping import ReadableBuffer
-
-__all__ = ["IndexEntry", "index_entries", "index_header", "index_slots"]
 
 _HEADER: Final = Struct(INDEX_HEADER.struct_format)
 _SLOT: Final = Struct(INDEX_SLOT.struct_format)

@@ -19,26 +19,18 @@ created holds 40 zero bytes although its count is 1. Every position is a Java in
 exception in the middle of a put is caught: the put returns false, and the writes made before it stay.
 """
 
-from __future__ import annotations
-
+import os
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import MalformedError
 
 from rocket_reference._cycle_watch import CycleWatch
-from rocket_reference._mapping import MappedBuffer, check_file_name, map_file
+from rocket_reference._mapping import MappedBuffer, WritableBuffer, check_file_name, map_file
 from rocket_reference.errors import JavaError
 from rocket_reference.index_header import HEADER_SIZE, IndexHeader, InMemoryHeader
 from rocket_reference.java import I32_MAX, abs_i32, div, rem, string_hash, to_i32, to_i64
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Generator, Iterable
-
-    from rocket_reference._mapping import WritableBuffer
-
-__all__ = ["IndexFile", "file_size", "key_hash", "open_index_file"]
 
 SLOT_SIZE: Final = 4
 ENTRY_SIZE: Final = 20

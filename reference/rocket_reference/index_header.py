@@ -6,17 +6,11 @@ Theory of operation. Nothing reads the header's bytes but a load. Each setter wr
 flush all six. So a file that was only created holds 40 zero bytes, although the count in memory is 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rocket_reference._mapping import MappedBuffer
 from rocket_reference.java import to_i32
-
-if TYPE_CHECKING:
-    from rocket_reference._mapping import MappedBuffer
-
-__all__ = ["HEADER_SIZE", "InMemoryHeader", "IndexHeader"]
 
 HEADER_SIZE: Final = 40
 

@@ -11,27 +11,20 @@ That thread is a list here, `pending_flushes`; `settle` runs it. Until then the 
 it may in 4.9.3, and a delete in between finds it held.
 """
 
-from __future__ import annotations
-
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference._cycle_watch import MOST_RESULTS
+from rocket_reference.dispatch import DispatchRequest
 from rocket_reference.errors import JavaError, UnspecifiedError
 from rocket_reference.index_file import IndexFile, file_size
 from rocket_reference.java import split_one_space
 from rocket_reference.mapped_file import MappedFile, wall_clock
 from rocket_reference.mapped_file_queue import IO_EXCEPTIONS, by_name
 from rocket_reference.store_checkpoint import StoreCheckpoint
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator
-
-    from rocket_reference.dispatch import DispatchRequest
-
-__all__ = ["MAX_MSGS_NUM_BATCH", "IndexService", "OffsetResult", "StoredIndexFile", "index_keys"]
 
 MAX_MSGS_NUM_BATCH: Final = 64
 """The most offsets of a query, whatever it asks for (`MessageStoreConfig.maxMsgsNumBatch`)."""

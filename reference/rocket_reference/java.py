@@ -12,36 +12,12 @@ the bytes of a store or in a key's hash, so each Java operation that matters is 
 Checked against OpenJDK 17; the malformed-input rules of UTF-8 against a run over 4.3 million inputs.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from functools import lru_cache
 from struct import unpack
 from typing import Final
 
 from rocket_reference.errors import JavaError
-
-__all__ = [
-    "I32_MAX",
-    "I32_MIN",
-    "I64_MAX",
-    "I64_MIN",
-    "abs_i32",
-    "decode_utf8",
-    "div",
-    "encode_utf8",
-    "is_blank",
-    "parse_int",
-    "parse_long",
-    "rem",
-    "split",
-    "split_one_space",
-    "string_hash",
-    "to_i16",
-    "to_i32",
-    "to_i64",
-    "utf16_units",
-]
 
 I32_MIN: Final = -(1 << 31)
 I32_MAX: Final = (1 << 31) - 1

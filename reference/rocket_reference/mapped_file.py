@@ -8,19 +8,13 @@ file counts as one, each reader as one more. A destroy takes the list's count aw
 none is left, or, later than `interval_forcibly` after the first try, by force.
 """
 
-from __future__ import annotations
-
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference._mapping import check_file_name, map_view, release_view
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-__all__ = ["MappedFile", "wall_clock"]
 
 _FORCED: Final = -1000
 

@@ -8,22 +8,15 @@ where the caller says. Nothing checks that files that were loaded are adjacent. 
 written to its end, so that every load must be followed by a recover that finds the true end.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rocket_reference.consume_queue import file_name
 from rocket_reference.errors import JavaError
 from rocket_reference.java import div, rem, to_i32, to_i64
 from rocket_reference.mapped_file import MappedFile, wall_clock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["IO_EXCEPTIONS", "MappedFileQueue", "by_name", "queue_directory"]
 
 IO_EXCEPTIONS = frozenset({"IOException", "FileNotFoundException"})
 """Names of the errors that `catch (IOException e)` catches."""

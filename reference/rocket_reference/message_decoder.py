@@ -7,26 +7,18 @@ what it reads ends where the parts end. Anything that throws makes no message at
 do not hold, a port that is none, and, for a client, a body that does not uncompress.
 """
 
-from __future__ import annotations
-
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rocket_reference._cursor import Cursor
 from rocket_reference.errors import JavaError
 from rocket_reference.java import I32_MAX, decode_utf8
 from rocket_reference.properties import KEYS, UNIQ_KEY, parse_properties
-from rocket_reference.record_bytes import read_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rocket_reference._cursor import Cursor
-    from rocket_reference.record_bytes import RecordFields
-
-__all__ = ["Message", "next_message"]
+from rocket_reference.record_bytes import RecordFields, read_fields
 
 _LONG: Final = Struct(">q")
 _COMPRESSED: Final = 0x1

@@ -6,21 +6,14 @@ Theory of operation. The files of all directories are mapped in the order of the
 its name divided by the length of a file, chooses among the writable directories in text order.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rocket_reference.errors import JavaError
 from rocket_reference.java import div, rem
 from rocket_reference.mapped_file import wall_clock
 from rocket_reference.mapped_file_queue import MappedFileQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["MultiPathMappedFileQueue"]
 
 
 class MultiPathMappedFileQueue(MappedFileQueue):

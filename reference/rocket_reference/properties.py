@@ -3,14 +3,8 @@ r"""The properties of a record: text of the form name \1 value \2 name \1 value.
 Read beside `org.apache.rocketmq.common.message.MessageDecoder` of 4.9.3.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["DELAY", "KEYS", "TAGS", "UNIQ_KEY", "parse_properties", "properties_text"]
+from collections.abc import Mapping
+from typing import Final
 
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"

@@ -9,31 +9,17 @@ is no next round. What is sent is not checked against the key: an equal hash is 
 out what has another key or topic.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference._cursor import Cursor
+from rocket_reference.commit_log_store import CommitLogFiles
 from rocket_reference.errors import JavaError
+from rocket_reference.index_service import IndexService
 from rocket_reference.java import split_one_space
 from rocket_reference.message_decoder import Message, next_message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rocket_reference.commit_log_store import CommitLogFiles
-    from rocket_reference.index_service import IndexService
-
-__all__ = [
-    "DEFAULT_QUERY_MAX_NUM",
-    "MessageResult",
-    "SentMessage",
-    "decode_messages",
-    "keep_for_client",
-    "query_message",
-]
 
 DEFAULT_QUERY_MAX_NUM: Final = 32
 """What a query by unique key is forced to ask for (`MessageStoreConfig.defaultQueryMaxNum`)."""

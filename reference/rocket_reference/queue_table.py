@@ -8,29 +8,21 @@ when it is first asked for. With ext enabled its ext unit is written first, befo
 request is a repeat. With multi-dispatch a request can go to further queues, named in its properties.
 """
 
-from __future__ import annotations
-
+import os
 import time
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference.consume_queue_ext import is_ext_address
 from rocket_reference.consume_queue_ext_store import ConsumeQueueExt
 from rocket_reference.consume_queue_store import ConsumeQueue
-from rocket_reference.dispatch import SCHEDULE_TOPIC
+from rocket_reference.dispatch import SCHEDULE_TOPIC, DispatchRequest
 from rocket_reference.errors import JavaError
 from rocket_reference.java import is_blank, parse_int, parse_long, split
 from rocket_reference.mapped_file import wall_clock
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterator
-
-    from rocket_reference.dispatch import DispatchRequest
-    from rocket_reference.store_checkpoint import StoreCheckpoint
-
-__all__ = ["LMQ_PREFIX", "QueueTable", "RunningFlags", "is_lmq"]
+from rocket_reference.store_checkpoint import StoreCheckpoint
 
 LMQ_PREFIX: Final = "%LMQ%"
 MULTI_DISPATCH: Final = "INNER_MULTI_DISPATCH"

@@ -10,38 +10,21 @@ bytes; a part that does not fit there, or is not there in the buffer, throws. A 
 below 1 means none; a topic length below 0 throws.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from socket import AF_INET, AF_INET6, inet_ntop
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zlib import crc32
 
 from rocket_spec.errors import InvalidError
 from rocket_spec.layout import BLANK, BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
+from rocket_reference._cursor import Cursor
 from rocket_reference.errors import JavaError
 from rocket_reference.java import I32_MAX, encode_utf8, to_i32
 from rocket_reference.properties import properties_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rocket_reference._cursor import Cursor
-
-__all__ = [
-    "BORN_HOST_V6",
-    "STORE_HOST_V6",
-    "RecordFields",
-    "body_checksum",
-    "encode_blank",
-    "encode_record",
-    "host_text",
-    "read_fields",
-    "record_length",
-]
 
 BORN_HOST_V6: Final = 0x10  # MessageSysFlag.BORNHOST_V6_FLAG (LOG-REC-5)
 STORE_HOST_V6: Final = 0x20  # MessageSysFlag.STOREHOSTADDRESS_V6_FLAG

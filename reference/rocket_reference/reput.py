@@ -8,23 +8,14 @@ read does not move, so the pass reads off the buffer's end, fails there, and a m
 not counted: beyond the end of the log. What is appended up to there is never dispatched.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from rocket_reference._cursor import Cursor
-from rocket_reference.dispatch import DELAY_LEVELS, next_request
+from rocket_reference.commit_log_store import CommitLogFiles
+from rocket_reference.dispatch import DELAY_LEVELS, DispatchRequest, next_request
 from rocket_reference.dispatch_steps import MASTER, SLAVE, Move, Reading, met
 from rocket_reference.java import to_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_reference.commit_log_store import CommitLogFiles
-    from rocket_reference.dispatch import DispatchRequest
-    from rocket_reference.mapped_file import MappedFile
-
-__all__ = ["Reput"]
+from rocket_reference.mapped_file import MappedFile
 
 
 class Reput:

@@ -5,15 +5,9 @@ Standard library only; no step is made here.
 Source: DefaultMessageStore.load 190-227, recover 1457-1467, start 232-305, shutdown 307-353 of 4.9.3.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["START", "STOPS", "Outcome", "Step", "Turn"]
+from typing import Final, NamedTuple
 
 
 class Step(Enum):

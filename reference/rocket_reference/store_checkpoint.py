@@ -6,16 +6,9 @@ Theory of operation. Each part of the store sets its time as it goes, and whoeve
 the flush of the commit log (physic), of the queues (logics), and of an index file at a roll (index).
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+import os
 
 from rocket_reference.checkpoint_file import Checkpoint, read_checkpoint, write_checkpoint
-
-if TYPE_CHECKING:
-    import os
-
-__all__ = ["StoreCheckpoint"]
 
 
 class StoreCheckpoint:

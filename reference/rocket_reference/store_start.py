@@ -18,15 +18,15 @@ Theory of operation. The order is the point; it stands as a table in `start_step
     8. `abort` is made. A shutdown removes it, if nothing is left to dispatch.
 """
 
-from __future__ import annotations
-
+import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rocket_reference.commit_log_store import CommitLogFiles
 from rocket_reference.consume_queue import queue_file_size
+from rocket_reference.dispatch import DispatchRequest
 from rocket_reference.errors import JavaError, JavaFatalError, UnspecifiedError
 from rocket_reference.index_service import IndexService
 from rocket_reference.mapped_file import wall_clock
@@ -34,14 +34,6 @@ from rocket_reference.queue_table import QueueTable, RunningFlags
 from rocket_reference.reput import Reput
 from rocket_reference.start_steps import START, Outcome, Step
 from rocket_reference.store_checkpoint import StoreCheckpoint
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from rocket_reference.dispatch import DispatchRequest
-
-__all__ = ["Store", "StoreConfig"]
 
 
 @dataclass(frozen=True, slots=True)

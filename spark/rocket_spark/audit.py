@@ -6,31 +6,27 @@ needs what points into it: the task is sent the places of these runs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_columnar import audit as engine
+from rocket_columnar.audit import Level, Plan, Range, RangeResult, Surveys
+from rocket_columnar.findings import Finding
 from rocket_columnar.formats import LONG_MIN
+from rocket_columnar.store import Sign, StoreFile
+from rocket_spec.layout import Geometry
 
 from rocket_spark.files import commit_logs, disk_bytes, is_remote, storage_for
-from rocket_spark.stores import StorePath, name_stores, reasons, store_files, store_tasks
+from rocket_spark.stores import StorePath, StoreTask, name_stores, reasons, store_files, store_tasks
 from rocket_spark.tasks import Failures, JobError, Progress, cores, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
-    from rocket_columnar.audit import Level, Plan, Range, RangeResult, Surveys
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.store import Sign, StoreFile
-    from rocket_spec.layout import Geometry
 
-    from rocket_spark.stores import StoreTask
-
-__all__ = ["PLAN_WEIGHT", "audit_here", "audit_stores"]
 
 _TASK_BYTES: Final = 128 << 20
 """Bytes on disk of queue and index files that one task takes."""

@@ -1,13 +1,9 @@
 """Why a Spark job or query failed, in one line that names the cause and, if there is one, the setting that helps."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 
 from rocket_spec.printable import printable
-
-__all__ = ["cause_of", "reason"]
 
 _CAUSES: Final = (
     (

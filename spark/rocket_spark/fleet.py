@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,38 +13,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_columnar.describe import digest, store_digest
+from rocket_columnar.describe import FileDigest, digest, store_digest
 from rocket_columnar.formats import LONG_MIN
-from rocket_columnar.query import OpenStore, find_all, find_by_unique_key, keys_of, scan
+from rocket_columnar.query import OpenStore, Row, find_all, find_by_unique_key, keys_of, scan
 from rocket_columnar.restart import predicted, rows_of
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_spark.audit import PLAN_WEIGHT
 from rocket_spark.files import commit_logs, is_remote, local_copy, storage_for
 from rocket_spark.reading import QueueTail
-from rocket_spark.stores import reasons, store_files, store_tasks
+from rocket_spark.stores import StorePath, StoreTask, reasons, store_files, store_tasks
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from pyspark.sql import SparkSession
-    from rocket_columnar.describe import FileDigest
-    from rocket_columnar.query import Row
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
 
-    from rocket_spark.stores import StorePath, StoreTask
-
-__all__ = [
-    "Asked",
-    "Pair",
-    "StoreDigest",
-    "differing",
-    "digest_stores",
-    "query_stores",
-    "restart_stores",
-]
 
 _HEAD: Final = 64
 """Bytes of a log file's first record that replicas share: checksum, offsets, times and, with DLedger, the entry's header."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from rocket_columnar.audit import LEVELS
+from rocket_columnar.audit import LEVELS, Level
 from rocket_columnar.describe import look_at
 from rocket_columnar.report import Facts, Shell, report_on
 from rocket_spec.errors import FormatError, UsageError
@@ -14,17 +15,11 @@ from rocket_spec.errors import FormatError, UsageError
 from rocket_spark.audit import audit_here
 from rocket_spark.files import COMMITLOG, commit_logs, expand, find_roots, is_remote
 from rocket_spark.reading import flag, geometry_option, path_option
-from rocket_spark.stores import store_tasks
+from rocket_spark.stores import StoreTask, store_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from pyspark.sql.types import StructType
-    from rocket_columnar.audit import Level
 
-    from rocket_spark.stores import StoreTask
-
-__all__ = ["FLEET_OPTIONS", "FLEET_SOURCES"]
 
 FLEET_OPTIONS: Final = ("level", "hashSlotNum", "indexNum", "recursiveFileLookup", COMMITLOG)
 """Options beside `path` and those of S3 and HDFS; `level` is of the findings alone."""

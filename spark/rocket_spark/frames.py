@@ -9,7 +9,6 @@ from rocket_columnar.arrow import is_time
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["count_times_out_of_range", "kafka_rows"]
 
 _COLUMNS: Final = (
     "encode(keys, 'UTF-8') AS key",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,9 @@ from rocket_columnar.rebuild import (
     rebuilt,
     settled_names,
 )
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_spark.files import state_of
 from rocket_spark.output import Output, check_out, journalled_in, merge_finished, task_id
@@ -42,13 +45,7 @@ from rocket_spark.stores import StorePath, name_stores, reasons, store_files, st
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from pyspark.sql import SparkSession
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
-
-__all__ = ["RebuildJob", "plan_rebuilds", "rebuild_stores", "run_rebuild"]
 
 
 @dataclass(frozen=True, slots=True)

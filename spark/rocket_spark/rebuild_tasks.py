@@ -3,10 +3,9 @@
 The outcome of a task can be kept as JSON, and begins with the name of what it wrote.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from rocket_columnar.rebuild import (
@@ -25,16 +24,10 @@ from rocket_columnar.rebuild import (
     write_index,
     write_queues,
 )
+from rocket_columnar.store import StoreFile
+from rocket_spec.layout import Geometry
 
 from rocket_spark.output import WHOLE, Folder, attempt, fetched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
-
-__all__ = ["IndexTask", "LogTask", "OwnFiles", "QueueTask", "dispatch_task", "file_task"]
 
 _NUMBER: Final = "0"
 """What an index file is called until all names are known."""

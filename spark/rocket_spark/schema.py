@@ -1,8 +1,7 @@
 """The tables of rocket_spec as Spark schemas, and the step from the engine's record batches to plain ones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.types import (
@@ -20,11 +19,6 @@ from pyspark.sql.types import (
 )
 from rocket_columnar.arrow import SCHEMAS, is_time, plain_schema
 from rocket_spec.tables import TABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["UTC", "arrow_schema", "plain", "spark_schema"]
 
 _SPARK: Final[dict[str, DataType]] = {
     "string": StringType(),

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,11 +17,8 @@ from typing import TYPE_CHECKING, Final
 from rocket_spec.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkUnavailableError", "open_session"]
 
 _LOG_CONFIG: Final = Path(__file__).with_name("quiet-log4j2.properties")
 

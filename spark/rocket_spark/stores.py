@@ -1,33 +1,16 @@
 """The stores of one job: the name of each in the output, and its files."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_spark.files import COMMITLOG, find_files, is_remote, storage_for, stripped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
-
-__all__ = [
-    "Store",
-    "StorePath",
-    "StoreTask",
-    "name_stores",
-    "reasons",
-    "store_files",
-    "store_tasks",
-    "stores_by_name",
-]
 
 
 @dataclass(frozen=True, slots=True)

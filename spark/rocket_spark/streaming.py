@@ -8,6 +8,7 @@ offset is after the last complete record or unit; records that are being written
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,11 +20,13 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 
 from rocket_spark.reading import (
     LogTail,
     QueueTail,
+    Request,
     RowsPartition,
     StoresTail,
     flag,
@@ -35,14 +38,8 @@ from rocket_spark.reading import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import pyarrow as pa
-    from rocket_columnar.store import StoreFile
 
-    from rocket_spark.reading import Request
-
-__all__ = ["StoreStreamReader"]
 
 _LONG_MAX: Final = (1 << 63) - 1
 

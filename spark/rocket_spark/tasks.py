@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import re
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -20,12 +21,9 @@ from rocket_spec.errors import FormatError, UsageError
 from rocket_spark.failure_causes import cause_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-__all__ = ["Failures", "JobError", "Progress", "cores", "run_tasks", "silent"]
 
 Progress = Any
 """`(what, done, total)`: called now and then with the number of finished tasks and of all tasks."""

@@ -8,20 +8,14 @@ A clause is a heading with its id, one line of facts, and text up to the next he
 Standard library only.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rocket_spec.data import find_data
 from rocket_spec.errors import MalformedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["EVIDENCE", "LEVELS", "Clause", "Source", "clauses", "parse"]
 
 LEVELS: Final = ("MUST", "OBSERVED", "UNSPECIFIED")
 EVIDENCE: Final = ("case", "golden", "none")

@@ -1,10 +1,6 @@
 """Finds the data outside the packages: .ksy files, SPEC.md, adapters."""
 
-from __future__ import annotations
-
 from pathlib import Path
-
-__all__ = ["find_data"]
 
 _PACKAGE = Path(__file__).parent
 

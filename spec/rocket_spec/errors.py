@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from functools import partial
 
-__all__ = ["FormatError", "InvalidError", "MalformedError", "UsageError"]
-
 
 class FormatError(ValueError):
     """Bytes that are not what the format says; the base of the two real classes.

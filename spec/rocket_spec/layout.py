@@ -4,43 +4,12 @@ The schemas' tests, the byte explainer, the NumPy types of the engine and the ta
 come from here. All integers are big-endian and signed. Standard library only.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final, NamedTuple
 
 from rocket_spec.errors import UsageError
-
-__all__ = [
-    "BLANK",
-    "BLANK_MAGIC",
-    "CHECKPOINT",
-    "CHECKPOINT_SIZE",
-    "DEFAULT_GEOMETRY",
-    "ENTRY",
-    "ENTRY_BLANK",
-    "ENTRY_BLANK_MAGIC",
-    "ENTRY_INDEX_FILE_SIZE",
-    "ENTRY_INDEX_UNIT",
-    "ENTRY_MAGIC",
-    "EXT_END_MARK",
-    "EXT_UNIT",
-    "INDEX_ENTRY",
-    "INDEX_HEADER",
-    "INDEX_SLOT",
-    "LAYOUTS",
-    "MESSAGE_MAGIC",
-    "PRE_BLANK_SIZE",
-    "QUEUE_UNIT",
-    "RECORD",
-    "RECORD_FIXED_V4",
-    "Field",
-    "Geometry",
-    "Layout",
-    "parse_geometry",
-]
 
 MESSAGE_MAGIC: Final = 0xDAA320A7 - (1 << 32)
 """Magic of a commit-log record as the i32 it is: -626843481 (`CommitLog.MESSAGE_MAGIC_CODE`)."""

@@ -1,14 +1,7 @@
 """Writes a file whole, or leaves what was there."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["write_whole"]
+from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -1,12 +1,8 @@
 """Text from strangers, made safe to show: names, keys, error messages, the stderr of an adapter."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from typing import Final
-
-__all__ = ["MOST_SHOWN", "printable", "shell_word"]
 
 MOST_SHOWN: Final = 2_000
 """Default number of characters kept of a text that somebody else chose."""

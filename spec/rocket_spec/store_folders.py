@@ -1,14 +1,10 @@
 """Whether a path leads into a store: nothing that we write goes there."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final
 
 from rocket_spec.errors import UsageError
-
-__all__ = ["refuse_store", "store_above"]
 
 _FOLDERS: Final = ("commitlog", "consumequeue", "consumequeue_ext")
 _DLEDGER: Final = "dledger-*/data"

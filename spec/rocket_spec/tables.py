@@ -3,11 +3,7 @@
 `decode`, the engine, Spark and Parquet all take names, types and order from here.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
-
-__all__ = ["TABLES", "Column"]
 
 
 class Column(NamedTuple):

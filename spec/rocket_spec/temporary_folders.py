@@ -1,23 +1,18 @@
 """Temporary folders that a killed process cannot leave for good: the next one that asks sweeps them."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from typing import Final
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["owned_folder", "remove_tree"]
 
 _UNOWNED: Final = "new-"
 """Precedes the prefix in the name of a folder until its owner has locked it; such a folder is not swept."""

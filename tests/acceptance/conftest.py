@@ -1,15 +1,10 @@
 """A real broker, and the stores that it wrote, for each module that asks for them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 from real_broker import RealBroker
 from written_store import CONFIG, Written, write_stores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="module")

@@ -1,22 +1,17 @@
 """Stores of a real broker, broken and treated as the verbs advise; the real broker then serves what can be had."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import chdir
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from broken_stores import FAULTS, Fault, follow
 from kill_cycle import QUEUES, TOPIC, make_topics
+from real_broker import Acknowledged, RealBroker
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.repair import Target, plan_repair, repair
 from written_store import CONFIG, Written
-
-if TYPE_CHECKING:
-    from real_broker import Acknowledged, RealBroker
 
 pytestmark = [pytest.mark.java, pytest.mark.soak]
 

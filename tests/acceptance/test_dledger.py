@@ -1,11 +1,10 @@
 """The real 4.9.3 in DLedger mode on queues and index files that we rebuilt: it serves every message by key."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from free_ports import free_port
@@ -13,9 +12,6 @@ from kill_cycle import put_in_place
 from real_broker import RealBroker
 from rocket_columnar.audit import audit
 from rocket_golden import manifest, open_store, truth
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.java
 

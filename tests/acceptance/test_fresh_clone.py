@@ -1,7 +1,5 @@
 """A walk through README and each tutorial in a fresh clone, with nothing installed and empty caches; its transcript."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

@@ -3,20 +3,16 @@
 The long test writes its figures to `docs/kill-cycles.json`; the quick one holds them to what they were made with.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from kill_cycle import TOPIC, Kill, Load, kill, make_topics, put_in_place
 from real_broker import Acknowledged, RealBroker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[2]
 FIGURES: Final = ROOT / "docs" / "kill-cycles.json"

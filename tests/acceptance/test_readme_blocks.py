@@ -1,7 +1,5 @@
 """Blocks of README.md, run as they are on what they name; the long walk (test_fresh_clone.py) runs all of them."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -4,15 +4,14 @@ One broker runs through the whole file, each part going on where the one before 
 rarely as can be.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from broken_stores import run
@@ -21,9 +20,6 @@ from real_broker import Acknowledged, RealBroker
 from rocket_columnar.formats import OffsetId, make_offset_id, parse_offset_id, parse_unique_key
 from rocket_columnar.query import OpenStore, find_by_offset_id, find_by_unique_key, topics_of
 from rocket_columnar.rebuild import rebuild
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.java
 

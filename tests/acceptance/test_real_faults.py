@@ -3,18 +3,14 @@
 The figures are written to `docs/real-faults.json`; `docs/reliability.md` shows them.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from kill_cycle import Load
 from real_faults import FAULTS, FaultyBroker, can_mount, struck, volume
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FIGURES: Final = Path(__file__).parents[2] / "docs" / "real-faults.json"
 CONFIG: Final = {

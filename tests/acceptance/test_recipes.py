@@ -1,7 +1,5 @@
 """docs/recipes.md: its blocks run as written, each with the tool that it is for."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,25 +1,18 @@
 """The runbook, section by section, on stores of a real broker in the state of each symptom; the real broker starts at its end."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from kill_cycle import QUEUES, TOPIC, Load, make_topics, start_load
 from real_broker import Acknowledged, RealBroker
 from real_faults import can_mount, fill_disk, volume
 from runbook import blocks, restore_command, run_block
-from written_store import CONFIG, send
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from written_store import Written
+from written_store import CONFIG, Written, send
 
 pytestmark = [pytest.mark.java, pytest.mark.soak]
 

@@ -1,7 +1,5 @@
 """Real brokers get the workload: 4.9.3 holds every clause that its store exercises, faulty ones break theirs."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The benchmarks run, on sizes at which their figures mean nothing; no test looks at a time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

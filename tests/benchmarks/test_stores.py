@@ -1,7 +1,5 @@
 """The stores that the benchmarks are run on are healthy."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

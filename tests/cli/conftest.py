@@ -1,7 +1,5 @@
 """Verbs in this process, and the golden store that most of these tests read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The verbs audit, rebuild, diff and digest: output, JSON, exit codes, and one clear line for each bad input."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

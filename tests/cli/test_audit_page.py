@@ -1,7 +1,5 @@
 """`audit --report`: one page that needs nothing else, and shows what a store contains without running it."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

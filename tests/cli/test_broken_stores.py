@@ -1,7 +1,5 @@
 """Broken stores: the advice that the verbs print, followed word for word, as the page shows it."""
 
-from __future__ import annotations
-
 from broken_stores import FAULTS, PAGE, page
 
 

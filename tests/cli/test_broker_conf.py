@@ -1,19 +1,14 @@
 """The options --broker-conf and --commitlog of each verb: the store is found, read and judged as its broker would."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_columnar.store import read_broker_conf
 from rocket_golden import open_store
 from verb_run import Verb
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MIXED = {
     "maxHashSlotNum": 61, "maxIndexNum": 200, "mappedFileSizeConsumeQueue": 400, "mappedFileSizeCommitLog": 32768,

@@ -1,7 +1,5 @@
 """Each cure that `audit` prints is run as printed, in the state that prints it; afterwards the store is clean."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

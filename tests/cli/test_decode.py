@@ -1,20 +1,15 @@
 """The verb `decode`: what goes where, and one clear line for each bad input."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
 from verb_run import Run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VERB = "decode"
 

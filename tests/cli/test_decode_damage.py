@@ -1,7 +1,5 @@
 """`decode` of a store with damage: what is whole is decoded, and what is left out is named."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`diff A B` of two stores: stores of a real master and its slaves, and copies that end early, begin late or differ."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

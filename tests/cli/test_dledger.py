@@ -1,7 +1,5 @@
 """Each verb on a store that a real 4.9.3 wrote in DLedger mode; what the engine reads there is held by tests/columnar/test_dledger.py."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,19 +1,14 @@
 """The functions of the package `rocketspec`: lazy, and each the engine's own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import rocket_golden
 import rocketspec
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

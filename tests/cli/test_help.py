@@ -1,7 +1,5 @@
 """`--help` of every verb: wrapped at the terminal's width, with an example; and completion in a shell."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

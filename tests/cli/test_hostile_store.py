@@ -1,7 +1,5 @@
 """One store and one adapter whose every text is hostile, on a real terminal and in a real browser: nothing acts."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -10,16 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from xml.etree import ElementTree as ET
 
 import pytest
 from browser import Browser
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="file names and terminals are POSIX")
 

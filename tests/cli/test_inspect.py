@@ -1,18 +1,12 @@
 """The verb `inspect`: files, bytes, plots, and one clear line for each bad input."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from store_bytes import BEGIN as T
 from store_bytes import Entry, checkpoint, ext_unit, index_file, put, record, unit
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verb_run import Run
+from verb_run import Run
 
 VERB = "inspect"
 

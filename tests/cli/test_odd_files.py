@@ -1,7 +1,5 @@
 """What lies among a store's files and is none of them, and names that are no text: told in one line each, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,10 +1,8 @@
 """The verb `query`: tables, JSON, exit codes, and one clear line for each bad input."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_columnar.index import IndexFile
@@ -12,11 +10,7 @@ from rocket_spec.errors import UsageError
 from rocketspec._options import read_time
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from verb_run import Run
+from verb_run import Run
 
 VERB = "query"
 

@@ -1,18 +1,13 @@
 """The page on `query` shows what the verb prints."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import rocket_golden
 import rocketspec
-
-if TYPE_CHECKING:
-    from verb_run import Run
+from verb_run import Run
 
 VERB = "query"
 

@@ -1,7 +1,5 @@
 """The README's own code and commands do what it says."""
 
-from __future__ import annotations
-
 import platform
 import re
 import sys

@@ -1,19 +1,14 @@
 """No verb changes what it reads: content, length, mode and times of every file of every golden store stay as they were."""
 
-from __future__ import annotations
-
 import hashlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from rocket_golden import manifest, open_store, stores
 from store_bytes import put, record
 from verb_run import runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 VERBS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
     "inspect": lambda store, _: ("inspect", store),

@@ -1,7 +1,5 @@
 """`rebuild`: the broker's configuration, assumptions that are announced, and output that exists."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The operator's page: its commands do what it says, on stores with the damage that it speaks of."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

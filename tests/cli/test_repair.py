@@ -1,7 +1,5 @@
 """`repair` prints what it would do, does it, and takes it back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Expected values are sums over what the real broker's classes read from the store, of which the two oldest log files are deleted.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -3,8 +3,6 @@
 A stand-in for a failing disk: to open these paths ends in an input/output error.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

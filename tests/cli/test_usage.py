@@ -1,7 +1,5 @@
 """What someone types first: one line says what is wrong and how the verb is called."""
 
-from __future__ import annotations
-
 import pytest
 from verb_run import Verb
 

@@ -1,7 +1,5 @@
 """What the verbs print on terminals of 60, 80 and 120 columns: no line is wider, and no word is lost or broken."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A store that is the working directory runs nothing: it brings no modules, no settings, and the way out stays the same."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Every verb of the engine on stores of DLedger mode, against what Java said of them and the files that brokers wrote."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import shutil
@@ -9,21 +7,19 @@ import struct
 from base64 import b64decode
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.describe import byte_at, digest, store_digest, summarise
+from rocket_columnar.log import Gap
 from rocket_columnar.query import OpenStore
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restart
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, truth
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from rocket_columnar.log import Gap
 
 Row = dict[str, Any]
 HEALTHY = ("dledger", "dledger-expired", "dledger-group", "dledger-upgraded")

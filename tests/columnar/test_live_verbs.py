@@ -1,7 +1,5 @@
 """What is asked of a store while a broker writes it: no error, and no answer but a prefix of what it will be."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from pathlib import Path

@@ -1,9 +1,7 @@
 """Long work reports the bytes that it has read: more with each call, at the end all."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import rocket_golden
@@ -14,9 +12,6 @@ from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restarts
 from rocket_columnar.store import find_files
 from rocket_spec.layout import Geometry
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

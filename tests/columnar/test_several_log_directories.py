@@ -1,9 +1,8 @@
 """A commit log in several directories, as a real broker wrote it: each verb with and without the directories' names."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.audit import audit
@@ -15,9 +14,6 @@ from rocket_columnar.restart import restart
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, truth
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES = ("commitlog-a", "commitlog-b", "commitlog-c")
 

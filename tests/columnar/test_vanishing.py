@@ -1,7 +1,5 @@
 """Files that a broker deletes between the moment when they are listed and that when they are opened: as if never listed."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable

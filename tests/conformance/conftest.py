@@ -1,7 +1,5 @@
 """Adapters for these tests: small Python programs, most of them bad ones."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from pathlib import Path

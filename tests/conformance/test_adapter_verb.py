@@ -1,7 +1,5 @@
 """`adapter new` and `adapter check`: what is copied, and what is said of adapters that break the protocol."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The cases themselves: where they come from, that they are whole, that the reference agrees with the jar."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Misreadings planted together: what reports name of them, and what they claim."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import pytest

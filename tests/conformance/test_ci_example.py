@@ -1,7 +1,5 @@
 """The examples of docs/ci: the shell one is run, the workflow is compared with it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

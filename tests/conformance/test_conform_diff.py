@@ -1,7 +1,5 @@
 """The comparison of two reports, and its verb."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The verb `conform`: each option does what `--help` says, and bad input is one line; the verb `replay` beside it."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

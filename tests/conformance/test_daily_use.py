@@ -1,7 +1,5 @@
 """What a maintainer uses every day: baselines, one case, JSON, badges, and a clean working directory."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What adapters declare: a port without some operation, or with limits, is asked for the rest, and fails nothing for it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The replay files of the findings in docs: each a divergence, and a pass on a right implementation."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

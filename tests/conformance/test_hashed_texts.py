@@ -1,7 +1,5 @@
 """Two hashes that differ are shown with the texts that were hashed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Adapters that answer with malice: a verdict and a whole report in bounded time, nothing of it acts, no link is followed."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Mapping

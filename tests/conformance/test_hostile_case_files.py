@@ -1,7 +1,5 @@
 """Case files from strangers: refused in one line before anything is written, run or unpacked."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

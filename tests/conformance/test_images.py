@@ -1,7 +1,5 @@
 """Images of files: sparse ones too, and where two differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,19 +1,14 @@
 """`conform --store` over logs of any length: its memory does not grow with them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from store_bytes import BEGIN, checkpoint
 
 from benchmarks.stores import make_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def peak_of(store: Path) -> tuple[int, str]:

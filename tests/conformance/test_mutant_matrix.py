@@ -1,7 +1,5 @@
 """MUTANTS.md and the README's figures are those of the mutants, cases and properties that are there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Wrong implementations: each dies, and a misread clause is named by that clause's own directed cases."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`rocketspec mutants`: which case notices each wrong implementation, and the score."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

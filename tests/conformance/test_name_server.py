@@ -1,18 +1,13 @@
 """`workload` without a name server ends at once, before Java starts."""
 
-from __future__ import annotations
-
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rocket_conformance.workload import ClientError, require_name_server
 from rocket_spec.errors import UsageError
 from verb_run import Verb
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The HTML pages: order, escaping, policy; in a real browser permalinks, widths, dark, print, keyboard alone, and axe's rules."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

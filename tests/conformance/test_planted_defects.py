@@ -1,7 +1,5 @@
 """Ports with planted defects: each failing case stands under its own clause, and the causes stated are the planted ones."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """Lists on queues, services, logs and checkpoints: what they reach, and what becomes of a wrong implementation."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Values, messages and their checks; the JSON Schemas say what the code does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The suite inside an implementer's own pytest run."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What decoders are asked: the expectations on golden files are what Java said, those on damaged ones are worked out by hand."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache

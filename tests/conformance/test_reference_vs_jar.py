@@ -4,8 +4,6 @@ The long test runs a million operations and writes what it ran to `docs/agreemen
 was made with.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -3,10 +3,10 @@
 What each operation answers is held by the recorded cases (tests/golden/test_vectors.py) and by `test_reference_vs_jar.py`.
 """
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from child_adapter import Adapter, Json, held_files
@@ -15,10 +15,6 @@ from rocket_conformance.report import conclusion
 from rocket_conformance.rocketmq import command
 from rocket_conformance.running import Options, run
 from rocket_conformance.transport import open_jar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = [pytest.mark.java, pytest.mark.usefixtures("maven")]
 

@@ -1,22 +1,17 @@
 """Where the jars of the real store come from: a folder, or Maven, which is asked once; and the command that runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from child_adapter import Adapter
 from rocket_conformance.rocketmq import JarSet, JarUnavailableError, command, jars, resolve
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Whole runs: verdicts, exit codes, the baseline, the report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

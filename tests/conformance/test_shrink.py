@@ -1,7 +1,5 @@
 """A diverging list is made small, and its replay file shows the same again."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Mapping

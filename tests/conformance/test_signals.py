@@ -1,7 +1,5 @@
 """Signals keep their names wherever they arrive."""
 
-from __future__ import annotations
-
 import codecs
 import signal
 

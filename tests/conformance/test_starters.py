@@ -1,21 +1,16 @@
 """The starter adapters in Go, Rust, Java and JavaScript: copied, built and run as an implementer would."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from child_adapter import Adapter, Json
 from rocket_golden import vectors, zstd
 from rocket_spec.data import find_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 BUILDS = {
     "go": ["go", "build", "-o", "adapter.exe", "."],

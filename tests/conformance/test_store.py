@@ -1,7 +1,5 @@
 """Wrong implementations of queue, service, log and checkpoint: the clause is named, and the replay file shows it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,20 +1,20 @@
 """Stores judged without an adapter: those of the real broker hold every clause, damaged ones break the damaged clause."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import rocket_reference
 from rocket_conformance.misreadings import MUTANTS
+from rocket_conformance.reference_adapter import Library
 from rocket_conformance.report import Baseline, Excuse, read_report
 from rocket_conformance.store_verdict import (
     Observations,
@@ -43,12 +43,6 @@ from rocket_reference import (
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import MESSAGE_MAGIC, Geometry
 from verb_run import runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from rocket_conformance.reference_adapter import Library
 
 NOON = 1_767_268_800_000
 EXTRA = {7: " again again", 8: " a,b", 9: "  c"}

@@ -1,7 +1,5 @@
 """A run survives its implementation: one restart per hang, whole reports, no process and no scratch left."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

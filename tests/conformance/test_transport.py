@@ -1,7 +1,5 @@
 """Adapters that misbehave: every case gets a verdict, and every run ends."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

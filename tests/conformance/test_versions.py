@@ -1,7 +1,5 @@
 """VERSIONS.md: fresh, in accord with SPEC.md, and what the real jars do."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Acknowledgements and answers of a broker against its store: right ones hold their clauses, wrong ones break them."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from dataclasses import replace

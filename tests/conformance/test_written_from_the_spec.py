@@ -3,8 +3,6 @@
 `docs/first-run.json` records that run. The program beside this test is the one that ran, byte for byte.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,22 +1,15 @@
 """Directed hostile files beside a store's own: configurations of brokers, and DLedger's checkpoint; each is one line."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from store_bytes import put, record, unit
-from verb_run import runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from verb_run import Outcome
+from verb_run import Outcome, runner
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Inputs that once failed, and a few new ones for each target: an answer, or a documented error."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

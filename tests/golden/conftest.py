@@ -1,7 +1,5 @@
 """Golden stores by name."""
 
-from __future__ import annotations
-
 import pytest
 from rocket_golden import stores
 

@@ -1,20 +1,15 @@
 """Reference, engine, Kaitai reader, Construct schema and the real Java agree on every golden file, field by field."""
 
-from __future__ import annotations
-
 import base64
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import rocket_golden
 from golden_readers import FIELDS, MEANT, READERS, Row, slots
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,16 @@
 """The damaged variants: fresh, small, and damaged where they say and nowhere else."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import runpy
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import rocket_golden
 from finding_codes import FINDING_CODES
 from rocket_golden import Damaged, DamagedError, UnknownStoreError, damaged, open_damaged, stores
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PACKAGE = Path(rocket_golden.__file__).parent
 MAKE = Path(__file__).parents[2] / "golden" / "generator" / "damage" / "make.py"

@@ -1,7 +1,5 @@
 """The golden data itself: as recorded, tampering noticed, small, complete, and safe to unpack."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import itertools
@@ -13,17 +11,15 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import rocket_golden
 from golden_truth import lines
 from jsonschema import Draft202012Validator
 from rocket_golden import UnknownStoreError, manifest, open_store, stores, verify, zstd
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PACKAGE = Path(rocket_golden.__file__).parent
 README = Path(__file__).parents[2] / "golden" / "README.md"

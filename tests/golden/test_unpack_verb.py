@@ -1,7 +1,5 @@
 """`golden unpack`: a store appears whole or not at all, and never inside another store."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The vectors: their form, what they cover, some worked out by hand, and that the real jar still says the same."""
 
-from __future__ import annotations
-
 import base64
 import copy
 import hashlib

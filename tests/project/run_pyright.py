@@ -1,7 +1,5 @@
 """Runs the pinned pyright from npm over the checkout; used by `make lint` and by the tests."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The files and folders that CONTRIBUTING.md and the rooms' README files name exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

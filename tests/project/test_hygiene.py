@@ -1,7 +1,5 @@
 """What may not be committed: addresses of registries, paths of a machine, unwanted locks, large golden data."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

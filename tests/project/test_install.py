@@ -1,7 +1,5 @@
 """The wheel and the editable install, each in a fresh environment; the reference without any dependency."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The wheel as installed, without the checkout, on each Python: its commands, their seconds, and the size of each extra."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

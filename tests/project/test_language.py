@@ -1,7 +1,5 @@
 """Pages and help texts are in plain English, by the rules of CONTRIBUTING.md."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

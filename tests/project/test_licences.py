@@ -1,7 +1,5 @@
 """The page of licences lists what the lock files install."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """How long functions and modules may be, and how many parameters a function may take."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Final

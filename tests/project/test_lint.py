@@ -1,7 +1,5 @@
 """The formatter, the linter and mypy are clean."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

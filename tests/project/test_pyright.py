@@ -1,7 +1,5 @@
 """Pyright is clean: `make test` starts it beside the tests, and this one waits for its answer."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A release: one version everywhere, reproducible archives, no promise of an index, and files that exist."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

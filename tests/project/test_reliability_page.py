@@ -1,7 +1,5 @@
 """`docs/reliability.md` shows the recorded figures, and these cover everything that they should."""
 
-from __future__ import annotations
-
 import json
 
 from fuzz_run import FIGURES as FUZZ

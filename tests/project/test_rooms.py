@@ -1,7 +1,5 @@
 """The arrows between rooms and packages, what the reference may import, and what start-up may load."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

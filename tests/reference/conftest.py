@@ -1,19 +1,13 @@
 """The real classes of 4.9.3, driven by the Java programs of this folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from rocket_conformance.rocketmq import ORACLE_VERSION, resolve
 from short_lived import COMPILER, SHORT_LIVED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PACKAGES = ("java.nio", "sun.nio.ch", "jdk.internal.ref")
 OPENED = [text for name in PACKAGES for text in ("--add-opens", f"java.base/{name}=ALL-UNNAMED")]

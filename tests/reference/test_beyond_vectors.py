@@ -3,8 +3,6 @@
 The vectors of the real jar hold the rest of IDX, CQ, LOG-DSP and CKP: `tests/conformance/test_cases.py` runs them on the reference.
 """
 
-from __future__ import annotations
-
 import itertools
 import struct
 from pathlib import Path

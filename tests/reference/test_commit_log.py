@@ -1,7 +1,5 @@
 """LOG-REC, LOG-BLANK, LOG-FILE-2: records that were written by hand, byte by byte."""
 
-from __future__ import annotations
-
 import struct
 from zlib import crc32
 

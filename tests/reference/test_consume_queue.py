@@ -1,7 +1,5 @@
 """CQ-UNIT, CQ-FILE: units read from bytes that were made by hand."""
 
-from __future__ import annotations
-
 import pytest
 from rocket_reference import (
     PRE_BLANK,

@@ -1,7 +1,5 @@
 """CQ-EXT and CQ-TAGS-3. Bytes and addresses are those of the real jar's ConsumeQueueExt."""
 
-from __future__ import annotations
-
 import pytest
 from rocket_reference import (
     ExtUnit,

@@ -4,8 +4,6 @@ The vectors hold what checkMessageAndReturnSize makes of whole and of damaged by
 the real jar.
 """
 
-from __future__ import annotations
-
 from dataclasses import astuple
 
 import pytest

@@ -1,20 +1,16 @@
 """What the real broker wrote and answered, from its commit logs alone: queues, index files, restart, queries."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import rocket_golden
 from rocket_reference import CommitLogFiles, DispatchRequest, Store, StoreConfig, ext_units, records
 from rocket_reference.query_message import query_message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The stores that are whole: what their files hold follows from their commit log. Not among them:
 #   expired                 the broker deleted the log that its first units and entries came from;

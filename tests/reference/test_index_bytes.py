@@ -1,16 +1,11 @@
 """IDX-HDR-1, IDX-SLOT-1, IDX-ENT-1 read from bytes that were made by hand."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import pytest
 from rocket_reference import IndexEntry, IndexHeader, index_entries, index_header, index_slots
 from rocket_spec import Geometry, MalformedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 T0 = 1700000000000
 GEOMETRY = Geometry(2, 4)

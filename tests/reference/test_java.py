@@ -1,7 +1,5 @@
 """Java semantics. Expected values are those that OpenJDK 17 printed for the same expressions."""
 
-from __future__ import annotations
-
 import pytest
 from rocket_reference import JavaError, java
 

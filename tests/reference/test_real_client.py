@@ -4,8 +4,6 @@
 compressed bodies, and records that make no message.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import subprocess

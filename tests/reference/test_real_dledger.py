@@ -3,20 +3,15 @@
 `DledgerRecoveries.java` runs the classes of DLedger 0.2.3, which 4.9.3 uses. What is foretold is read off the files before.
 """
 
-from __future__ import annotations
-
 import random
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from rocket_columnar.restart import entry_log
 from rocket_columnar.store import find_files
 from rocket_spec.layout import ENTRY, ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = pytest.mark.java
 

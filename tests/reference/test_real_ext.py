@@ -7,6 +7,7 @@ which has no operations on ext queues.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from rocket_reference import ConsumeQueueExt, encode_ext_unit, file_name, java
 from store_history import T0, History, first_differences, positions, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     RealClasses = Callable[[str, Sequence[str]], list[str]]
 
 pytestmark = pytest.mark.java

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import struct
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ from rocket_reference import (
 from store_history import T0, hexed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     RunProgram = Callable[..., None]
     Compare = Callable[[str, bytes], list[str]]
 

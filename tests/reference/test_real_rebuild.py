@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     RealClasses = Callable[[str, Sequence[str]], list[str]]
 
 pytestmark = pytest.mark.java

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ from rocket_reference.query_message import query_message
 from store_history import T0, History, first_differences, hexed, positions, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     RealClasses = Callable[[str, Sequence[str]], list[str]]
 
 pytestmark = pytest.mark.java

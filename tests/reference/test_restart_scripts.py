@@ -8,7 +8,7 @@ import struct
 from fnmatch import filter as filter_names
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 from edge_scripts import edge_scripts
@@ -17,9 +17,11 @@ from random_scripts import random_scripts
 from restart_scripts import scripts
 from rocket_reference import (
     Checkpoint,
+    ConsumeQueue,
     DispatchRequest,
     JavaError,
     JavaFatalError,
+    MappedFile,
     Reput,
     Store,
     StoreCheckpoint,
@@ -30,9 +32,6 @@ from rocket_reference import (
 from rocket_reference.query_message import query_message
 from rocket_spec.data import find_data
 from spec_blocks import code
-
-if TYPE_CHECKING:
-    from rocket_reference import ConsumeQueue, MappedFile
 
 Step = dict[str, Any]
 REAL = Path(__file__).parents[1] / "spec" / "real"

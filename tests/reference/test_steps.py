@@ -1,7 +1,5 @@
 """The tables of dispatch and start, and the diagrams in SPEC.md that are drawn from them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

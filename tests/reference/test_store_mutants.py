@@ -1,17 +1,12 @@
 """Misreadings of the clauses about stores, light queues and ext queues: what the real store did shows each of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_conformance.misreadings import Mutant, library_of
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 
 from tests.reference import test_restart_scripts as replay
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MUTANTS = {
     "STORE-2, abort stays": ("start and shutdown", "store_start", "if clean:\n            (self.root", "if False:\n            (self.root"),

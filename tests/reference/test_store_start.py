@@ -1,7 +1,5 @@
 """Reput, recovery, start and query over small commit logs, with values worked out by hand."""
 
-from __future__ import annotations
-
 import itertools
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jobs on a real standalone cluster of two workers, and what they leave when tasks fail, run twice, or lose their worker."""
 
-from __future__ import annotations
-
 import filecmp
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The commands of docs/spark-clusters.md as they stand there, but for the ports; HOME is a folder of the test."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -9,9 +7,9 @@ import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pyspark
@@ -20,9 +18,6 @@ from free_ports import free_port
 from rocket_columnar.store import find_files
 from short_lived import SHORT_LIVED
 from spark_servers import wait_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.network]
 

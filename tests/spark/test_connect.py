@@ -1,7 +1,5 @@
 """Jobs over Spark Connect: the client has no JVM of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

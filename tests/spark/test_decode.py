@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
+from far_storage import Far
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode as engine
 from rocket_columnar.store import find_files
@@ -24,7 +25,6 @@ from rocket_spec.layout import Geometry
 from store_bytes import Entry, blank, index_file, put, record
 
 if TYPE_CHECKING:
-    from far_storage import Far
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
@@ -13,15 +14,12 @@ import pytest
 from live_writer import LiveWriter, steps
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
-from rocket_spark import DecodeOptions, decode_stores, plan_decode
+from rocket_spark import DecodeOptions, DecodeSummary, decode_stores, plan_decode
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import put, record, unit
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-    from rocket_spark import DecodeSummary
 
 pytestmark = pytest.mark.spark
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,13 @@ from rocket_spark import (
     run_decode,
     run_rebuild,
 )
+from rocket_spark.decode import PartTask
 from rocket_spark.failure_causes import cause_of, reason
+from rocket_spark.output import Folder
 from rocket_spec.errors import MalformedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
-    from rocket_spark.decode import PartTask
-    from rocket_spark.output import Folder
 
 pytestmark = pytest.mark.spark
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from far_storage import Far
 from rocket_columnar.audit import LEVELS, audit
 from rocket_columnar.rebuild import rebuild
 from rocket_golden import open_damaged
@@ -25,7 +26,6 @@ from rocket_spark.rebuild_tasks import IndexTask, file_task
 from rocket_spec.errors import MalformedError, UsageError
 
 if TYPE_CHECKING:
-    from far_storage import Far
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark

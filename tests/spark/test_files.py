@@ -1,12 +1,13 @@
 """Stores under paths, on S3 and on HDFS: found and read alike."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
+from far_storage import Far
 from rocket_columnar.decode import decode
 from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local
@@ -21,12 +22,6 @@ from rocket_spark.files import (
     stripped,
 )
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from far_storage import Far
 
 
 @pytest.fixture(scope="module")

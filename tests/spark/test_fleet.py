@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from far_storage import Far
 from rocket_columnar.audit import audit
 from rocket_columnar.describe import digest, look_at, store_digest
 from rocket_columnar.rebuild import rebuild
@@ -18,9 +20,6 @@ from store_bytes import put, record
 from verb_run import Run, runner
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from far_storage import Far
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from killed_jobs import Moment, kill_job
-from rocket_columnar.rebuild import rebuild
+from rocket_columnar.rebuild import Rebuilt, rebuild
 from rocket_spark import DecodeOptions, decode_stores, rebuild_stores
 from rocket_spec.layout import Geometry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pyspark.sql import SparkSession
-    from rocket_columnar.rebuild import Rebuilt
 
 pytestmark = pytest.mark.spark
 

@@ -1,25 +1,19 @@
 """The manifests of docs/kubernetes, and the pods that the documented command makes, against the schemas of Kubernetes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyspark
 import pytest
 import yaml  # type: ignore[import-untyped]
-from kubernetes_api import kubernetes_api
+from kubernetes_api import Manifest, kubernetes_api
 from short_lived import SHORT_LIVED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kubernetes_api import Manifest
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.network]
 

@@ -1,14 +1,13 @@
 """The output folder of a job, on disks, S3 and HDFS: whole, what it was before, or nothing that could be taken for it."""
 
-from __future__ import annotations
-
 import errno
 import json
 import pickle
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from far_storage import Far
@@ -17,9 +16,6 @@ from rocket_spark.files import LocalStorage, storage_for
 from rocket_spark.output import Output, attempt, check_out, earlier_manifest
 from rocket_spec.errors import UsageError
 from store_bytes import put
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture(params=["near", "s3", "hdfs"])

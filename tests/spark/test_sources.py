@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from far_storage import Far
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.store import find_files
 from rocket_spark import count_times_out_of_range
@@ -15,11 +18,7 @@ from rocket_spec.tables import TABLES
 from store_bytes import put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     import pyarrow as pa
-    from far_storage import Far
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark

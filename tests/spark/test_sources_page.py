@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from far_storage import Far
 from rocket_golden import open_store
 from rocket_spark.reading.options import OPTIONS, STREAM_OPTIONS
 from rocket_spark.sources import SOURCES
 
 if TYPE_CHECKING:
-    from far_storage import Far
     from pyspark.sql import SparkSession
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark-sources.md").read_text("utf-8")

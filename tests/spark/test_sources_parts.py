@@ -1,27 +1,22 @@
 """What the sources plan and read, without Spark: divided, filtered, damaged, found by globs."""
 
-from __future__ import annotations
-
 import json
 import operator
 import pickle
 import struct
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql.datasource import DataSourceReader
 from rocket_columnar.decode import TABLE_KINDS, decode
+from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_golden import damaged, open_damaged, open_store, stores
 from rocket_spark.sources import SOURCES
 from rocket_spec.errors import FormatError, MalformedError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from rocket_columnar.log import Gap
 
 Row = dict[str, Any]
 Filter = tuple[str, str, object]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from far_storage import Far
 from verb_run import runner
 
 if TYPE_CHECKING:
-    from far_storage import Far
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark

@@ -1,21 +1,15 @@
 """`--commitlog` and `--broker-conf` of the verbs on Spark: what each store of a job becomes, without Spark."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rocket_golden import open_store
 from rocket_spark import JobError, Store
 from rocket_spec.layout import Geometry
-from verb_run import runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from verb_run import Outcome
+from verb_run import Outcome, runner
 
 Planned = tuple[list[Store], "Outcome"]
 

@@ -1,22 +1,18 @@
 """The documented `spark-submit --master yarn`, on YARN's own mini cluster: a resource manager and two node managers."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow.parquet as pq
 import pyspark
 import pytest
 from mini_cluster import mini_cluster
 from short_lived import SHORT_LIVED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [pytest.mark.spark, pytest.mark.java, pytest.mark.soak]
 

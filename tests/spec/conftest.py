@@ -1,7 +1,5 @@
 """What the real store answered, and the .ksy files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The code blocks of SPEC.md, taken out of the page and run on the vectors, whose answers are the real jar's."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

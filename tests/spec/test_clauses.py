@@ -1,7 +1,5 @@
 """The registry: SPEC.md parses, keeps its promises about ids, and whatever breaks its form is refused with a line."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

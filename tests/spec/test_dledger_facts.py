@@ -1,19 +1,14 @@
 """Clauses about DLedger mode and several commit-log directories, shown on what real 4.9.3 brokers wrote."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import pytest
 import rocket_golden
 from golden_truth import Line, lines
 from rocket_spec import construct_schemas
 from rocket_spec.layout import ENTRY_INDEX_FILE_SIZE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FRAMED = ("dledger", "dledger-expired", "dledger-group", "dledger-group-killed", "dledger-group-rejoined")
 """Stores whose whole log has entry headers."""

@@ -3,8 +3,6 @@
 `real/dledger_variants.py` damages the golden store `dledger`: the eighth entry of the file before the last, or whole files.
 """
 
-from __future__ import annotations
-
 import json
 import runpy
 from itertools import pairwise

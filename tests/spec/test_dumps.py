@@ -1,7 +1,5 @@
 """The hex dumps of SPEC.md are those of the bytes that the real 4.9.3 wrote."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

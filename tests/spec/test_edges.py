@@ -3,8 +3,6 @@
 `real/edge_scripts.py` says what lay there: records of 111 bytes at `PLACES`, three a file of 400 bytes.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

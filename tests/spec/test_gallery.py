@@ -1,7 +1,5 @@
 """The schemas in the form of the public gallery: ids, absolute imports and references, samples; they still compile."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

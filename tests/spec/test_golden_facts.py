@@ -1,7 +1,5 @@
 """Clauses that span several files, shown on what the real broker wrote: names, rolls, positions, keys."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import re

@@ -1,7 +1,5 @@
 """The .ksy files: documented throughout, named after the Java, equal to the layout tables; their readers fresh."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

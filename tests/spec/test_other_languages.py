@@ -1,7 +1,5 @@
 """The .ksy files in other languages: every target compiles, and Java and JavaScript read what the real broker wrote."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import os

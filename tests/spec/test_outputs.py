@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, and pages that replace nothing but pages."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

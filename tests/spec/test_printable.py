@@ -1,7 +1,5 @@
 """Text from strangers is shown without any character that acts."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

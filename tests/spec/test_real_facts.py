@@ -1,7 +1,5 @@
 """What the real 4.9.3 store answered (`real/facts.json`), against the reference, the schemas and the clauses' words."""
 
-from __future__ import annotations
-
 import ipaddress
 import struct
 from pathlib import Path

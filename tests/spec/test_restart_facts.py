@@ -3,8 +3,6 @@
 `real/restart_scripts.py` says what lay there: records of 111 bytes at `PLACES`, three a file, each with two keys.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

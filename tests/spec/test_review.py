@@ -1,7 +1,5 @@
 """Every clause was compared with the Java source since it last changed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 from typing import Any

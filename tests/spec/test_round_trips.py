@@ -1,7 +1,5 @@
 """Whatever bytes a Construct schema can read it writes again, and the Kaitai reader sees the same values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Layout tables, Kaitai readers and Construct schemas against bytes written by hand."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from typing import Any

@@ -1,7 +1,5 @@
 """`rocketspec spec list` and `spec show`, as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The tables and diagrams in SPEC.md are those of the layout tables."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,19 +1,14 @@
 """Temporary folders: private from the first moment, and gone at the end."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
 import sys
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_spec.temporary_folders import owned_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes of files are POSIX")
 

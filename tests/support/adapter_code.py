@@ -1,7 +1,5 @@
 """Code of small adapters for the fixture `adapter` of tests/conformance, and the command as a process of its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 `python tests/support/broken_stores.py` makes `docs/broken-stores.md` from copies of a golden store.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -14,19 +12,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from unittest import mock
 
 from rocket_golden import open_store
 from rocketspec import __main__ as command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["FAULTS", "PAGE", "Fault", "Followed", "follow", "page", "restart_command"]
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "broken-stores.md"
 CONFIGURATION: Final[dict[str, object]] = {

@@ -1,19 +1,13 @@
 """A headless Chromium driven through its DevTools pipe: sizes, media, keys, scripts; no port is opened."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-__all__ = ["Browser"]
+from types import TracebackType
+from typing import Any, Self
 
 _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe", "about:blank",

@@ -1,7 +1,5 @@
 """An adapter as a child process, spoken to line by line: what the tests of the ready adapters drive."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

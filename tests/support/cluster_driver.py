@@ -3,19 +3,15 @@
 python cluster_driver.py MASTER DIRECTORY STORE...: writes DIRECTORY/KIND, and a line of JSON for each job.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rocket_spark.decode import DecodeOptions, PartTask
-    from rocket_spark.output import Folder
+from rocket_spark.decode import DecodeOptions, PartTask
+from rocket_spark.output import Folder
 
 SETTINGS = {
     "spark.speculation": "true",

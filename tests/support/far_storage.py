@@ -1,16 +1,12 @@
 """Real storages on loopback, started once a run: an S3 server (moto) and HDFS (Hadoop's MiniDFSCluster)."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from mini_cluster import mini_cluster
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HDFS = Path(__file__).parents[1] / "spark" / "hdfs"
 

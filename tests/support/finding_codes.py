@@ -1,10 +1,6 @@
 """The codes of findings, as they are published."""
 
-from __future__ import annotations
-
 from typing import Final
-
-__all__ = ["FINDING_CODES"]
 
 FINDING_CODES: Final = (
     "index.size",

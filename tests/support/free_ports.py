@@ -1,11 +1,7 @@
 """Ports for servers that tests start, stop and start again."""
 
-from __future__ import annotations
-
 import random
 import socket
-
-__all__ = ["free_port"]
 
 # Below the range from which systems take ports for outgoing connections (32768 on Linux): a connection could otherwise
 # hold a server's port while the server is down.

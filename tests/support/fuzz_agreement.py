@@ -1,9 +1,9 @@
 """Bytes that the engine and the reference both decode: they share no code and must agree, in every form that the engine has."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
@@ -19,12 +19,6 @@ from rocket_reference import JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError, InvalidError, UsageError
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, MESSAGE_MAGIC, QUEUE_UNIT, RECORD_FIXED_V4, Geometry
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, record, unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
-    from pathlib import Path
-
-__all__ = ["GEOMETRY", "SAMPLES", "TARGETS", "rows"]
 
 GEOMETRY: Final = Geometry(7, 20)
 

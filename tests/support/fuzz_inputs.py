@@ -1,21 +1,15 @@
 """Inputs of the fuzzer: bytes of a sample with a few changes, and the corpus of those that failed once."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
+import random
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rocket_spec.errors import FormatError, UsageError
-
-if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable
-
-__all__ = ["INPUTS", "Samples", "Target", "keep", "load"]
 
 INPUTS: Final = Path(__file__).parents[1] / "fuzz" / "inputs"
 _LONGEST: Final = 1 << 16

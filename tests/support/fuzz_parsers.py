@@ -1,14 +1,13 @@
 """Parsers of what comes from elsewhere: files, case files, baselines, reports, messages, options, configurations."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from fuzz_agreement import GEOMETRY, SAMPLES, rows
 from fuzz_inputs import Samples, Target
@@ -16,6 +15,7 @@ from rocket_columnar import adapter as engine_adapter
 from rocket_columnar.store import read_broker_conf
 from rocket_conformance.counterexamples import read_replay
 from rocket_conformance.protocol import (
+    Op,
     ProtocolError,
     check_operation,
     check_path,
@@ -35,13 +35,6 @@ from rocket_conformance.report import (
 from rocket_conformance.workload import read_manifest
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import parse_geometry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_conformance.protocol import Op
-
-__all__ = ["TARGETS"]
 
 _REPORT: Final = Path(__file__).parents[1] / "fuzz" / "report.jsonl"
 

@@ -6,8 +6,6 @@ error, takes more than 20 s of processor time or more than 1 GiB, or ends the ch
 tests replay.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import mmap
@@ -21,18 +19,13 @@ import traceback
 from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import fuzz_agreement
 import fuzz_parsers
 import fuzz_stores
-from fuzz_inputs import keep
+from fuzz_inputs import Target, keep
 from time_limit import limited
-
-if TYPE_CHECKING:
-    from fuzz_inputs import Target
-
-__all__ = ["FIGURES", "TARGETS", "failure", "make"]
 
 FIGURES: Final = Path(__file__).parents[2] / "docs" / "fuzz-figures.json"
 TARGETS: Final[dict[str, Target]] = {**fuzz_agreement.TARGETS, **fuzz_parsers.TARGETS, **fuzz_stores.TARGETS}

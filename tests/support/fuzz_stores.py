@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import tempfile
+from collections.abc import Callable, Hashable
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -22,32 +24,15 @@ from rocket_columnar.describe import byte_at, diff, digest, look_at, occupancy, 
 from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import restarts
-from rocket_columnar.store import find_files
+from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import manifest, open_store
 from rocket_spec.errors import FormatError, UsageError
 from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
 from store_bytes import BEGIN, blank, checkpoint, ext_unit, record
 
 if TYPE_CHECKING:
-    import random
-    from collections.abc import Callable, Hashable
-
-    from rocket_columnar.store import StoreFile
-
     Verb = Callable[[Path, Path, Geometry | None], Hashable]
 
-__all__ = [
-    "CORPUS",
-    "TARGETS",
-    "VERBS",
-    "Damage",
-    "Input",
-    "apply",
-    "check",
-    "make_input",
-    "packed",
-    "unpacked",
-]
 
 CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
 _ERRORS: Final = (FormatError, UsageError, OSError)

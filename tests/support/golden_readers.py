@@ -4,8 +4,6 @@ Four readers that share no code beyond the layout tables: the reference, the eng
 compiled, the Construct schema. The fifth opinion, the real Java's, is the golden truth.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import itertools
 import mmap
@@ -19,8 +17,6 @@ from rocket_columnar.store import find_files
 from rocket_spec import construct_schemas as construct
 from rocket_spec import kaitai
 from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT, Geometry
-
-__all__ = ["FIELDS", "MEANT", "READERS", "Row", "slots"]
 
 Row = dict[str, Any]
 Reader = Callable[[str, Path, Geometry], Iterable[Row]]

@@ -1,14 +1,10 @@
 """What Java says of a golden store, by the type of its lines."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from functools import cache
 from typing import Any
 
 import rocket_golden
-
-__all__ = ["Line", "lines"]
 
 Line = dict[str, Any]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
@@ -11,11 +12,8 @@ from unittest.mock import patch
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["guarded", "guarded_arrays"]
 
 _PAGE: Final = mmap.PAGESIZE
 _NONE: Final = 0  # PROT_NONE

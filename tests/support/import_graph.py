@@ -1,13 +1,9 @@
 """The imports between the modules of the repository, read from their source."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-__all__ = ["Import", "imports_of", "modules_of"]
 
 
 @dataclass(frozen=True, slots=True)

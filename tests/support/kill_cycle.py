@@ -1,36 +1,18 @@
 """kill -9 of the real broker under load, what a restart was said to do, and what it did."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from real_broker import Acknowledged, RealBroker
 from rocket_columnar.formats import hash_key, index_key
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.restart import Restart, restart
 from rocket_spec.layout import Geometry
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from real_broker import Acknowledged, RealBroker
-
-__all__ = [
-    "LATER",
-    "PARTS",
-    "QUEUES",
-    "TOPIC",
-    "Kill",
-    "Load",
-    "kill",
-    "make_topics",
-    "put_in_place",
-    "start_load",
-]
 
 TOPIC: Final = "Load"
 LATER: Final = "Later"

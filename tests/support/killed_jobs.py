@@ -4,20 +4,14 @@ A moment is "tasks", N: N tasks have finished, and no other can; or "renames", N
 puts the output in place.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Final, Literal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["Moment", "kill_job"]
+from pathlib import Path
+from typing import Final, Literal
 
 Moment = tuple[Literal["tasks", "renames"], int]
 

@@ -1,19 +1,15 @@
 """The part of a Kubernetes API server that spark-submit and a driver talk to: it keeps what it is sent, and runs nothing."""
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import yaml  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Manifest = dict[str, Any]
 

@@ -4,8 +4,6 @@ A record goes into the log in two writes, its units into the queues, its entries
 header's count and end. Files are made at full length when the first byte goes in.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import struct
@@ -18,8 +16,6 @@ from typing import NamedTuple, Self
 
 from rocket_columnar.store import StoreFile, find_files
 from rocket_golden import manifest
-
-__all__ = ["LiveWriter", "Step", "steps"]
 
 
 class Step(NamedTuple):

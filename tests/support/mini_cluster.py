@@ -1,21 +1,14 @@
 """Hadoop's own small clusters: a Java program beside its pom.xml, compiled, started, and ended when its stdin closes."""
 
-from __future__ import annotations
-
 import os
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from one_at_a_time import one_at_a_time
 from short_lived import COMPILER, SHORT_LIVED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = ["mini_cluster"]
 
 _PATIENCE = 60
 

@@ -1,16 +1,10 @@
 """A lock between the workers of a test run: Maven must not fetch into one folder twice at once."""
 
-from __future__ import annotations
-
 import fcntl
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["one_at_a_time"]
+from typing import Final
 
 _BUILD: Final = Path(__file__).parents[2] / "build"
 

@@ -5,27 +5,21 @@
 serves it as an adapter of protocol 1. What is here beside the blocks is only what they call: an open index file, and a queue's files.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import struct
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from rocket_reference import JavaError, java, key_hash
 from spec_blocks import code
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["DEFECTS", "PagePort", "serve"]
 
 Op = dict[str, Any]
 

@@ -8,8 +8,6 @@
 `python tests/support/page_run.py PAGE` runs a page in a new directory and prints it with what the commands really printed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -18,8 +16,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-__all__ = ["Command", "Edit", "File", "matches", "run_page", "steps"]
 
 _BLOCK: Final = re.compile(
     r"(?:^<!-- (?P<kind>file|edit): (?P<name>\S+) -->\n)?^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$",

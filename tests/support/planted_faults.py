@@ -1,7 +1,5 @@
 """Wrong brokers: the real 4.9.3 with one class laid over it in which one place of the source was replaced."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import zipfile
@@ -10,8 +8,6 @@ from typing import Final, NamedTuple
 
 from one_at_a_time import one_at_a_time
 from short_lived import COMPILER
-
-__all__ = ["FAULTS", "Fault", "overlay"]
 
 _STORE: Final = "org/apache/rocketmq/store"
 _ARTIFACT: Final = "org.apache.rocketmq:rocketmq-store:4.9.3:jar:sources"

@@ -1,7 +1,5 @@
 """The real name server, broker, client and tools of 4.9.3 on loopback addresses and free ports."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -11,19 +9,15 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
 
 from free_ports import free_port
 from one_at_a_time import one_at_a_time
 from short_lived import COMPILER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
-
-__all__ = ["NAME", "Acknowledged", "RealBroker", "broker_jars", "generator_jars"]
 
 NAME: Final = "broker-a"
 ROOT: Final = Path(__file__).parents[2]

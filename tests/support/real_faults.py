@@ -13,25 +13,19 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from kill_cycle import LATER, TOPIC, Load, kill, make_topics, start_load
+from kill_cycle import LATER, TOPIC, Kill, Load, kill, make_topics, start_load
 from real_broker import RealBroker
 from rocket_columnar.audit import audit
 from rocket_columnar.decode import decode
 from rocket_columnar.query import query
 from rocket_columnar.rebuild import rebuild
 from rocket_columnar.store import find_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from kill_cycle import Kill
-
-__all__ = ["FAULTS", "FaultyBroker", "can_mount", "fill_disk", "struck", "volume"]
 
 _CLOCK: Final = Path(__file__).with_name("stepping_clock.c")
 _VOLUME: Final = "24m"

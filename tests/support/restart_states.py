@@ -1,12 +1,8 @@
 """What `tests/spec/real/restarts.json` has of a real store after each step, taken apart."""
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import Any
-
-__all__ = ["State", "checkpoint", "content", "doubled", "indexed", "log", "queue", "units"]
 
 State = dict[str, Any]
 

@@ -1,15 +1,11 @@
 """The runbook, docs/recovery.md, and a shell that runs its blocks as they are printed."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Final
-
-__all__ = ["PAGE", "blocks", "restore_command", "run_block", "samples", "section"]
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "recovery.md").read_text("utf-8")
 

@@ -1,10 +1,6 @@
 """Flags for JVMs that end before a thorough JIT and a parallel collector pay."""
 
-from __future__ import annotations
-
 from typing import Final
-
-__all__ = ["COMPILER", "SHORT_LIVED"]
 
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 COMPILER: Final = tuple(f"-J{flag}" for flag in SHORT_LIVED.split())

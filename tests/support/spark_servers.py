@@ -1,22 +1,17 @@
 """Spark servers from PySpark's own launchers, on loopback; each process is ended by its pid."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyspark
 from short_lived import SHORT_LIVED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BIN = Path(pyspark.__file__).parent / "bin"
 _PATIENCE = 180

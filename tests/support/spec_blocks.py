@@ -1,17 +1,11 @@
 """The code blocks of SPEC.md as functions."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rocket_reference import java, key_hash
 from rocket_spec.data import find_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = ["code", "headings"]
 
 _SPEC = find_data("spec/SPEC.md").read_text("utf-8")
 _BLOCK = re.compile(r"^### ([^\n]+)\n(?:(?!^#).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

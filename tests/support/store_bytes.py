@@ -1,27 +1,10 @@
 """Files of a store packed by hand with `struct`, for tests of whatever reads them."""
 
-from __future__ import annotations
-
 import struct
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-__all__ = [
-    "BEGIN",
-    "Entry",
-    "blank",
-    "checkpoint",
-    "ext_unit",
-    "index_file",
-    "put",
-    "record",
-    "unit",
-    "write_sparse_index",
-]
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 BEGIN = 1_700_000_000_000
 """A store timestamp, ms."""

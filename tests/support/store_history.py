@@ -1,23 +1,14 @@
 """Histories of operations by a seed, run on the reference while they are made, to be run on the real classes after."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import random
 import zlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from rocket_reference import JavaError, UnspecifiedError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from rocket_reference import MappedFileQueue
-
-__all__ = ["T0", "History", "first_differences", "hexed", "positions", "summary"]
+from rocket_reference import JavaError, MappedFileQueue, UnspecifiedError
 
 T0 = 1700000000000
 

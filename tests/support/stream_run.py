@@ -4,8 +4,6 @@ Run as `stream_run.py STORE FOLDER HOW TABLE...`: HOW is `on` (until it is kille
 table goes to `FOLDER/TABLE`; its checkpoint is `FOLDER/TABLE-checkpoint`.
 """
 
-from __future__ import annotations
-
 import sys
 
 from rocket_spark import SOURCES, open_session, register

@@ -1,19 +1,14 @@
 """Micro-batches of a stream, taken without Spark: everything goes through what Spark keeps or sends."""
 
-from __future__ import annotations
-
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_spark.sources import SOURCES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_spark.streaming import StoreStreamReader
+from rocket_spark.streaming import StoreStreamReader
 
 TABLES = {source.table: source for source in SOURCES if source.table in ("commit_log", "consume_queue")}
 Row = dict[str, Any]

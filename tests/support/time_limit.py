@@ -1,15 +1,9 @@
 """A limit of processor time for a block: what else the machine does makes no function too slow."""
 
-from __future__ import annotations
-
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["TooLongError", "limited"]
+from typing import Final
 
 _PATIENCE: Final = 20
 """Times the limit by the clock on the wall: a function that only waits is found too."""

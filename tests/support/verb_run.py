@@ -1,7 +1,5 @@
 """Runs a verb of the command in this process, as the installed `rocketspec` would."""
 
-from __future__ import annotations
-
 import sys
 from typing import NamedTuple, Protocol
 

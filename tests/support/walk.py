@@ -1,7 +1,5 @@
 """The walk of a new user: the lines of README and of each tutorial, in the order of the pages."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +7,6 @@ from typing import Final, TypeAlias
 
 from page_run import Command, Edit, File, steps
 from runbook import blocks
-
-__all__ = ["BROKER", "RIGHT", "STOP", "WRONG", "Line", "Prepare", "Steps", "block", "walk"]
 
 ROOT: Final = Path(__file__).parents[2]
 BROKER: Final = "127.0.0.1:9876"

@@ -1,23 +1,17 @@
 """Runs of the workload against real brokers that share one name server and one client."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from types import TracebackType
+from typing import Final, Self
 
 from planted_faults import Fault, overlay
 from real_broker import RealBroker, generator_jars
 from rocket_conformance.store_verdict import StoreVerdict, judge_store
 from rocket_conformance.workload import Client, make_actions, read_manifest, run_workload
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-
-__all__ = ["WorkloadRuns", "broken", "digest_of_workload"]
 
 COUNT: Final = 600
 """Plain messages of a run."""

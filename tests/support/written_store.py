@@ -1,20 +1,13 @@
 """A store that the real broker wrote under load: after a clean stop, and after kill -9."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from kill_cycle import Load, make_topics, start_load
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from real_broker import Acknowledged, RealBroker
-
-__all__ = ["CONFIG", "Written", "send", "write_stores"]
+from real_broker import Acknowledged, RealBroker
 
 CONFIG: Final = {
     "maxHashSlotNum": "97",

@@ -1,7 +1,5 @@
 """The site, built once for all tests of this folder."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every command in README and docs that is shown with its output, run page by page; and no page without such a test."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The site in a real browser: widths, dark and light, axe's rules, and a search without a server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

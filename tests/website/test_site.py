@@ -1,7 +1,5 @@
 """The site: builds strictly, every reference resolves, every clause has an anchor, every page is two clicks away."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

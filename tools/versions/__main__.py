@@ -3,8 +3,6 @@
 What `versions.json` holds of a run that was interrupted, on the same cases, is not surveyed again.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -1,20 +1,12 @@
 """`VERSIONS.md` out of a survey."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_conformance.protocol import FAMILIES
-from rocket_conformance.rocketmq import ORACLE_VERSION
+from rocket_conformance.rocketmq import ORACLE_VERSION, Release, Survey
 from rocket_spec.clauses import clauses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.rocketmq import Release, Survey
-
-__all__ = ["render"]
 
 _INTRODUCTION: Final = """# Versions
 

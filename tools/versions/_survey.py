@@ -1,16 +1,15 @@
 """The survey: the whole suite on the real store of each release, with fixed settings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_conformance.planning import Planned, plan
 from rocket_conformance.protocol import FAMILIES, OPERATIONS, parse_hello
-from rocket_conformance.report import causes_of, failing_clauses
+from rocket_conformance.report import CaseLine, Report, causes_of, failing_clauses
 from rocket_conformance.rocketmq import (
     RELEASES,
     Differs,
@@ -24,13 +23,6 @@ from rocket_conformance.running import Options, run
 from rocket_conformance.transport import open_jar
 from rocket_spec.clauses import clauses
 from rocket_spec.data import find_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.report import CaseLine, Report
-
-__all__ = ["EXAMPLES", "SEED", "inputs_digest", "survey_all", "survey_release", "survey_to_json"]
 
 SEED: Final = 0
 EXAMPLES: Final = 20

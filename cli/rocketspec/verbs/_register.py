@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     import typer
     from typer.models import CommandInfo
 
-__all__ = ["is_verb", "register_all", "register_one"]
 
 _STORES: Final = "For operators and data engineers: the store of a broker"
 _SUITE: Final = "For implementers and CI: the conformance suite"

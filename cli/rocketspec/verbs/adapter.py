@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -14,11 +15,8 @@ import typer
 from rocketspec._options import JsonLines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rocket_conformance.adapter_check import Exchange, Summary
 
-__all__ = ["register"]
 
 _LANGUAGES = {
     "go": ("go build -o adapter .", "./adapter"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,11 +11,7 @@ from rocketspec._options import AsJson
 from rocketspec._terminal import fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rocket_conformance.planning import Planned
-
-__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:

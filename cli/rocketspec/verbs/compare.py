@@ -1,17 +1,11 @@
 """The verb `compare`: reports of several implementations side by side."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-__all__ = ["register"]
 
 HELP = """Show reports of several implementations side by side.
 

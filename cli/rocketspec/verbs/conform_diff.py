@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rocket_conformance.report import Change, ReportDiff
 
-__all__ = ["register"]
 
 HELP = """Compare two reports of conform: what broke, what was fixed.
 

@@ -14,7 +14,6 @@ from rocketspec import _options as option
 if TYPE_CHECKING:
     from rocket_columnar.describe import Difference, StoreDifference
 
-__all__ = ["register"]
 
 _SHOWN: Final = 60  # characters of a value
 

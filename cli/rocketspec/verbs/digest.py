@@ -1,15 +1,11 @@
 """The verb `digest`: one number for the content of each file, and for the store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rocketspec import _options as option
-
-__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -11,11 +12,8 @@ import typer
 from rocketspec._options import AsJson, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rocket_golden import StoreEntry
 
-__all__ = ["register"]
 
 _WIDTH: Final = 98
 

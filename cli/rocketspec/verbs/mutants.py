@@ -13,7 +13,6 @@ from rocketspec._terminal import progress
 if TYPE_CHECKING:
     from rocket_conformance.mutants import Outcome
 
-__all__ = ["register"]
 
 HELP = """Run the suite on wrong implementations: each is one wrong reading of one clause.
 

@@ -12,8 +12,6 @@ from rocketspec import _options as option
 if TYPE_CHECKING:
     from rocket_columnar.rebuild import Rebuilt
 
-__all__ = ["register", "show_rebuilt"]
-
 
 def register(app: typer.Typer) -> None:
     """Adds `rebuild` to the command."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from rocket_columnar.repair import Outlook, Repaired, RepairPlan
     from rocket_columnar.report import Shell
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Adds `repair` to the command."""

@@ -1,7 +1,5 @@
 """The verb `replay`: runs one case and shows the difference."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -10,8 +8,6 @@ from typing import Annotated
 import typer
 
 from rocketspec import _options as option
-
-__all__ = ["register"]
 
 _ID = re.compile(r"[A-Z][A-Z0-9]*(-[A-Z0-9]+)*-[0-9]+/[a-z0-9-]+\Z")
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rocket_conformance.mutants import ClauseCoverage
     from rocket_spec.clauses import Clause
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Adds `spec list`, `spec show` and `spec coverage` to the command."""

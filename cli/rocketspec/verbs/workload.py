@@ -13,7 +13,6 @@ from rocketspec._terminal import note
 if TYPE_CHECKING:
     from rocket_conformance.workload import Manifest
 
-__all__ = ["register"]
 
 HELP = """Send a seeded set of messages to a broker and record what it acknowledged and answered.
 

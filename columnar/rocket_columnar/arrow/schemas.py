@@ -1,14 +1,10 @@
 """The Arrow schemas of the tables, made from the column lists of the spec."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 import pyarrow as pa
 from rocket_spec.tables import TABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),

@@ -1,7 +1,5 @@
 """Times of the tables, int64 milliseconds, as Arrow timestamps in UTC."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any, Final
 

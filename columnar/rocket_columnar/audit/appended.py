@@ -10,11 +10,10 @@ import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC
 
 from rocket_columnar.audit.matching import LOST, OUTSIDE
+from rocket_columnar.audit.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit.plan import Plan
 
 
 _HEAD: Final = struct.Struct(">ii20xq")

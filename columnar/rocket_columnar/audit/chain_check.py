@@ -8,6 +8,7 @@ is wrong, at the key hash if the entry no longer fits the chain that leads to it
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -15,8 +16,6 @@ import numpy as np
 from rocket_columnar.audit.fault_runs import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 

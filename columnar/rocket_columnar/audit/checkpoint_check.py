@@ -1,19 +1,14 @@
 """Checks the checkpoint: compares its three times with the newest data."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from rocket_spec.layout import CHECKPOINT
 
 from rocket_columnar.findings import Finding, finding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.index import IndexHeader
+from rocket_columnar.store import StoreFile
 
 _TIMES: Final = struct.Struct(CHECKPOINT.struct_format)
 _PATIENCE: Final = 600_000

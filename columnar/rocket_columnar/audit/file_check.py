@@ -1,20 +1,13 @@
 """Checks names, sizes and headers of index files and consume queues, without their content."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
 
 from rocket_columnar.findings import Finding, finding
-from rocket_columnar.store import NO_NUMBER, Unreadable, size_of, usual_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.index import IndexHeader
+from rocket_columnar.store import NO_NUMBER, StoreFile, Unreadable, size_of, usual_size
 
 
 def stray(name: str, reason: str) -> Finding | None:

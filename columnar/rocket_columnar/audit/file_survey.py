@@ -6,29 +6,25 @@ of the log finds what points into it, whatever damage has done to the order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
 from rocket_columnar.audit.fault_runs import MOST, Marks, runs_of, values_at
 from rocket_columnar.audit.index_check import Replay, check_content, reached_count, used_count
+from rocket_columnar.audit.plan import Plan
+from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.select_check import unreached
+from rocket_columnar.findings import Finding
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.index import EntryWindows
+from rocket_columnar.index import EntryWindows, IndexHeader
+from rocket_columnar.store import Reader, StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.audit.plan import Plan
-    from rocket_columnar.audit.read_ahead import ReadAhead
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import Reader, StoreFile
 
 UNITS: Final = 256
 """Units of a run."""

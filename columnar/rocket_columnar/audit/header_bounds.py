@@ -1,21 +1,16 @@
 """Compares begin and end of an index file's header with its first and last entry and their records."""
 
-from __future__ import annotations
-
 from bisect import bisect_right, insort
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from rocket_spec.layout import INDEX_HEADER
 
+from rocket_columnar.audit.file_survey import IndexSurvey
+from rocket_columnar.audit.plan import Plan
 from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import entry_position
 from rocket_columnar.store import read_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rocket_columnar.audit.file_survey import IndexSurvey
-    from rocket_columnar.audit.plan import Plan
 
 _INT_MAX: Final = 0x7FFFFFFF
 _MEANS: Final = {

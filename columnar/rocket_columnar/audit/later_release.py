@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rocket_columnar.audit.matching import DOUBLE, LOST, WRONG
+from rocket_columnar.audit.plan import Plan
+from rocket_columnar.audit.range_records import Frames
+from rocket_columnar.audit.range_result import RangeResult
+from rocket_columnar.audit.rows import Rows
 from rocket_columnar.formats import (
     SCHEDULE_TOPIC,
     Record,
@@ -19,11 +23,6 @@ from rocket_columnar.store import Sign, is_later_record, read_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit.plan import Plan
-    from rocket_columnar.audit.range_records import Frames
-    from rocket_columnar.audit.range_result import RangeResult
-    from rocket_columnar.audit.rows import Rows
 
 UNJUDGED: Final = {
     "checkpoint.ahead": (),

@@ -1,23 +1,17 @@
 """Checks the files of the commit log by themselves."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from rocket_spec.layout import BLANK, RECORD
 
 from rocket_columnar.audit.later_release import later_record
+from rocket_columnar.audit.plan import Plan
+from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.findings import Finding, check_log_files, finding, gap_finding
 from rocket_columnar.formats import body_begin, is_blank
-from rocket_columnar.store import read_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_columnar.audit.plan import Plan
-    from rocket_columnar.audit.range_result import RangeResult
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.log import Gap
+from rocket_columnar.store import StoreFile, read_at
 
 _FLAG: Final = RECORD.offset_of("sys_flag") + 3  # the byte of the flags that states how long the hosts are
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
+from rocket_columnar.audit.plan import Range
+from rocket_columnar.audit.range_records import Frames
+from rocket_columnar.audit.rows import Rows
+from rocket_columnar.log import Requests
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit.plan import Range
-    from rocket_columnar.audit.range_records import Frames
-    from rocket_columnar.audit.rows import Rows
-    from rocket_columnar.log import Requests
 
 OUTSIDE: Final = 128
 """Flag: points outside the range, or is not a unit that 4.9.3 accepts; not checked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -9,19 +10,15 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST, runs_of
+from rocket_columnar.audit.plan import Plan
+from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.range_result import AFTER, BEFORE, NEWEST, KeyRun, RangeResult, UnitRun
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.store import find_files, is_safe
+from rocket_columnar.log import Requests
+from rocket_columnar.store import StoreFile, find_files, is_safe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit.plan import Plan
-    from rocket_columnar.audit.range_records import Frames
-    from rocket_columnar.log import Requests
-    from rocket_columnar.store import StoreFile
 
 _HASHES: Final = 1 << 16
 

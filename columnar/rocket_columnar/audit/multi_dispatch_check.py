@@ -9,6 +9,7 @@ Source: `ConsumeQueue.putMessagePositionInfo` 478-530 and `multiDispatchLmqQueue
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,20 +18,15 @@ from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.audit.fault_runs import MOST
 from rocket_columnar.audit.missing import files_by_queue, files_now
-from rocket_columnar.audit.range_result import AFTER, UnitRun
+from rocket_columnar.audit.plan import Plan, Range
+from rocket_columnar.audit.range_records import Frames
+from rocket_columnar.audit.range_result import AFTER, RangeResult, UnitRun
 from rocket_columnar.formats import LONG_MAX, UNIT_DTYPE
 from rocket_columnar.log import batch_copies, goes_to, has_light_queues
-from rocket_columnar.store import is_safe, read_at
+from rocket_columnar.store import StoreFile, is_safe, read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit.plan import Plan, Range
-    from rocket_columnar.audit.range_records import Frames
-    from rocket_columnar.audit.range_result import RangeResult
-    from rocket_columnar.store import StoreFile
 
 Queue = tuple[str, int]
 

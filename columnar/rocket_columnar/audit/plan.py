@@ -1,19 +1,21 @@
 """What an audit checks: the files of a store, where its log ends, and the ranges into which it is cut."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_columnar.audit.file_check import stray
 from rocket_columnar.findings import Finding, finding, unread_findings
 from rocket_columnar.formats import LONG_MAX
-from rocket_columnar.index import read_headers, resolve
+from rocket_columnar.index import IndexHeader, read_headers, resolve
 from rocket_columnar.log import Tail, log_tail
 from rocket_columnar.store import (
+    Sign,
+    StoreFile,
     find_files,
     folder_signs,
     is_batch_queue,
@@ -21,14 +23,6 @@ from rocket_columnar.store import (
     require_store,
     usual_size,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import Sign, StoreFile
 
 Level = Literal["quick", "default", "deep"]
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)

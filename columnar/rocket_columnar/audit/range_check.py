@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from rocket_columnar.audit.appended import without_appended
-from rocket_columnar.audit.fault_runs import MOST, values_at
+from rocket_columnar.audit.fault_runs import MOST, Marks, values_at
 from rocket_columnar.audit.later_release import without_later_records, without_tag_entries
 from rocket_columnar.audit.matching import (
     DOUBLE,
@@ -26,9 +26,11 @@ from rocket_columnar.audit.matching import (
 )
 from rocket_columnar.audit.missing import check_missing
 from rocket_columnar.audit.multi_dispatch_check import RangeCopies, check_copies, read_copies
+from rocket_columnar.audit.plan import Plan, Range
 from rocket_columnar.audit.range_records import Frames
 from rocket_columnar.audit.range_result import RangeResult
-from rocket_columnar.audit.rows import Rows
+from rocket_columnar.audit.read_ahead import ReadAhead
+from rocket_columnar.audit.rows import Rows, Surveys, Targets
 from rocket_columnar.audit.unit_check import Judge
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.log import Requests, RequestScan, TopicNames
@@ -36,11 +38,6 @@ from rocket_columnar.store import is_safe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit.fault_runs import Marks
-    from rocket_columnar.audit.plan import Plan, Range
-    from rocket_columnar.audit.read_ahead import ReadAhead
-    from rocket_columnar.audit.rows import Surveys, Targets
 
 _ROWS: Final = 1 << 19  # all records of a range are one batch: joining batches copies them
 

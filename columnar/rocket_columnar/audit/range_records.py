@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rocket_columnar.log import Requests, TopicNames
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.log import Requests, TopicNames
 
 
 @dataclass(frozen=True, slots=True)

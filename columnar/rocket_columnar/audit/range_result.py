@@ -1,16 +1,11 @@
 """The result of one range of the log."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rocket_columnar.audit.fault_runs import Marks
-
-if TYPE_CHECKING:
-    from rocket_columnar.audit.plan import Range
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import Sign
+from rocket_columnar.audit.plan import Range
+from rocket_columnar.log import Gap
+from rocket_columnar.store import Sign
 
 BEFORE, NEWEST, AFTER = range(3)
 """Where a record is: before the range's last indexed one, from there up to the last one that is in its queue, after that."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar.store import Reader
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from rocket_columnar.store import Reader
 
 _HELD: Final = 64 << 20  # bytes kept, at most
 _FEW: Final = 256  # files up to which nothing is read ahead

@@ -1,23 +1,24 @@
 """Makes findings from the results of the log's ranges and the surveys of files."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.audit.checkpoint_check import check_checkpoint, read_checkpoint
 from rocket_columnar.audit.fault_runs import MOST, Mark, Marks
 from rocket_columnar.audit.file_check import check_ext_files, check_index_files, check_queue_files, empty_file
+from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
 from rocket_columnar.audit.header_bounds import FirstEntries, check_bounds
 from rocket_columnar.audit.later_release import UNJUDGED, later_record, later_sign
 from rocket_columnar.audit.log_check import check_log
-from rocket_columnar.audit.plan import list_kind
+from rocket_columnar.audit.plan import Plan, list_kind
 from rocket_columnar.audit.range_check import check_range
 from rocket_columnar.audit.range_result import AFTER, NEWEST, KeyRun, RangeResult, UnitRun
+from rocket_columnar.audit.rows import Surveys
 from rocket_columnar.audit.wording import (
     say_entry,
     say_missing_keys,
@@ -27,14 +28,7 @@ from rocket_columnar.audit.wording import (
 )
 from rocket_columnar.findings import Finding, Severity, check_log_files, finding, hidden_codes
 from rocket_columnar.log import log_tail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
-    from rocket_columnar.audit.plan import Plan
-    from rocket_columnar.audit.rows import Surveys
-    from rocket_columnar.store import Sign
+from rocket_columnar.store import Sign
 
 _ON_THE_WAY: Final = 60_000
 """ms: how old a record of a live store may be whose keys are not in the index yet, since queues and index files are

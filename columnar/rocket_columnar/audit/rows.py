@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from rocket_columnar.audit.file_survey import ENTRIES, UNITS, IndexSurvey, QueueSurvey
+from rocket_columnar.audit.plan import Plan
+from rocket_columnar.audit.range_records import Frames
+from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.formats import ENTRY_DTYPE, UNIT_DTYPE
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit.plan import Plan
-    from rocket_columnar.audit.range_records import Frames
-    from rocket_columnar.audit.read_ahead import ReadAhead
-    from rocket_columnar.store import StoreFile
 
 _NATIVE: Final = {kind: {name: kind[name].newbyteorder("=") for name in kind.names or ()}
                   for kind in (UNIT_DTYPE, ENTRY_DTYPE)}  # fmt: skip

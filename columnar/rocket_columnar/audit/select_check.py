@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rocket_columnar.audit.fault_runs import MOST, runs_of
+from rocket_columnar.index import EntryWindows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.index import EntryWindows
 
 
 def unreached(windows: EntryWindows, *, ended: bool) -> tuple[tuple[int, int], ...]:

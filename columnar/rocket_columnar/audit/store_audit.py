@@ -4,31 +4,23 @@ Nothing is written. The log is read first, up to its end at that time; what a br
 not a finding.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from rocket_columnar.audit.file_survey import survey_file
-from rocket_columnar.audit.plan import Level, Plan, make_plan, relisted
+from rocket_spec.layout import Geometry
+
+from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey, survey_file
+from rocket_columnar.audit.plan import Level, Plan, Range, make_plan, relisted
 from rocket_columnar.audit.range_check import check_range
+from rocket_columnar.audit.range_result import RangeResult
 from rocket_columnar.audit.read_ahead import ReadAhead
 from rocket_columnar.audit.report import findings, quick_findings
 from rocket_columnar.audit.rows import Surveys
-from rocket_columnar.store import WorkDone, in_order, size_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.audit.file_survey import IndexSurvey, QueueSurvey
-    from rocket_columnar.audit.plan import Range
-    from rocket_columnar.audit.range_result import RangeResult
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.store import Sign, StoreFile
+from rocket_columnar.findings import Finding
+from rocket_columnar.store import Sign, StoreFile, WorkDone, in_order, size_of
 
 _Survey: TypeAlias = "QueueSurvey | IndexSurvey | None"
 

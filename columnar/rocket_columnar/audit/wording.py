@@ -1,24 +1,19 @@
 """Wording and places of findings on units, entries and keys."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar.audit.fault_runs import Mark
+from rocket_columnar.audit.file_survey import IndexSurvey
+from rocket_columnar.audit.plan import Plan
+from rocket_columnar.audit.range_result import KeyRun, UnitRun
 from rocket_columnar.findings import Finding, Severity, finding
 from rocket_columnar.formats import Record
 from rocket_columnar.index import entry_position
 from rocket_columnar.log import NARROW, Walk
 from rocket_columnar.store import is_gone, size_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rocket_columnar.audit.fault_runs import Mark
-    from rocket_columnar.audit.file_survey import IndexSurvey
-    from rocket_columnar.audit.plan import Plan
-    from rocket_columnar.audit.range_result import KeyRun, UnitRun
 
 
 class _Saying(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,13 +10,10 @@ from rocket_spec.errors import MalformedError
 
 from rocket_columnar.arrow import values
 from rocket_columnar.decode.tables import decode
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.store import StoreFile
 
 
 class ExtUnits:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,10 @@ import numpy as np
 from rocket_spec.errors import UsageError
 
 from rocket_columnar.formats import clean_utf8
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.store import StoreFile
 
 _COLUMNS = {
     "time": ("store_timestamp", ("index_entries", "commit_log", "consume_queue_ext")),

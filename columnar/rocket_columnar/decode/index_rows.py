@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from rocket_spec.layout import INDEX_ENTRY
+from rocket_spec.layout import INDEX_ENTRY, Geometry
 
 from rocket_columnar import arrow
+from rocket_columnar.arrow import Columns
+from rocket_columnar.decode.filters import Where
+from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index import read_header
-from rocket_columnar.store import in_order
+from rocket_columnar.store import Reader, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from numpy.typing import NDArray
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.arrow import Columns
-    from rocket_columnar.decode.filters import Where
-    from rocket_columnar.decode.row_choice import RowChoice
-    from rocket_columnar.store import Reader
 
 _MILLIS: Final = np.int64(1000)
 

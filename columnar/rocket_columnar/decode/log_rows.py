@@ -3,23 +3,17 @@
 If a record does not verify, the scan reports a gap and continues at the next frame that verifies.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from rocket_spec.errors import MalformedError
 
+from rocket_columnar.arrow import Columns
 from rocket_columnar.decode.log_columns import LogColumns
+from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.fast import log_form
-from rocket_columnar.log import Records, Scan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rocket_columnar.arrow import Columns
-    from rocket_columnar.decode.row_choice import RowChoice
-    from rocket_columnar.log import Gap, Walk
-    from rocket_columnar.store import Reader
+from rocket_columnar.log import Gap, Records, Scan, Walk
+from rocket_columnar.store import Reader
 
 
 class LogState:

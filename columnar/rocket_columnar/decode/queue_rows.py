@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,17 +11,14 @@ from rocket_spec.errors import MalformedError
 from rocket_spec.layout import CHECKPOINT, CHECKPOINT_SIZE, EXT_UNIT, PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar import arrow
+from rocket_columnar.arrow import Columns
+from rocket_columnar.decode.filters import Where
+from rocket_columnar.decode.row_choice import RowChoice
 from rocket_columnar.formats import LONG_MIN, UNIT_DTYPE, to_i64
+from rocket_columnar.store import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.arrow import Columns
-    from rocket_columnar.decode.filters import Where
-    from rocket_columnar.decode.row_choice import RowChoice
-    from rocket_columnar.store import Reader
 
 _EXT: Final = struct.Struct(EXT_UNIT.struct_format)
 _AT_ONCE: Final = 1 << 16  # units read at once in the search for the last one

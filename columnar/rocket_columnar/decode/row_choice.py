@@ -1,15 +1,10 @@
 """Which rows and columns of a table a decode returns, and how the work is cut into batches."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rocket_columnar.decode.filters import Skip
+from rocket_columnar.decode.filters import Skip, Where
 from rocket_columnar.formats import LONG_MAX, LONG_MIN
-
-if TYPE_CHECKING:
-    from rocket_columnar.decode.filters import Where
 
 WHOLE_LOG: Final = (LONG_MIN, LONG_MAX + 1)
 """The range of all physical offsets."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -10,21 +11,17 @@ import numpy as np
 from rocket_spec.errors import FormatError, MalformedError
 
 from rocket_columnar import arrow
+from rocket_columnar.arrow import Array, Columns
 from rocket_columnar.decode.index_rows import entry_columns, header_columns
 from rocket_columnar.decode.log_rows import LogState, log_columns
 from rocket_columnar.decode.queue_rows import checkpoint_columns, ext_columns, queue_columns
+from rocket_columnar.decode.row_choice import RowChoice
+from rocket_columnar.index import GeometryGuess
 from rocket_columnar.log import Gap
-from rocket_columnar.store import is_gone
+from rocket_columnar.store import Kind, Reader, StoreFile, is_gone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     import pyarrow as pa
-
-    from rocket_columnar.arrow import Array, Columns
-    from rocket_columnar.decode.row_choice import RowChoice
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.store import Kind, Reader, StoreFile
 
 TABLE_KINDS: Final[dict[str, Kind]] = {
     "index_headers": "index",

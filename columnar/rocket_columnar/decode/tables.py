@@ -1,31 +1,21 @@
 """Files to tables: record batches in bounded memory, table after table, file after file."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NoReturn
 
 import pyarrow as pa
 from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
 from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS
-from rocket_columnar.decode.filters import Skip
+from rocket_columnar.decode.filters import Skip, Where
 from rocket_columnar.decode.row_choice import WHOLE_LOG, RowChoice
 from rocket_columnar.decode.table_decoder import TABLE_KINDS, Reports, TableDecoder
-from rocket_columnar.index import resolve_each
-from rocket_columnar.store import while_there
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.decode.filters import Where
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.index import GeometryGuess, resolve_each
+from rocket_columnar.log import Gap
+from rocket_columnar.store import StoreFile, while_there
 
 _JOINED: Final = frozenset({"index_headers", "consume_queue", "checkpoint"})  # many small files, short rows
 _BATCH_ROWS: Final = 1 << 17

@@ -4,19 +4,15 @@ Numbers become text in Arrow, strings of a dictionary are escaped once each; Pyt
 where they are free text, bytes or maps.
 """
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from rocket_columnar import arrow
-
-if TYPE_CHECKING:
-    from rocket_columnar.arrow import Array
+from rocket_columnar.arrow import Array
 
 _FEW = 1 << 12  # rows
 

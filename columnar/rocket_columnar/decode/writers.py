@@ -1,24 +1,19 @@
 """Record batches to files and streams: JSON Lines, CSV, Parquet and Arrow."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from functools import cache
 from inspect import signature
+from io import IOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast, get_args
+from typing import Any, BinaryIO, Final, Literal, Protocol, cast, get_args
 
 import pyarrow as pa
 from rocket_spec.errors import UsageError
 
 from rocket_columnar.decode.text_formats import csv_bytes, csv_header, jsonl_bytes
 from rocket_columnar.store import protected_directories
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from io import IOBase
-    from typing import BinaryIO
 
 Format = Literal["jsonl", "csv", "parquet", "arrow"]
 

@@ -1,9 +1,8 @@
 """Explains one byte of a file: structure, number, field, value and clause, from the layout tables."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import (
@@ -27,12 +26,7 @@ from rocket_spec.layout import (
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import LONG_MIN, decode_utf8, host_text, is_blank, iso, to_i64
 from rocket_columnar.index import IndexHeader, read_header
-from rocket_columnar.store import Reader, entry_position, open_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.store import Reader, StoreFile, entry_position, open_reader
 
 _PREVIEW: Final = 60
 _FLAGS: Final = {1: "compressed", 2: "multi-tags", 16: "born host IPv6", 32: "store host IPv6"}

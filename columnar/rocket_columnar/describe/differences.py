@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -9,21 +10,26 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_spec.errors import FormatError, MalformedError, UsageError
-from rocket_spec.layout import CHECKPOINT, EXT_UNIT, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, RECORD
+from rocket_spec.layout import (
+    CHECKPOINT,
+    EXT_UNIT,
+    INDEX_ENTRY,
+    INDEX_HEADER,
+    INDEX_SLOT,
+    QUEUE_UNIT,
+    RECORD,
+    Geometry,
+    Layout,
+)
 from rocket_spec.tables import TABLES
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import LONG_MIN, body_begin
 from rocket_columnar.index import GeometryGuess, resolve
-from rocket_columnar.store import find_files, open_reader
+from rocket_columnar.store import StoreFile, find_files, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import pyarrow as pa
-    from rocket_spec.layout import Geometry, Layout
-
-    from rocket_columnar.store import StoreFile
 
     _Progress = Callable[[int, int], None] | None
     _Row = dict[str, Any]

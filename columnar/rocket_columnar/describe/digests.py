@@ -15,27 +15,30 @@ whose name is a clock time. Files without content are skipped.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT
+from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, Geometry
 
 from rocket_columnar.arrow import values
 from rocket_columnar.decode import decode, unit_count
 from rocket_columnar.formats import LONG_MIN
 from rocket_columnar.index import read_header, resolve_each
-from rocket_columnar.store import WorkDone, find_files, is_gone, open_reader, size_of, while_there
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import Reader, StoreFile
+from rocket_columnar.log import Gap
+from rocket_columnar.store import (
+    Reader,
+    StoreFile,
+    WorkDone,
+    find_files,
+    is_gone,
+    open_reader,
+    size_of,
+    while_there,
+)
 
 _AT_ONCE: Final = 1 << 22
 _EMPTY: Final = hashlib.sha256().hexdigest()

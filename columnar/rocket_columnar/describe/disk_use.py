@@ -1,10 +1,10 @@
 """What fills the disk of a store: bytes by topic and queue, and the files that a broker deletes next."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
@@ -14,10 +14,6 @@ from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.index import read_headers
 from rocket_columnar.log import log_tail
 from rocket_columnar.store import WorkDone, find_files, is_batch_queue, open_reader, size_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 _AT_ONCE: Final = 1 << 18  # units
 

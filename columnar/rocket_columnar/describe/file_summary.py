@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_spec.errors import UsageError
@@ -10,14 +11,10 @@ from rocket_spec.layout import BLANK, QUEUE_UNIT
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import is_blank
-from rocket_columnar.store import read_at
+from rocket_columnar.log import Gap
+from rocket_columnar.store import StoreFile, read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
-
     _Progress = Callable[[int, int], None] | None
 
 Facts = dict[str, Any]

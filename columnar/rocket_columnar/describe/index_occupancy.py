@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index import IndexHeader, read_header
-from rocket_columnar.store import WorkDone, open_reader
+from rocket_columnar.store import Reader, WorkDone, open_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from typing import Any
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.store import Reader
 
 _AT_ONCE: Final = 1 << 20
 _BUCKETS: Final = 128

@@ -1,22 +1,22 @@
 """What a store or one of its directories contains, from names, sizes, headers and the ends of files."""
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from rocket_spec.errors import FormatError, UsageError
-from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
+from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT, Geometry
 
 from rocket_columnar.decode import decode
 from rocket_columnar.describe.file_summary import checkpoint_times
 from rocket_columnar.formats import UNIT_DTYPE
-from rocket_columnar.index import read_headers, resolve
+from rocket_columnar.index import GeometryGuess, read_headers, resolve
 from rocket_columnar.log import log_tail
 from rocket_columnar.store import (
+    StoreFile,
     WorkDone,
     despite_unreadable,
     find_files,
@@ -26,14 +26,6 @@ from rocket_columnar.store import (
     read_at,
     size_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.store import StoreFile
 
 _FILLERS: Final = 1 << 12  # units that are read at once where a filler was found
 _T = TypeVar("_T")

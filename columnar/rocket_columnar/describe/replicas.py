@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,16 +13,10 @@ from rocket_spec.errors import UsageError
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.decode import decode
-from rocket_columnar.describe.overview import look_at
-from rocket_columnar.store import find_files, while_listed
+from rocket_columnar.describe.overview import Overview, QueueView, look_at
+from rocket_columnar.store import StoreFile, find_files, while_listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_columnar.describe.overview import Overview, QueueView
-    from rocket_columnar.store import StoreFile
-
     _Files = dict[tuple[str, int] | str, list[StoreFile]]
 
 _AT_ONCE: Final = 1 << 22

@@ -1,7 +1,5 @@
 """The folder in which Numba keeps compiled code between starts."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

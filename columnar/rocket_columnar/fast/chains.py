@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from rocket_columnar.fast.chain_file import ChainFile, Hits
 from rocket_columnar.fast.choice import pays
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from rocket_columnar.fast.chain_file import ChainFile, Hits
 
     ManySelects = Callable[
         ["ChainFile", "NDArray[np.int32]", "NDArray[np.int64]", tuple[int, int]], "Hits | int"

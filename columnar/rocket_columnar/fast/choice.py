@@ -1,15 +1,11 @@
 """The one place that decides whether compiled loops are used."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_columnar.fast.notice import tell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SETTINGS: Final = ".numba_config.yaml"
 """A file of the working folder from which Numba would take its settings, such as the folder of code that it loads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,8 +12,6 @@ from rocket_columnar.fast.choice import pays
 from rocket_columnar.formats import index_key, string_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 _WORTH: Final = 16

@@ -1,11 +1,6 @@
 """A line for the user when loops are compiled, which is done once on a machine, or cannot be."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 _listener: Callable[[str], object] | None = None
 _told: set[str] = set()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_columnar.fast.log_row import ROW
+from rocket_columnar.fast.log_row import ROW, LogRange
 from rocket_columnar.formats import (
     Record,
     check_frame_head,
@@ -20,11 +21,7 @@ from rocket_columnar.formats import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.fast.log_row import LogRange
 
 _VALUES: Final[tuple[bytes, ...]] = (b"KEYS", b"UNIQ_KEY", b"TAGS", b"DELAY")
 _COMPLETED: Final = list((ROW.names or ())[-2 * len(_VALUES) - 2 :])

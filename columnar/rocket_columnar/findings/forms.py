@@ -1,11 +1,7 @@
 """The findings of an audit: their codes, severities, clauses and cures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypedDict, Unpack
-
-__all__ = ["CODES", "Finding", "Remedy", "Severity", "finding"]
 
 Severity = Literal["error", "warning", "note"]
 

@@ -1,11 +1,10 @@
 """Findings on the files of a commit log: their lengths and order, and gaps between records."""
 
-from __future__ import annotations
-
 import struct
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.layout import (
     BLANK_MAGIC,
@@ -17,16 +16,8 @@ from rocket_spec.layout import (
 )
 
 from rocket_columnar.findings.forms import Finding, finding
-from rocket_columnar.store import read_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
-
-
-__all__ = ["check_log_files", "gap_finding"]
+from rocket_columnar.log import Gap
+from rocket_columnar.store import StoreFile, read_at
 
 _HEAD: Final = struct.Struct(">ii20xq")
 _ENTRY: Final = struct.Struct(ENTRY.struct_format)

@@ -1,16 +1,10 @@
 """Findings on files that cannot be read, and what cannot be judged without them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from rocket_columnar.findings.forms import Finding, finding
 from rocket_columnar.store import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["hidden_codes", "unread_findings"]
 
 _LOG: Final = (
     "whether units and entries point to its records",

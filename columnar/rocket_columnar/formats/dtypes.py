@@ -1,14 +1,9 @@
 """The fixed layouts of index files and consume queues as NumPy dtypes, big-endian, from the layout tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
-from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT
-
-if TYPE_CHECKING:
-    from rocket_spec.layout import Layout
+from rocket_spec.layout import INDEX_ENTRY, QUEUE_UNIT, Layout
 
 LAST_ADDRESS: Final = -(1 << 31) - 1
 """The greatest tags code of a unit that is the address of an ext unit."""

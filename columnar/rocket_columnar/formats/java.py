@@ -4,8 +4,6 @@ Names become numbers as by `Long.parseLong` and `Integer.parseInt`, bytes become
 `new String(bytes, UTF_8)`, tags become codes by `String.hashCode`.
 """
 
-from __future__ import annotations
-
 import codecs
 import unicodedata
 from typing import Final

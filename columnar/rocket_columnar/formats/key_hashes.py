@@ -5,6 +5,7 @@ One key goes through plain Python. A batch becomes one run of UTF-16 code units,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ import numpy as np
 from rocket_columnar.formats.java import string_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     _Units = NDArray[np.uint16] | NDArray[np.uint8]

@@ -3,18 +3,13 @@
 Both are hexadecimal and have the same lengths, so the kind of an ID does not follow from its text.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from datetime import tzinfo
 
 _LENGTHS: Final = {32: 4, 56: 16}  # digits of an id: bytes of its address
 _UNIQUE: Final = struct.Struct(">HIIH")

@@ -3,8 +3,6 @@
 Compare with `CommitLog.checkMessageAndReturnSize` 302-432 and `MessageDecoder.string2messageProperties` of 4.9.3.
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 from functools import lru_cache

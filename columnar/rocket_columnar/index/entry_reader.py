@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,13 +12,10 @@ from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.store import Reader, StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.store import Reader, StoreFile
 
 _HEADER: Final = struct.Struct(INDEX_HEADER.struct_format)
 _AT_ONCE: Final = 1 << 15

@@ -6,11 +6,10 @@ entries to decide that way, all geometries of the size are searched, and the oth
 used too.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
@@ -22,13 +21,8 @@ from rocket_columnar.index.geometry_agreement import (
     ends_agree,
 )
 from rocket_columnar.index.geometry_search import count_of_size, geometries_of_size, last_entry_guess, search
-from rocket_columnar.index.header import read_header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from rocket_columnar.index.header import IndexHeader
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.index.header import IndexHeader, read_header
+from rocket_columnar.store import StoreFile
 
 _SETTLED: Final = 64  # this many entries that agree leave no room for another geometry
 _WITNESSES: Final = 16  # files of one size that are asked

@@ -15,12 +15,11 @@ import numpy as np
 from rocket_spec.layout import INDEX_HEADER, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
+from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.store import Reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.index.header import IndexHeader
-    from rocket_columnar.store import Reader
 
 SAMPLE: Final = 4096  # entries checked in one file
 _RUN: Final = 256  # of these, neighbours

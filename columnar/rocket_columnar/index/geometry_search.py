@@ -7,21 +7,16 @@ in use, number s with value v, asks each N one question: is the key hash of the 
 modulo D - 5 N, equal to s? NumPy asks a quarter of a million N at a time; holes of sparse files are not read.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import ENTRY_DTYPE
 from rocket_columnar.index.geometry_agreement import agreement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_columnar.index.header import IndexHeader
-    from rocket_columnar.store import Reader
+from rocket_columnar.index.header import IndexHeader
+from rocket_columnar.store import Reader
 
 _CELLS: Final = 1 << 18
 _KEEP: Final = 1000  # survivors kept of one search

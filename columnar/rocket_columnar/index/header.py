@@ -1,15 +1,12 @@
 """The header of an index file as a value."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.layout import INDEX_HEADER
 
-if TYPE_CHECKING:
-    from rocket_columnar.store import Reader
+from rocket_columnar.store import Reader
 
 _STRUCT: Final = struct.Struct(INDEX_HEADER.struct_format)
 

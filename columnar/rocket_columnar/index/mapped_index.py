@@ -1,19 +1,14 @@
 """An index file in memory: opening, the header and its two places, single slots and entries."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from pathlib import Path
+from typing import Final, NamedTuple, Self
 
 from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_columnar.formats import to_i32
 from rocket_columnar.index.header import IndexHeader
 from rocket_columnar.index.mapping import FileImage, Mapping, RejectedError, map_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 INT: Final = struct.Struct(">i")
 LONG: Final = struct.Struct(">q")

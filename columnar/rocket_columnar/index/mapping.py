@@ -1,19 +1,14 @@
 """Files in memory, at the size and under the names that 4.9.3's MappedFile asks for."""
 
-from __future__ import annotations
-
 import mmap
 import os
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import MalformedError
 
 from rocket_columnar.formats import parse_long
 from rocket_columnar.store import current_gentle_reads, open_reader
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 Mapping = mmap.mmap | bytearray
 

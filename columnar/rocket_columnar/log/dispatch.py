@@ -1,17 +1,11 @@
 """Dispatch requests of the commit log, file by file, for rebuilds and for predicting a start."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from rocket_columnar.log.gaps import Gap
+from rocket_columnar.log.request_columns import Requests, TopicNames
 from rocket_columnar.log.request_walk import RequestScan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rocket_columnar.log.request_columns import Requests, TopicNames
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile
 
 
 def read_requests(

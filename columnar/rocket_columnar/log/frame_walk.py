@@ -34,11 +34,10 @@ from rocket_columnar.formats import (
     is_blank,
     parse_record,
 )
+from rocket_columnar.store import Reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.store import Reader
 
 LARGE: Final = 1 << 18
 """Bytes of a record from which on its body is not read unless it is asked for."""

@@ -1,7 +1,5 @@
 """What is between the records that verify."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

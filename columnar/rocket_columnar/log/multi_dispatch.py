@@ -1,19 +1,14 @@
 """The queues that multi-dispatch copies a record to: units there may point to another topic's record."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4
 
 from rocket_columnar.formats import Bad, clean_utf8, parse_long, parse_properties, parse_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_columnar.log.request_columns import Requests
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.log.request_columns import Requests
+from rocket_columnar.store import StoreFile
 
 _QUEUES: Final = b"INNER_MULTI_DISPATCH"
 _OFFSETS: Final = b"INNER_MULTI_QUEUE_OFFSET"

@@ -1,24 +1,17 @@
 """The dispatch requests that a healthy broker makes from a range of one commit-log file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 import numpy as np
 
-from rocket_columnar.fast import log_form
+from rocket_columnar.fast import LogForm, log_form
 from rocket_columnar.formats import clean_utf8
+from rocket_columnar.log.gaps import Gap
 from rocket_columnar.log.request_columns import ROLLBACK, Requests, TopicNames, topic_code
 from rocket_columnar.log.row_values import RowTopics, bodies_match, tags_codes
-from rocket_columnar.log.scan import Scan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rocket_columnar.fast import LogForm
-    from rocket_columnar.log.gaps import Gap
-    from rocket_columnar.log.scan import Records
-    from rocket_columnar.store import Reader
+from rocket_columnar.log.scan import Records, Scan
+from rocket_columnar.store import Reader
 
 _ROWS: Final = 1 << 13
 

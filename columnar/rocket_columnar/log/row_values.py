@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 
+from rocket_columnar.fast import LogForm
 from rocket_columnar.formats import SCHEDULE_TOPIC, tags_code
+from rocket_columnar.log.scan import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.fast import LogForm
-    from rocket_columnar.log.scan import Records
 
 
 class RowTopics:

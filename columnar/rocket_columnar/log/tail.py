@@ -1,16 +1,11 @@
 """Finds the end of the log, reading only little before it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from rocket_columnar.formats import Record
 from rocket_columnar.log.frame_walk import NARROW, Walk
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile
 
 _BACK: Final = 1 << 18
 

@@ -4,23 +4,16 @@ A record is returned only if the commit log contains it with the requested topic
 ascending order of offset. Windows use the record's own store timestamp, to the ms.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
+from rocket_columnar.formats import LONG_MAX, LONG_MIN, OffsetId, hash_key, index_key
+from rocket_columnar.index import IndexFile
 from rocket_columnar.query.chain_walk import settled, walk
 from rocket_columnar.query.explain_records import find_key
-from rocket_columnar.query.log_records import keys_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rocket_columnar.formats import OffsetId
-    from rocket_columnar.index import IndexFile
-    from rocket_columnar.query.log_records import Row
-    from rocket_columnar.query.open_files import OpenFiles
+from rocket_columnar.query.log_records import Row, keys_of
+from rocket_columnar.query.open_files import OpenFiles
 
 _LONG: Final = (LONG_MIN, LONG_MAX)
 

@@ -3,28 +3,22 @@
 `query` answers once; `OpenStore` keeps the files open for many queries. Nothing is written.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import InvalidError, UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_columnar.formats import LONG_MAX, LONG_MIN, hash_key, index_key
+from rocket_columnar.index import IndexFile
 from rocket_columnar.query.beyond_broker import find_all
 from rocket_columnar.query.chain_walk import Step, settled, walk
 from rocket_columnar.query.log_records import Row, keys_of
 from rocket_columnar.query.open_files import OpenFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.index import IndexFile
 
 MAX_BATCH: Final = 64
 """Hits at most, whatever is asked for (`MessageStoreConfig.maxMsgsNumBatch`)."""

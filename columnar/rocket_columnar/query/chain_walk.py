@@ -1,16 +1,11 @@
 """Walks one chain, entry by entry, and states what each means to a query; always ends."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from rocket_columnar.formats import to_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rocket_columnar.index import IndexFile
+from rocket_columnar.index import IndexFile
 
 _T = TypeVar("_T")
 _LOOKS: Final = 5  # at a slot that a broker keeps putting into

@@ -1,19 +1,14 @@
 """What a query does with each index file of a store, and what it would have found after the point where it stops."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rocket_columnar.formats import hash_key, index_key, iso
+from rocket_columnar.index import IndexFile, IndexHeader
+from rocket_columnar.query.broker_query import OpenStore
 from rocket_columnar.query.chain_walk import Step, walk
 from rocket_columnar.query.explain_records import Check, check_record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_columnar.index import IndexFile, IndexHeader
-    from rocket_columnar.query.broker_query import OpenStore
 
 _SHOWN: Final = 1000  # entries with other hashes that are kept of one chain
 

@@ -1,18 +1,13 @@
 """The reason why a query finds nothing, in words, the most telling first."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_columnar.formats import iso
+from rocket_columnar.query.broker_query import OpenStore
+from rocket_columnar.query.explain_files import FileWalk, Window
 from rocket_columnar.query.explain_records import Found, find_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_columnar.query.broker_query import OpenStore
-    from rocket_columnar.query.explain_files import FileWalk, Window
 
 _SHOWN: Final = 5
 _ROLLBACK: Final = 12

@@ -1,21 +1,14 @@
 """What the commit log says of a key: of the record of a hit, and of records that have no hit."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rocket_columnar.decode import decode
 from rocket_columnar.formats import SCHEDULE_TOPIC
-from rocket_columnar.query.log_records import keys_of
-from rocket_columnar.store import WorkDone, is_gone, size_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_columnar.query.log_records import CommitLog, Row
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.query.log_records import CommitLog, Row, keys_of
+from rocket_columnar.store import StoreFile, WorkDone, is_gone, size_of
 
 _COLUMNS: Final = ("phy_offset", "topic", "keys", "uniq_key", "store_timestamp", "sys_flag", "properties")
 _WAITING: Final = {"RMQ_SYS_TRANS_HALF_TOPIC": "half", SCHEDULE_TOPIC.decode(): "delayed"}

@@ -1,20 +1,14 @@
 """Why a query finds what it finds: each index file, slot and chain entry that it meets, and the reason in words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rocket_spec.errors import InvalidError
 
 from rocket_columnar.formats import hash_key, index_key
-from rocket_columnar.query.broker_query import MAX_BATCH
+from rocket_columnar.index import GeometryGuess
+from rocket_columnar.query.broker_query import MAX_BATCH, OpenStore
 from rocket_columnar.query.explain_files import FileWalk, Window, walk_files
 from rocket_columnar.query.explain_reasons import reasons
-
-if TYPE_CHECKING:
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.query.broker_query import OpenStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,20 @@
 """The index files of a store as a broker's start would load them, opened to read."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import FormatError, MalformedError, UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_columnar.formats import parse_long
 from rocket_columnar.index import GeometryGuess, IndexFile, resolve
 from rocket_columnar.store import StoreFile, is_gone, shown_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import ExitStack
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
 
 _OTHERS: Final = (
     256  # open files beside the index files: those of the log, of the interpreter and of its libraries

@@ -1,10 +1,11 @@
 """Records of the commit log by physical offset, as a broker looks them up for a query."""
 
-from __future__ import annotations
-
 import struct
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
@@ -13,14 +14,7 @@ from rocket_columnar import arrow
 from rocket_columnar.arrow import SCHEMAS
 from rocket_columnar.decode import record_columns
 from rocket_columnar.formats import Bad, Record, parse_record
-from rocket_columnar.store import Reader, find_files, is_gone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import ExitStack
-    from pathlib import Path
-
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.store import Reader, StoreFile, find_files, is_gone
 
 Row = dict[str, Any]
 """A row of the table commit_log: column names to Python values."""

@@ -1,22 +1,16 @@
 """The index files and the commit log of a store, open to be searched."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+from rocket_spec.layout import Geometry
 
 from rocket_columnar.query.index_files import IndexSet, open_indexes
 from rocket_columnar.query.log_records import CommitLog
-from rocket_columnar.store import require_store, while_listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.store import StoreFile, require_store, while_listed
 
 
 class OpenFiles:

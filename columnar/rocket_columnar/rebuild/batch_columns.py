@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from rocket_columnar.log import Requests, batch_copies
+from rocket_columnar.log import Requests, TopicNames, batch_copies
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from rocket_columnar.log import TopicNames
-    from rocket_columnar.store import StoreFile
-
-__all__ = [
-    "KEYS",
-    "RECORDS",
-    "UNIT",
-    "Batch",
-    "KeysAdded",
-    "Units",
-    "by_queue",
-    "joined_batches",
-    "keys_added",
-    "units_added",
-]
 
 _COPIED: Final = 4 << 20  # bytes of records that are copied to further queues
 UNIT: Final = np.dtype(

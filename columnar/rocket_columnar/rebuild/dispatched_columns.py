@@ -7,7 +7,9 @@ each batch.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from zlib import crc32
 
@@ -19,30 +21,18 @@ from rocket_columnar.rebuild.batch_columns import (
     KEYS,
     RECORDS,
     Batch,
+    Units,
     by_queue,
     joined_batches,
     keys_added,
     units_added,
 )
 from rocket_columnar.rebuild.holes import Gaps, Holes
-from rocket_columnar.store import WorkDone, is_safe
+from rocket_columnar.store import StoreFile, WorkDone, is_safe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-    from rocket_columnar.rebuild.batch_columns import Units
-    from rocket_columnar.store import StoreFile
-
-__all__ = [
-    "Dispatched",
-    "KeyRange",
-    "LeftOut",
-    "dispatch_log",
-    "left_out_findings",
-]
 
 _AT_ONCE: Final = 1 << 16  # records
 _KEPT: Final = "keep the store's own files of this queue; copy them from a replica if they are damaged"

@@ -5,13 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from rocket_columnar.decode import ExtUnits
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from rocket_columnar.decode import ExtUnits
-
-__all__ = ["Addresses"]
 
 
 class Addresses:

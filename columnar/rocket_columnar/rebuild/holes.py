@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -10,19 +11,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.layout import RECORD_FIXED_V4
 
-from rocket_columnar.findings import gap_finding
-from rocket_columnar.store import read_at
+from rocket_columnar.findings import Finding, gap_finding
+from rocket_columnar.log import Gap, Requests
+from rocket_columnar.store import StoreFile, read_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
 
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.log import Gap, Requests
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["Gaps", "Holes", "log_holes"]
 
 _BLANK: Final = 8  # bytes at the start of the blank record that ends a file
 _FILES: Final = 64

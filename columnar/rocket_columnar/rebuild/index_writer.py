@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from rocket_spec.layout import Geometry
 
-from rocket_columnar.index import IndexBuilder, read_headers
+from rocket_columnar.index import IndexBuilder, IndexHeader, read_headers
 from rocket_columnar.rebuild.batch_columns import KEYS, RECORDS
-from rocket_columnar.rebuild.plan import record_after
+from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeyRange
+from rocket_columnar.rebuild.plan import IndexPlan, record_after
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
-    from rocket_spec.layout import Geometry
 
-    from rocket_columnar.index import IndexHeader
-    from rocket_columnar.rebuild.dispatched_columns import Dispatched, KeyRange
-    from rocket_columnar.rebuild.plan import IndexPlan
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["LogKeys", "keys_of", "name_indexes", "write_index"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FORM: Final = "%Y%m%d%H%M%S"

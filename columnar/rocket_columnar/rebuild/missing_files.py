@@ -1,17 +1,11 @@
 """Keeps only those rebuilt files that are missing from the store or differ."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from rocket_columnar.index import read_headers
 from rocket_columnar.store import StoreFile, open_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-__all__ = ["Twin", "drop_unchanged", "has_bytes_of", "index_begins", "settled_names", "twin_of"]
 
 
 class Twin(NamedTuple):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import shutil
 from io import FileIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from rocket_columnar.rebuild.ext_addresses import Addresses
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocket_columnar.rebuild.ext_addresses import Addresses
-
-__all__ = ["OpenFiles", "OpenQueue"]
 
 _SIZE: Final = QUEUE_UNIT.size
 _OPEN: Final = 64

@@ -5,15 +5,14 @@ and the new files take its place. If that is interrupted, even by a kill, the ne
 earlier files back.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
 import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 
@@ -25,10 +24,6 @@ try:
 except ImportError:  # Windows has no locks on directories: nothing is swept there
     fcntl = None
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-__all__ = ["FOLDERS", "MANIFEST", "commit", "prepare", "staged"]
 
 FOLDERS: Final = ("index", "consumequeue", "consumequeue_ext")
 """The directories that a rebuild writes."""

@@ -5,22 +5,19 @@ Their places follow from no record any more, and a broker may still deliver a re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.rebuild.holes import Holes
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from rocket_columnar.rebuild.holes import Holes
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["OwnUnits"]
 
 _SIZE: Final = QUEUE_UNIT.size
 

@@ -1,30 +1,20 @@
 """Plans a rebuild: the files it reads, the sizes of those it writes, and where index files begin and end."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from rocket_spec.errors import UsageError
-from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT
+from rocket_spec.layout import DEFAULT_GEOMETRY, QUEUE_UNIT, Geometry
 
 from rocket_columnar.findings import Finding, check_log_files, unread_findings
 from rocket_columnar.index import plain, resolve
 from rocket_columnar.log import has_light_queues
-from rocket_columnar.store import find_files, usual_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.rebuild.dispatched_columns import Dispatched
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["IndexPlan", "RebuildPlan", "plan_indexes", "plan_rebuild", "record_after"]
+from rocket_columnar.rebuild.dispatched_columns import Dispatched
+from rocket_columnar.store import StoreFile, find_files, usual_size
 
 _QUEUE_FILE_SIZE: Final = 6_000_000  # 4.9.3's default, `MessageStoreConfig.mappedFileSizeConsumeQueue`
 _BUCKET_BYTES: Final = 512 << 20

@@ -9,31 +9,28 @@ Units are sorted by queue, many at once. In nearly all queues they simply follow
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
+from rocket_columnar.decode import ExtUnits
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.log import TopicNames
 from rocket_columnar.rebuild.batch_columns import UNIT, Units, by_queue
 from rocket_columnar.rebuild.dispatched_columns import LeftOut, bucket_of
 from rocket_columnar.rebuild.ext_addresses import Addresses
+from rocket_columnar.rebuild.holes import Holes
 from rocket_columnar.rebuild.open_queue import OpenFiles, OpenQueue
 from rocket_columnar.rebuild.own_units import OwnUnits
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-    from rocket_columnar.decode import ExtUnits
-    from rocket_columnar.rebuild.holes import Holes
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["QueueFiles", "in_bucket", "write_queues"]
 
 _SIZE: Final = QUEUE_UNIT.size
 _AT_ONCE: Final = 1 << 16

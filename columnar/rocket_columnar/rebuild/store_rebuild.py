@@ -11,32 +11,22 @@ seeded with the key before them (`write_index`). Consume queues are distributed 
 are written from the units that every log file has for it, in the order of the log (`write_queues`).
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rocket_columnar.rebuild.dispatched_columns import dispatch_log, left_out_findings
+from rocket_spec.layout import Geometry
+
+from rocket_columnar.findings import Finding
+from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut, dispatch_log, left_out_findings
 from rocket_columnar.rebuild.holes import log_holes
 from rocket_columnar.rebuild.index_writer import keys_of, name_indexes, write_index
 from rocket_columnar.rebuild.missing_files import drop_unchanged
 from rocket_columnar.rebuild.output import commit, prepare, staged
-from rocket_columnar.rebuild.plan import plan_indexes, plan_rebuild
+from rocket_columnar.rebuild.plan import RebuildPlan, plan_indexes, plan_rebuild
 from rocket_columnar.rebuild.queue_writer import in_bucket, write_queues
 from rocket_columnar.store import WorkDone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.rebuild.dispatched_columns import Dispatched, LeftOut
-    from rocket_columnar.rebuild.plan import RebuildPlan
-
-__all__ = ["Rebuilt", "rebuild", "rebuilt", "write_parts"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.outputs import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-__all__ = ["RepairFolder"]
 
 _NAME: Final = "rocketspec-repair-"
 _JOURNAL: Final = "repair.json"

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE
 
-from rocket_columnar.report import sized_files
-from rocket_columnar.restart import each_units
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from rocket_columnar.report import Report
-    from rocket_columnar.restart import Restart
-
-__all__ = ["Outlook"]
+from rocket_columnar.report import Report, sized_files
+from rocket_columnar.restart import Restart, each_units
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,35 +5,23 @@ Afterwards an audit and the prediction of a start are compared with those before
 The commit log is never changed, but for files that do not belong there.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rocket_spec.errors import UsageError
+from rocket_spec.layout import Geometry
 
+from rocket_columnar.findings import Finding
 from rocket_columnar.rebuild import has_bytes_of, plan_rebuild, write_parts
 from rocket_columnar.repair.folder import RepairFolder
 from rocket_columnar.repair.outlook import Outlook
-from rocket_columnar.report import audit, infers_geometry, sized_files
-from rocket_columnar.restart import predicted, restarts
-from rocket_columnar.store import WorkDone, lock_holder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.report import Report
-    from rocket_columnar.restart import Restart
-    from rocket_columnar.store import BrokerConf
-
-__all__ = ["RepairPlan", "Repaired", "Target", "plan_repair", "repair", "undo"]
+from rocket_columnar.report import Report, audit, infers_geometry, sized_files
+from rocket_columnar.restart import Restart, predicted, restarts
+from rocket_columnar.store import BrokerConf, WorkDone, lock_holder
 
 Moves = list[tuple[str, str]]
 

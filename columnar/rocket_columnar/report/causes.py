@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from rocket_columnar.findings import Finding, Remedy, Severity
 from rocket_columnar.report.cures import Cures, Facts, is_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from rocket_columnar.findings import Finding, Remedy, Severity
-    from rocket_columnar.report.shell import Shell
+from rocket_columnar.report.shell import Shell
 
 _GRAVITY: Final = {"error": 0, "warning": 1, "note": 2}
 _DANGLING: Final = ("queue.dangling", "index.entry_dangling")

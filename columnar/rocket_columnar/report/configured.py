@@ -1,25 +1,17 @@
 """What the configuration of a store's broker states of its files, and how they differ from it."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
 
-from rocket_columnar.findings import finding
+from rocket_columnar.findings import Finding, finding
 from rocket_columnar.index import resolve
-from rocket_columnar.store import find_files, size_of, usual_size
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.rebuild import Rebuilt
-    from rocket_columnar.store import BrokerConf, StoreFile
+from rocket_columnar.rebuild import Rebuilt
+from rocket_columnar.store import BrokerConf, StoreFile, find_files, size_of, usual_size
 
 _LIGHT: Final = "consumequeue/%LMQ%"
 

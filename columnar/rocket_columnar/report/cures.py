@@ -1,18 +1,11 @@
 """The commands of cures. What the store held is kept in folders beside, never deleted or written over."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from rocket_columnar.report.shell import CONF, REPLICA, chained
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.report.log_choices import LogChoices
-    from rocket_columnar.report.shell import Shell
+from rocket_columnar.findings import Finding
+from rocket_columnar.report.log_choices import LogChoices
+from rocket_columnar.report.shell import CONF, REPLICA, Shell, chained
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,17 @@ in the log; of equal ones the one that changes less.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocket_columnar.audit import plan_files
+from rocket_columnar.audit import Plan, plan_files
+from rocket_columnar.findings import Finding
 from rocket_columnar.log import RequestScan, TopicNames
 from rocket_columnar.restart import predict
-from rocket_columnar.store import Source, read_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rocket_columnar.audit import Plan
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.store import StoreFile
+from rocket_columnar.store import Source, StoreFile, read_at
 
 
 @dataclass(frozen=True, slots=True)

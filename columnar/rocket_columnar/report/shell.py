@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.printable import shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 REPLICA: Final = "REPLICA"
 """Stands for a copy of the store, such as a slave's, in commands."""

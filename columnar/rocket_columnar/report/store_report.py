@@ -1,32 +1,24 @@
 """The report on a store: the findings of an audit by cause, each cause with a cure."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rocket_spec.layout import Geometry
+
+from rocket_columnar.audit import Level, make_plan
 from rocket_columnar.audit import audit as engine
-from rocket_columnar.audit import make_plan
+from rocket_columnar.findings import Finding
 from rocket_columnar.report.causes import Cause, find_causes
 from rocket_columnar.report.configured import infers_geometry, mismatches, sized_files
 from rocket_columnar.report.cures import Facts
 from rocket_columnar.report.log_choices import LogChoices
 from rocket_columnar.report.shell import Shell
-from rocket_columnar.store import despite_unreadable, read_broker_conf, while_listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.audit import Level
-    from rocket_columnar.findings import Finding
-    from rocket_columnar.store import BrokerConf, Sign
+from rocket_columnar.store import BrokerConf, Sign, despite_unreadable, read_broker_conf, while_listed
 
 
 @dataclass(frozen=True, slots=True)

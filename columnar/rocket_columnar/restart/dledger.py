@@ -5,22 +5,15 @@ and never at their records. DLedger's own index of entries decides in which file
 differs. What the leader of a group does to a member later does not follow from a member's files.
 """
 
-from __future__ import annotations
-
 import struct
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_MAGIC
 
 from rocket_columnar.restart.entry_index import EntryIndex, has_place
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_columnar.store import Reader, StoreFile
-
-__all__ = ["EntryLog", "entry_log"]
+from rocket_columnar.store import Reader, StoreFile
 
 _HEADER: Final = struct.Struct(ENTRY.struct_format)
 _FILES: Final = 3  # the walk begins at the third file from the end

@@ -3,25 +3,19 @@
 Read beside `MmapFileList.load` 283-312 and `checkSelf` 54-72, and `DLedgerMmapFileStore.recover` 155-171 and 291-301.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import struct
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT, ENTRY_MAGIC
 
 from rocket_columnar.formats import parse_long
 from rocket_columnar.store import open_reader, shown_name
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["EntryIndex", "has_place"]
 
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)
 _COMMITTED: Final = "committedIndex"

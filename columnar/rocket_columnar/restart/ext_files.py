@@ -4,26 +4,18 @@ Read beside `ConsumeQueueExt.recover` 282-304, `truncateByMinAddress` 317-342 an
 calls them: `ConsumeQueue.recover` 98-161 and `correctMinOffset` 343-377.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
+from rocket_columnar.audit import Plan
 from rocket_columnar.formats import LAST_ADDRESS, LONG_MIN
+from rocket_columnar.restart.queues import QueueStart
 from rocket_columnar.restart.recovery import Deletion
 from rocket_columnar.restart.unit_reader import each_units
-from rocket_columnar.store import read_at, size_of, usual_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_columnar.audit import Plan
-    from rocket_columnar.restart.queues import QueueStart
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["deleted_exts", "ext_refusal"]
+from rocket_columnar.store import StoreFile, read_at, size_of, usual_size
 
 _FILES: Final = 3  # `recover` begins at the third file from the end
 _WINDOW: Final = 1 << 20

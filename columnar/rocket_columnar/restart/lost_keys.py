@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocket_columnar.audit import RangeResult, Targets, entries_of, read_frames, survey_index
+from rocket_columnar.audit import Frames, Plan, RangeResult, Targets, entries_of, read_frames, survey_index
 from rocket_columnar.formats import Record, clean_utf8, hash_key, index_key, parse_properties
 from rocket_columnar.log import NARROW, Walk
-from rocket_columnar.store import size_of
+from rocket_columnar.store import StoreFile, WorkDone, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from collections.abc import Set as AbstractSet
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.audit import Frames, Plan
-    from rocket_columnar.store import StoreFile, WorkDone
-
-__all__ = ["LostKey", "LostKeys", "lost_keys"]
 
 
 class LostKey(NamedTuple):

@@ -1,11 +1,13 @@
 """Predicts what a start of a 4.9.3 broker on a store would delete, from where it would dispatch again, and what is lost for good."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
-from rocket_columnar.audit import make_plan
+from rocket_spec.layout import Geometry
+
+from rocket_columnar.audit import Plan, make_plan
 from rocket_columnar.restart.dledger import entry_log
 from rocket_columnar.restart.ext_files import deleted_exts, ext_refusal
 from rocket_columnar.restart.lost_keys import LostKey, LostKeys, lost_keys
@@ -23,14 +25,6 @@ from rocket_columnar.restart.recovery import (
 )
 from rocket_columnar.restart.running import moment
 from rocket_columnar.store import WorkDone, lock_holder, size_of, while_listed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_columnar.audit import Plan
 
 __all__ = [
     "Deletion",

@@ -3,24 +3,16 @@
 Read beside `ConsumeQueue.recover` 98-161, `truncateDirtyLogicFiles` 229-303 and `DefaultMessageStore.start` 217-250.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from rocket_spec.layout import PRE_BLANK_SIZE, QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
 from rocket_columnar.restart.unit_reader import each_units
-from rocket_columnar.store import read_at, size_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_columnar.store import StoreFile, WorkDone
-
-__all__ = ["LostUnits", "QueueStart", "queue_starts"]
+from rocket_columnar.store import StoreFile, WorkDone, read_at, size_of
 
 _SIZE: Final = QUEUE_UNIT.size
 _FILES: Final = 3  # `recover` begins at the third file from the end

@@ -4,39 +4,20 @@ Read beside `DefaultMessageStore.load` 192-228, `IndexService.load` 57-90, `Comm
 `recoverAbnormally` 465-549.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 from zlib import crc32
 
 import numpy as np
 from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
-from rocket_columnar.audit import read_checkpoint
+from rocket_columnar.audit import Plan, read_checkpoint
 from rocket_columnar.formats import HEAD_SIZE, Record, fixed_fields
+from rocket_columnar.index import IndexHeader
 from rocket_columnar.log import NARROW, RequestScan, TopicNames, Walk
-from rocket_columnar.store import read_at, size_of, usual_size
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_columnar.audit import Plan
-    from rocket_columnar.index import IndexHeader
-    from rocket_columnar.store import Reader, StoreFile, WorkDone
-
-__all__ = [
-    "Deletion",
-    "deleted_indexes",
-    "deleted_logs",
-    "passed_gap",
-    "recovery_start",
-    "refusal",
-    "times_of",
-    "too_long_record",
-    "walked_end",
-]
+from rocket_columnar.store import Reader, StoreFile, WorkDone, read_at, size_of, usual_size
 
 _MARGIN: Final = 3000  # ms, `StoreCheckpoint.getMinTimestamp`
 _NORMAL_FILES: Final = 3  # `recoverNormally` begins at the third file from the end

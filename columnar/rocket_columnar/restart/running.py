@@ -1,20 +1,13 @@
 """Whether a broker has written to a store meanwhile."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from rocket_spec.errors import UsageError
 
 from rocket_columnar.index import read_headers
 from rocket_columnar.log import log_tail
 from rocket_columnar.store import find_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-__all__ = ["moment"]
 
 
 def moment(store: Path, commitlog: Sequence[Path] = ()) -> tuple[object, ...]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_columnar.formats import UNIT_DTYPE
+from rocket_columnar.store import StoreFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["each_units"]
 
 _SIZE: Final = QUEUE_UNIT.size
 _FIRST: Final = 1 << 10  # units: many queues hold few

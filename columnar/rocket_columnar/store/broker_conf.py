@@ -1,19 +1,15 @@
 """The configuration file of a 4.9.3 broker, as far as it decides what the store's files look like."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, Geometry
 
 from rocket_columnar.store.reader import open_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _LOG_FILE_SIZE: Final = 1 << 30
 _QUEUE_FILE_SIZE: Final = 6_000_000

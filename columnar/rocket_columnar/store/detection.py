@@ -4,10 +4,8 @@ No file but the commit log has a magic, so the rest follow from what a reader co
 that add up, offsets that are in a range that exists, zeros where nothing was written.
 """
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.layout import (
     BLANK_MAGIC,
@@ -22,8 +20,7 @@ from rocket_spec.layout import (
     QUEUE_UNIT,
 )
 
-if TYPE_CHECKING:
-    from rocket_columnar.store.reader import Reader
+from rocket_columnar.store.reader import Reader
 
 _SAMPLE: Final = 4000  # bytes checked: a multiple of a queue unit
 _OFFSET_LIMIT: Final = 1 << 56  # a store of 64 PiB; any text read as an offset is above

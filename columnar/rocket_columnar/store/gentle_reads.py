@@ -5,8 +5,6 @@ has just written them. No more bytes are read per second than a limit allows, an
 and the disk while no other process wants them.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

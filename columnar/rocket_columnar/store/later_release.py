@@ -1,9 +1,9 @@
 """Signs that a release of 5.x wrote to a store, which 4.9.3 never leaves; read from few bytes of each file."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 from rocket_spec.errors import FormatError, UsageError
 
@@ -12,13 +12,7 @@ from rocket_columnar.store.listing import find_files
 from rocket_columnar.store.places import is_store
 from rocket_columnar.store.reader import open_reader
 from rocket_columnar.store.sizes import size_of
-from rocket_columnar.store.store_file import read_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_columnar.store.store_file import StoreFile
+from rocket_columnar.store.store_file import StoreFile, read_at
 
 LATER_MAGIC: Final = 0xDAA320AB - (1 << 32)
 """Magic of a record whose topic has a length of two bytes, written since 5.1.0 (`MessageVersion.MESSAGE_VERSION_V2`)."""

@@ -3,32 +3,25 @@
 A path may be one file, a directory of one kind, or the whole store. Only files without a place are opened.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
 import struct
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import ENTRY, MESSAGE_MAGIC
 
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.detection import detect, entry_position
-from rocket_columnar.store.places import entries_of, is_store, log_of_member, member_logs, place_of
+from rocket_columnar.store.places import Place, entries_of, is_store, log_of_member, member_logs, place_of
 from rocket_columnar.store.reader import open_reader, require_regular
-from rocket_columnar.store.store_file import KINDS, StoreFile, shown_name
+from rocket_columnar.store.store_file import KINDS, Kind, StoreFile, shown_name
 from rocket_columnar.store.unreadable import reason_left_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    from rocket_columnar.store.places import Place
-    from rocket_columnar.store.store_file import Kind
 
 NO_NUMBER: Final = "its name is not a number"
 """Why `find_files` skips a file whose name no file of a store has."""

@@ -3,15 +3,11 @@
 Source: `DefaultMessageStore.start` 237-240 (4.9.3), `lockFile.getChannel().tryLock(0, 1, false)`.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import sys
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Final
 
 _FLOCK: Final = struct.Struct("hhqqi4x")
 """`struct flock` of 64-bit Linux: type, whence, start, length, process."""

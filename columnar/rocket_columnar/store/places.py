@@ -1,23 +1,17 @@
 """Places in a store: the kind, topic and queue that follow from a path, and which directories belong to a store."""
 
-from __future__ import annotations
-
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import UsageError
 
 from rocket_columnar.formats import parse_int, parse_long
-from rocket_columnar.store.store_file import MEMBER, MEMBER_LOG, StoreFile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_columnar.store.reader import Source
-    from rocket_columnar.store.store_file import Kind
+from rocket_columnar.store.reader import Source
+from rocket_columnar.store.store_file import MEMBER, MEMBER_LOG, Kind, StoreFile
 
 _PLACES: Final[dict[str, Kind]] = {
     "index": "index",

@@ -12,6 +12,7 @@ import os
 import stat
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -20,12 +21,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from rocket_spec.errors import MalformedError
 
+from rocket_columnar.store.gentle_reads import GentleReads
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from numpy.typing import NDArray
-
-    from rocket_columnar.store.gentle_reads import GentleReads
 
 _AT_ONCE: Final = 1 << 20
 _PAGE: Final = 1 << 12

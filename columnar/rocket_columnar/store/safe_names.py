@@ -1,7 +1,5 @@
 """Topics and queues as paths: what may become one."""
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -1,16 +1,10 @@
 """Lengths of files: of one, and the usual one among many."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from rocket_columnar.store.reader import settled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_columnar.store.store_file import StoreFile
+from rocket_columnar.store.store_file import StoreFile
 
 
 def usual_size(sizes: Sequence[int], *, unit: int = 1) -> int:

@@ -1,19 +1,13 @@
 """One file of a store, and work on files that a broker may delete at any time."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+from pathlib import Path
+from typing import Final, Literal, TypeVar, get_args
 
-from rocket_columnar.store.reader import Source, open_reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from rocket_columnar.store.reader import Reader
+from rocket_columnar.store.reader import Reader, Source, open_reader
 
 _T = TypeVar("_T")
 Kind = Literal["index", "queue", "ext", "log", "checkpoint"]

@@ -1,17 +1,11 @@
 """Files and directories of a store that cannot be read: they are left out, and the rest is done."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = ["Unreadable", "despite_unreadable", "reason_left_out"]
 
 _T = TypeVar("_T")
 

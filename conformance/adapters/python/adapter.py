@@ -11,8 +11,6 @@ your log to stderr.
 
 # ruff: noqa: D102 - the methods are the operations of the protocol
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import ExitStack

@@ -4,10 +4,10 @@ The suite's own transport ends a process that breaks the protocol, and blames th
 looked at for all that is wrong with it, so that whoever writes an adapter sees what to change.
 """
 
-from __future__ import annotations
-
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from rocket_spec.temporary_folders import remove_tree
 
@@ -20,14 +20,16 @@ from rocket_conformance.adapter_check.line_faults import (
     text_of,
     token_of,
 )
-from rocket_conformance.cases import Case, directed_cases, geometries_of
+from rocket_conformance.cases import Case, Observation, directed_cases, geometries_of
 from rocket_conformance.comparison import specified
 from rocket_conformance.files import scratch
-from rocket_conformance.judging import judge
+from rocket_conformance.judging import Verdict, judge
 from rocket_conformance.planning import Planned
 from rocket_conformance.protocol import (
     BYE,
     OPERATIONS,
+    Hello,
+    Op,
     ProtocolError,
     decode_line,
     encode_line,
@@ -38,14 +40,6 @@ from rocket_conformance.protocol import (
 )
 from rocket_conformance.report import describe_divergence
 from rocket_conformance.transport import LIVE, AdapterError, Answered, Event, Job, Process, no_orphans
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.cases import Observation
-    from rocket_conformance.judging import Verdict
-    from rocket_conformance.protocol import Hello, Op
 
 HELLO_SECONDS: Final = 60.0
 _END_SECONDS: Final = 5.0

@@ -1,17 +1,19 @@
 """What is wrong with a line of an adapter, and the place in PROTOCOL.md that it breaks."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-from rocket_conformance.protocol import FEATURES, OPERATIONS, ProtocolError, decode_line, parse_answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.protocol import Hello, Op
-    from rocket_conformance.transport import Job
+from rocket_conformance.protocol import (
+    FEATURES,
+    OPERATIONS,
+    Hello,
+    Op,
+    ProtocolError,
+    decode_line,
+    parse_answer,
+)
+from rocket_conformance.transport import Job
 
 _PLACES: Final = (
     ("64-bit integers", "rule 2"),

@@ -8,23 +8,16 @@ A failing case is then claimed for the misreadings of the set that change someth
 alone has to give what the implementation did, and with the rest of the set what is expected: mending them mends the case.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from rocket_conformance.attribution.evidence import Evidence, Failure
 from rocket_conformance.attribution.simulation import can_be_run, distance, is_same
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rocket_conformance.attribution.evidence import Evidence, Failure
-    from rocket_conformance.cases import Observation
-    from rocket_conformance.misreadings import Mutant
-
-__all__ = ["MOST_RUNS", "Cause", "find_causes", "part_of"]
+from rocket_conformance.cases import Observation
+from rocket_conformance.misreadings import Mutant
 
 MOST_RUNS: Final = 6_000
 """Runs of a case on the reference that a report takes: a few seconds."""

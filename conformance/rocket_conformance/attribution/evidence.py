@@ -1,21 +1,12 @@
 """What a run knows when causes are looked for: the failures, and which directed cases passed."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from rocket_conformance.misreadings import MISREADINGS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rocket_conformance.attribution.simulation import Simulation
-    from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.judging import Judgement
-    from rocket_conformance.misreadings import Mutant
-
-__all__ = ["Evidence", "Failure"]
+from rocket_conformance.attribution.simulation import Simulation
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.judging import Judgement
+from rocket_conformance.misreadings import MISREADINGS, Mutant
 
 
 @dataclass(frozen=True)

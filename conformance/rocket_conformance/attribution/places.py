@@ -1,20 +1,12 @@
 """Where a case differs: the operation or kind of file, and the field; and which clauses such a place is about."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-from rocket_conformance.comparison import FileKind, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rocket_conformance.attribution.evidence import Failure
-    from rocket_conformance.comparison import Difference
-    from rocket_conformance.protocol import Op
-
-__all__ = ["example_of", "place_of"]
+from rocket_conformance.attribution.evidence import Failure
+from rocket_conformance.comparison import Difference, FileKind, kind_of
+from rocket_conformance.protocol import Op
 
 _NUMBER: Final = re.compile(r"\[\d+\]")
 _FILE_NAMES: Final[dict[FileKind, str]] = {

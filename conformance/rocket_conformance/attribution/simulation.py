@@ -1,27 +1,17 @@
 """Runs the reference with clauses misread on a case: does it do what the implementation under test did?"""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from rocket_conformance.cases import Observation
+from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import collect_files, fill_directory, same_results
-from rocket_conformance.misreadings import library_of
+from rocket_conformance.misreadings import Mutant, library_of
 from rocket_conformance.planning import fit_expected
-from rocket_conformance.reference_adapter import run_operations
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from rocket_conformance.cases import Case
-    from rocket_conformance.misreadings import Mutant
-    from rocket_conformance.reference_adapter import Library
-
-__all__ = ["Simulation", "can_be_run", "distance", "is_same"]
+from rocket_conformance.reference_adapter import Library, run_operations
 
 _LARGEST: Final = 1 << 20
 """Bytes of files that a case may have: comparing a file of the default geometry takes a second."""

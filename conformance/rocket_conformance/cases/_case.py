@@ -1,15 +1,11 @@
 """A case, what is expected of it, and both as JSON: the one shape of vectors, case files and replay files."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_conformance.files import FileImage
 from rocket_conformance.protocol import OPERATIONS, Op, Result
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SHAPE: Final = 1
 """The version of the JSON shape, its field `rocketspec_case`."""

@@ -1,16 +1,11 @@
 """All directed cases, each id once: the golden vectors, our own for what they do not cover, the golden stores' files."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING
 
+from rocket_conformance.cases._case import Case
 from rocket_conformance.cases._golden_files import golden_cases
 from rocket_conformance.cases._own import own_cases
 from rocket_conformance.cases._vectors import vector_cases
-
-if TYPE_CHECKING:
-    from rocket_conformance.cases._case import Case
 
 
 @cache

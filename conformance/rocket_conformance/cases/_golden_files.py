@@ -3,23 +3,18 @@
 The files are unpacked when a case is sent, not when it is listed: few implementations declare these operations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import rocket_golden
+from rocket_golden import StoreEntry
 
 from rocket_conformance.cases._case import Case
 from rocket_conformance.files import FileImage, image_of
-
-if TYPE_CHECKING:
-    from rocket_golden import StoreEntry
-
-    from rocket_conformance.protocol import Op
+from rocket_conformance.protocol import Op
 
 _STORES: Final = ("ipv6", "lmq", "mixed", "small-roll", "transactions")
 _DAMAGED: Final = "mixed"

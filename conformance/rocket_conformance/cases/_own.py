@@ -4,18 +4,14 @@ Most are of the default geometry, on sparse files: they are all that a port of f
 with others, and the only ones of that size that a port of any geometry gets.
 """
 
-from __future__ import annotations
-
 from struct import pack
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_ENTRY
 
 from rocket_conformance.cases._case import Case
 from rocket_conformance.files import CHUNK, FileImage
-
-if TYPE_CHECKING:
-    from rocket_conformance.protocol import Op
+from rocket_conformance.protocol import Op
 
 _FILE: Final = "20260101000000000"
 _NOON: Final = 1_767_268_800_000

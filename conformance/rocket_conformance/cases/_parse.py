@@ -1,22 +1,15 @@
 """Reads a case from its JSON: the one place that decides what a case file may ask for."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.cases._case import SHAPE, Case, Observation
-from rocket_conformance.files import Allowance, image_from_base64
-from rocket_conformance.protocol import check_operation, check_path, parse_answer
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
-    from rocket_conformance.files import FileImage
-    from rocket_conformance.protocol import Op
+from rocket_conformance.files import Allowance, FileImage, image_from_base64
+from rocket_conformance.protocol import Op, check_operation, check_path, parse_answer
 
 _EXPECTED: Final = "a case of protocol 1"
 _LONGEST_ID: Final = 200

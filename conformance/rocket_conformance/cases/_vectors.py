@@ -1,16 +1,10 @@
 """Directed cases out of the golden vectors: operation lists with what the real jar gave."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import rocket_golden
 from rocket_spec.errors import InvalidError
 
+from rocket_conformance.cases._case import Case
 from rocket_conformance.cases._parse import case_from_json
-
-if TYPE_CHECKING:
-    from rocket_conformance.cases._case import Case
 
 
 def vector_cases() -> list[Case]:

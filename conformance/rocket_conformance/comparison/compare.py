@@ -1,21 +1,16 @@
 """Compares what an implementation did with what is expected, field by field."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from rocket_spec.printable import printable
 
+from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison.file_fields import locate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.files import FileImage
-    from rocket_conformance.protocol import Op, Result
+from rocket_conformance.files import FileImage
+from rocket_conformance.protocol import Op, Result
 
 DifferenceKind = Literal["wrong value", "wrong bytes", "wrongly accepted", "wrongly rejected"]
 

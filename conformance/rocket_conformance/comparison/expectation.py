@@ -1,22 +1,16 @@
 """What is expected of a case: the reference runs it in a directory of its own."""
 
-from __future__ import annotations
-
 import re
 import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.files import CHUNK, MOST_HELD, FileImage, open_inside, read_image
-from rocket_conformance.protocol import check_path
+from rocket_conformance.protocol import Result, check_path
 from rocket_conformance.reference_adapter import UnspecifiedOperationError, run_operations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.protocol import Result
 
 _SERVICE_FOLDER: Final = "index"
 _SERVICE_NAME: Final = re.compile(r"[0-9]{17}\Z")

@@ -1,8 +1,7 @@
 """The fields of compared files: which field of the format a byte belongs to, by the kind of file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from rocket_spec.layout import (
     CHECKPOINT,
@@ -14,10 +13,7 @@ from rocket_spec.layout import (
     Layout,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_conformance.protocol import Op
+from rocket_conformance.protocol import Op
 
 FileKind = Literal["index", "service", "queue", "checkpoint", "other"]
 """An index file that the case opens itself, one of an index service, a consume-queue file, the checkpoint, or

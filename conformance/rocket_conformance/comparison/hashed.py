@@ -1,21 +1,15 @@
 """The texts of two different hashes: what had to be hashed, and what an implementation seems to have hashed."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 from rocket_reference import java, key_hash, tags_code
 from rocket_spec.printable import printable
 
-from rocket_conformance.protocol import key_of, key_or_none
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rocket_conformance.comparison.compare import Difference
-    from rocket_conformance.protocol import Op
+from rocket_conformance.comparison.compare import Difference
+from rocket_conformance.protocol import Op, key_of, key_or_none
 
 _HASH: Final = re.compile(r"hash|entry\[\d+\]\.key_hash|tags_code")
 _LONGEST: Final = 80

@@ -1,22 +1,17 @@
 """Replay files: one case with what was expected, what came, and where they part."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.outputs import write_whole
 
 from rocket_conformance.cases import Case, Observation, case_from_json, case_to_json, observation_to_json
 from rocket_conformance.files import read_input
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.judging import Judgement
+from rocket_conformance.judging import Judgement
 
 _LARGEST: Final = 64 << 20
 _EXPECTED: Final = "a case file"

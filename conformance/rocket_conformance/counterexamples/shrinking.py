@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from rocket_conformance.protocol import OPERATIONS
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.files import FileImage
+from rocket_conformance.judging import Judgement
+from rocket_conformance.protocol import OPERATIONS, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-
     from hypothesis.database import ExampleDatabase
     from hypothesis.strategies import SearchStrategy
-
-    from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.files import FileImage
-    from rocket_conformance.judging import Judgement
-    from rocket_conformance.protocol import Op
 
 _MOST_TRIES: Final = 4_000
 _SIMPLE_I64: Final = ("0", "1", "1000", "1700000000000")

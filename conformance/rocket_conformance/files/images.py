@@ -11,15 +11,12 @@ import hashlib
 import io
 import os
 import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import BinaryIO, Final
 
 from rocket_spec.errors import MalformedError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-    from typing import BinaryIO
 
 CHUNK: Final = 1 << 16
 _ZEROS: Final = bytes(CHUNK)

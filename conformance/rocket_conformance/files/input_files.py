@@ -1,15 +1,11 @@
 """Reads the files that a user names: regular ones only, and no more of them than a limit."""
 
-from __future__ import annotations
-
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import MalformedError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A FIFO without a writer is opened at once, and then refused."""

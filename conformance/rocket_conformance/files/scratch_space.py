@@ -1,19 +1,15 @@
 """The directories of cases: in memory where there is room, private, and swept when their owner is gone."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.temporary_folders import owned_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 _IN_MEMORY: Final = "/dev/shm"  # noqa: S108 - Linux's own; only inside a fresh folder, and only where it exists
 _ROOM: Final = 2 << 30

@@ -1,18 +1,14 @@
 """The verdict on one answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.printable import printable
 
 from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import Difference, collect_files, differences, rejected_files
+from rocket_conformance.judging.verdicts import Verdict
 from rocket_conformance.transport import Failed, Job, Reply
-
-if TYPE_CHECKING:
-    from rocket_conformance.judging.verdicts import Verdict
 
 _ROLES: Final = frozenset({"index", "queue", "checkpoint"})
 

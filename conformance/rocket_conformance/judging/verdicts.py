@@ -1,11 +1,7 @@
 """Verdicts, what they add up to, and the exit code of a run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Final, Literal
 
 Verdict = Literal[
     "pass", "diverged", "errored", "crash", "timeout", "unstable",

@@ -5,17 +5,11 @@ Then comes what is changed, old before new: whole lines after `-` and `+`, text 
 begins a further change, an empty line ends the misreading, and a line that begins with `#` is a comment.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_conformance.misreadings.mutant import Mutant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["MISREADINGS", "MUTANTS", "OF_STORES"]
 
 _PARTS: Final = (
     *("index_bytes", "index_puts", "index_selects", "service"),

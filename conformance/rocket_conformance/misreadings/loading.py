@@ -5,23 +5,17 @@ The changed module, and all that import it, are executed again from the installe
 the mutant catches those.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rocket_conformance.reference_adapter import Library
-
-__all__ = ["mutated", "source_of"]
+from rocket_conformance.reference_adapter import Library
 
 _PACKAGE: Final = "rocket_reference"
 _KEPT_CODE: Final = 512

@@ -1,22 +1,13 @@
 """A mutant: the reference with one line misread."""
 
-from __future__ import annotations
-
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_conformance.misreadings.loading import mutated
-from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.transport import open_handler
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
-
-    from rocket_conformance.reference_adapter import Library
-    from rocket_conformance.transport import Handler, Transport
-
-__all__ = ["Mutant", "library_of"]
+from rocket_conformance.reference_adapter import Library, ReferenceAdapter
+from rocket_conformance.transport import Handler, Transport, open_handler
 
 _WATCH: Final = "_cycle_watch"
 _ENDLESS: Final = (

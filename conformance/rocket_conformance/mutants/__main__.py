@@ -1,7 +1,5 @@
 """A wrong implementation as an adapter: `python -m rocket_conformance.mutants NAME`."""
 
-from __future__ import annotations
-
 import sys
 
 from rocket_conformance.mutants import CATALOGUE, Misbehaving

@@ -1,22 +1,14 @@
 """The catalogue: every wrong implementation that the suite is tried on."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_spec.errors import UsageError
 
-from rocket_conformance.misreadings import MUTANTS
-from rocket_conformance.mutants._impostors import IMPOSTORS
-from rocket_conformance.mutants._misbehaving import MISBEHAVING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_conformance.misreadings import Mutant
-    from rocket_conformance.mutants._impostors import Impostor
-    from rocket_conformance.mutants._misbehaving import Misbehaving
+from rocket_conformance.misreadings import MUTANTS, Mutant
+from rocket_conformance.mutants._impostors import IMPOSTORS, Impostor
+from rocket_conformance.mutants._misbehaving import MISBEHAVING, Misbehaving
 
 CATALOGUE: Final[tuple[Mutant | Impostor | Misbehaving, ...]] = (*MUTANTS, *IMPOSTORS, *MISBEHAVING)
 """All of them, each name once."""

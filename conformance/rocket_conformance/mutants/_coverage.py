@@ -1,7 +1,5 @@
 """How much of SPEC.md the suite asks for, and how many wrong readings of it are tried."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -1,25 +1,20 @@
 """Runs the suite on a mutant up to the first case that notices."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_conformance.cases import Case
+from rocket_conformance.judging import Verdict
+from rocket_conformance.misreadings import Mutant
+from rocket_conformance.mutants._impostors import Impostor
+from rocket_conformance.mutants._misbehaving import Misbehaving
 from rocket_conformance.planning import Planned, plan
+from rocket_conformance.report import CaseLine
 from rocket_conformance.running import Options, run_planned
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_conformance.judging import Verdict
-    from rocket_conformance.misreadings import Mutant
-    from rocket_conformance.mutants._impostors import Impostor
-    from rocket_conformance.mutants._misbehaving import Misbehaving
-    from rocket_conformance.report import CaseLine
-    from rocket_conformance.transport import Transport
+from rocket_conformance.transport import Transport
 
 _BIG: Final = 1 << 20
 _FEW: Final = 8

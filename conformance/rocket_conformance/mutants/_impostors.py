@@ -1,23 +1,16 @@
 """Implementations that implement nothing: null answers, echoes, bytes without answers and answers without bytes."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from rocket_conformance.protocol import OBJECTS, OPERATIONS, PROTOCOL
+from rocket_conformance.protocol import OBJECTS, OPERATIONS, PROTOCOL, Op, Result
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.transport import open_handler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-
-    from rocket_conformance.protocol import Op, Result
-    from rocket_conformance.transport import Handler, Transport
+from rocket_conformance.transport import Handler, Transport, open_handler
 
 _EMPTY: Final[dict[str, Any]] = {
     "i32": 0,

@@ -5,23 +5,17 @@
 is each of them, and each other wrong implementation, as an adapter's command.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import time
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rocket_conformance.reference_adapter import ReferenceAdapter
-from rocket_conformance.transport import open_command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
-
-    from rocket_conformance.transport import Handler, Transport
+from rocket_conformance.transport import Handler, Transport, open_command
 
 _LATE: Final = 3
 """The case at which one goes wrong that begins well: alone, each case passes."""

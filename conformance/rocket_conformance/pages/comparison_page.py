@@ -1,18 +1,12 @@
 """The page of many reports side by side: clauses by implementations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from rocket_spec.printable import printable
 
 from rocket_conformance.pages.layout import render_page
-from rocket_conformance.report import conclusions, family_verdicts, tone_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rocket_conformance.report import Comparison
+from rocket_conformance.report import Comparison, conclusions, family_verdicts, tone_of
 
 _SIGNS = {"differs": "✗", "passes": "✓", "none": ""}
 

@@ -1,23 +1,17 @@
 """The counterexample of a failed case, from its replay file: operations, results side by side, and bytes in hex."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.printable import printable, shell_word
 
 from rocket_conformance.comparison import locate
 from rocket_conformance.files import Allowance, image_from_base64
-from rocket_conformance.report import describe_divergence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from rocket_conformance.report import CaseLine
+from rocket_conformance.report import CaseLine, describe_divergence
 
 _MOST_OPS: Final = 12
 _MOST_FIELDS: Final = 8

@@ -1,20 +1,14 @@
 """The page of two reports of one implementation: what broke, what was fixed, with the new counterexamples."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.printable import printable
 
 from rocket_conformance.pages.counterexample import counterexample_of
 from rocket_conformance.pages.layout import render_page
-from rocket_conformance.report import clause_title, conclusions, failing_clauses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from rocket_conformance.report import Change, Report, ReportDiff
+from rocket_conformance.report import Change, Report, ReportDiff, clause_title, conclusions, failing_clauses
 
 _MOST_INPUTS: Final = 100
 """Changes of a kind that are shown with their input."""

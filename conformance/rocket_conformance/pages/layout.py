@@ -4,17 +4,13 @@ Every text is escaped by the templates; what an adapter chose is made printable 
 policy admits the one style and the one script by their hashes, and no address at all.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
+from collections.abc import Mapping
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import jinja2
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PACKAGE: Final = "rocket_conformance.pages"
 

@@ -1,19 +1,12 @@
 """Writes pages and every other rendering of a report, whole or not at all."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rocket_spec.errors import UsageError
 from rocket_spec.outputs import write_whole
 
 from rocket_conformance.pages.report_page import render_report
-from rocket_conformance.report import render_junit, render_markdown
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_conformance.report import Report
+from rocket_conformance.report import Report, render_junit, render_markdown
 
 _DOCTYPE = b"<!doctype html>"
 

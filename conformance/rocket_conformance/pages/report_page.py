@@ -1,9 +1,9 @@
 """The page of one report: the verdict, the failing clauses with an example each, then everything else."""
 
-from __future__ import annotations
-
 import shlex
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.clauses import clauses
 from rocket_spec.printable import printable
@@ -11,6 +11,8 @@ from rocket_spec.printable import printable
 from rocket_conformance.pages.counterexample import counterexample_of
 from rocket_conformance.pages.layout import render_page
 from rocket_conformance.report import (
+    CaseLine,
+    Report,
     cause_title,
     causes_of,
     clause_title,
@@ -21,12 +23,6 @@ from rocket_conformance.report import (
     tone_of,
 )
 from rocket_conformance.rocketmq import difference_of, releases_alike
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from rocket_conformance.report import CaseLine, Report
 
 _LONGEST: Final = 160
 _COLUMNS: Final = (

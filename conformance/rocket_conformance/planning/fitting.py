@@ -4,20 +4,14 @@ A directed case is about all that it asks for, so it applies as it is or not at 
 operations: it loses what the adapter lacks, and stays evidence of the rest.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rocket_spec.layout import CHECKPOINT_SIZE
 
-from rocket_conformance.protocol import LIMITS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.protocol import Hello, Op, Result
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.protocol import LIMITS, Hello, Op, Result
 
 _SEEDS: Final = ("end_phy_offset", "end_timestamp")
 _GEOMETRY: Final = ("hash_slot_num", "index_num", "file_size")

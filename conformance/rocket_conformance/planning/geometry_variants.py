@@ -1,19 +1,12 @@
 """Directed cases for a port of fixed geometry: the same operations on its own files, where that makes no difference."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from rocket_conformance.cases import geometries_of
+from rocket_conformance.cases import Case, geometries_of
 from rocket_conformance.comparison import expect, same_results
 from rocket_conformance.files import scratch
 from rocket_conformance.reference_adapter import UnspecifiedOperationError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_conformance.cases import Case
 
 _memory: dict[tuple[str, tuple[int, int]], Case | None] = {}
 

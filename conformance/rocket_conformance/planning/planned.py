@@ -1,11 +1,10 @@
 """What a run consists of: the selected cases and properties, and whether they apply to the adapter."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import UsageError
@@ -15,11 +14,7 @@ from rocket_conformance.cases import Case, directed_cases, geometries_of
 from rocket_conformance.planning.fitting import fit_drawn, limit_broken
 from rocket_conformance.planning.geometry_variants import variant_of
 from rocket_conformance.properties import PROPERTIES, Property, examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.protocol import Hello
+from rocket_conformance.protocol import Hello
 
 _BIG: Final = 1 << 26
 _BIG_EXAMPLES: Final = 10

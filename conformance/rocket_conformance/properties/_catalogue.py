@@ -1,15 +1,11 @@
 """All properties: each a way of drawing whole operation lists, one case each whatever its examples."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from rocket_conformance.properties._index import INDEX_PROPERTIES
 from rocket_conformance.properties._log import CHECKPOINT_PROPERTIES, LOG_PROPERTIES
 from rocket_conformance.properties._queue import QUEUE_PROPERTIES
 from rocket_conformance.properties._service import SERVICE_PROPERTIES
-
-__all__ = ["PROPERTIES"]
 
 PROPERTIES: Final = (
     *INDEX_PROPERTIES,

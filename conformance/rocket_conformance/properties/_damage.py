@@ -1,20 +1,14 @@
 """Files to read: damaged ones, nearly full ones, ones of another length."""
 
-from __future__ import annotations
-
+from random import Random
 from struct import pack
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference import key_hash
 
 from rocket_conformance.properties._drawn import Drawn, SparseFile
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, NOON, draw_keys
 from rocket_conformance.properties._lists import FILE, Profile, draw_list
-
-if TYPE_CHECKING:
-    from random import Random
-
-__all__ = ["damaged_chains", "damaged_header", "nearly_full", "other_length"]
 
 _I32_MIN: Final = -(1 << 31)
 _KEYS: Final = ("plain", "colliding", "cjk", "emoji")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from random import Random
+from typing import Final
 
 from rocket_conformance.files import CHUNK, FileImage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from random import Random
-
-    from rocket_conformance.protocol import Op
-
-__all__ = ["MOST_OPERATIONS", "Drawn", "SparseFile", "list_length"]
+from rocket_conformance.protocol import Op
 
 MOST_OPERATIONS: Final = 200
 """Greatest length of a list."""

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 from typing import TYPE_CHECKING, Final
 
 from rocket_conformance.properties._damage import damaged_chains, damaged_header, nearly_full, other_length
 from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import draw_key
 from rocket_conformance.properties._lists import Profile, draw_list
-from rocket_conformance.properties._property import Property
+from rocket_conformance.properties._property import Geometry, Property
 from rocket_conformance.protocol import key_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from rocket_conformance.properties._property import Geometry
-
     DrawByProfile = Callable[[Random, Profile, Geometry | None], Drawn]
 
-__all__ = ["INDEX_PROPERTIES"]
 
 _MIXED: Final = Profile(
     {"put": 50, "select": 20, "header": 4, "full": 3, "time_matched": 5, "flush": 3, "reopen": 4, "hash": 1}

@@ -1,14 +1,8 @@
 """Keys and numbers weighted to where implementations break."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
-
-__all__ = ["KEY_KINDS", "TIME_KINDS", "any_i64", "draw_key", "draw_keys", "draw_offset", "times"]
+from collections.abc import Sequence
+from random import Random
+from typing import Final
 
 I64_MIN: Final = -(1 << 63)
 I64_MAX: Final = (1 << 63) - 1

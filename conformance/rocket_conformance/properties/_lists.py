@@ -1,12 +1,13 @@
 """Operation lists: drawn whole from a seed, never steered by what an implementation answers."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from random import Random
+from typing import Final
 
 from rocket_reference import java
 
+from rocket_conformance.files import FileImage
 from rocket_conformance.properties._drawn import MOST_OPERATIONS, Drawn
 from rocket_conformance.properties._keys import (
     I64_MAX,
@@ -19,14 +20,6 @@ from rocket_conformance.properties._keys import (
     times,
 )
 from rocket_conformance.protocol import Op, from_i64, key_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from random import Random
-
-    from rocket_conformance.files import FileImage
-
-__all__ = ["FILE", "Profile", "draw_list"]
 
 FILE: Final = "20260101000000000"
 _OTHER_FILE: Final = "20260102030405006"

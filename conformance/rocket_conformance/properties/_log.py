@@ -1,24 +1,15 @@
 """The properties of commit log and checkpoint."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from random import Random
+from typing import Final
 
 from rocket_conformance.files import image_of
 from rocket_conformance.properties import _log_lists as of
 from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import any_i64
-from rocket_conformance.properties._property import Property
-from rocket_conformance.protocol import from_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from rocket_conformance.properties._property import Geometry
-    from rocket_conformance.protocol import Op
-
-__all__ = ["CHECKPOINT_PROPERTIES", "LOG_PROPERTIES"]
+from rocket_conformance.properties._property import Geometry, Property
+from rocket_conformance.protocol import Op, from_i64
 
 _TIMES: Final = ("physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp")
 

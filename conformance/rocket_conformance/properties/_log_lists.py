@@ -1,9 +1,9 @@
 """Commit logs to walk: sound records in front, and what a property is about among them."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
+from random import Random
 from struct import pack
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zlib import crc32
 
 from rocket_conformance.files import image_of
@@ -11,17 +11,7 @@ from rocket_conformance.properties._drawn import Drawn
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64
 from rocket_conformance.properties._records import BLANK, MAGIC, RecordParts, encode
 from rocket_conformance.properties._texts import draw_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from random import Random
-
-    from rocket_conformance.protocol import Op
-
-__all__ = [
-    "batches", "blanks", "checksums", "damage", "delays", "draw_log", "fields", "hosts", "lengths",
-    "malformed_text", "named_properties", "property_texts", "sound", "torn", "transaction_types",
-]  # fmt: skip
+from rocket_conformance.protocol import Op
 
 _I32_MIN: Final = -(1 << 31)
 _LOG: Final = "log"

@@ -1,19 +1,11 @@
 """What a property is, and how its lists are drawn from a seed."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 from rocket_conformance.cases import Case
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from rocket_conformance.properties._drawn import Drawn
-
-__all__ = ["Geometry", "Property", "examples"]
+from rocket_conformance.properties._drawn import Drawn
 
 Geometry = tuple[int, int]
 

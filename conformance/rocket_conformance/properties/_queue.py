@@ -1,22 +1,13 @@
 """The properties of consume queues and of tags codes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from random import Random
+from typing import Final
 
 from rocket_conformance.properties._drawn import Drawn
-from rocket_conformance.properties._property import Property
+from rocket_conformance.properties._property import Geometry, Property
 from rocket_conformance.properties._queue_lists import QueueProfile, draw_queue
 from rocket_conformance.properties._texts import draw_text
-from rocket_conformance.protocol import key_fields
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from rocket_conformance.properties._property import Geometry
-    from rocket_conformance.protocol import Op
-
-__all__ = ["QUEUE_PROPERTIES"]
+from rocket_conformance.protocol import Op, key_fields
 
 _PUTS: Final = {"put": 60, "get": 15, "bounds": 15}
 _MIXED: Final = {

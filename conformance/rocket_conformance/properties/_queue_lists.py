@@ -1,26 +1,18 @@
 """Lists of operations on a consume queue: a rough model of the queue aims them at its edges."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from struct import pack
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference import PRE_BLANK, QueueUnit, encode_queue_unit, file_name, queue_file_size
 
-from rocket_conformance.files import image_of
+from rocket_conformance.files import FileImage, image_of
 from rocket_conformance.properties._drawn import Drawn, list_length
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON
+from rocket_conformance.properties._property import Geometry
 from rocket_conformance.protocol import Op, from_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from random import Random
-
-    from rocket_conformance.files import FileImage
-    from rocket_conformance.properties._property import Geometry
-
-__all__ = ["QueueProfile", "draw_queue"]
 
 _UNIT: Final = 20
 _I32_MIN: Final = -(1 << 31)

@@ -1,13 +1,9 @@
 """Bytes of commit-log records, sound or not: each field and each length can be wrong."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from struct import pack
 from typing import Final
 from zlib import crc32
-
-__all__ = ["BLANK", "MAGIC", "RecordParts", "encode"]
 
 MAGIC: Final = 0xDAA320A7
 BLANK: Final = 0xCBD43194

@@ -1,19 +1,11 @@
 """The properties of the index service."""
 
-from __future__ import annotations
+from random import Random
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
-
-from rocket_conformance.properties._property import Property
+from rocket_conformance.properties._drawn import Drawn
+from rocket_conformance.properties._property import Geometry, Property
 from rocket_conformance.properties._service_lists import ServiceProfile, draw_service
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from rocket_conformance.properties._drawn import Drawn
-    from rocket_conformance.properties._property import Geometry
-
-__all__ = ["SERVICE_PROPERTIES"]
 
 _BUILDS: Final = {"build": 60, "query": 25, "settle": 5}
 _MIXED: Final = {"build": 50, "query": 25, "settle": 5, "delete_expired": 8, "reopen": 7}

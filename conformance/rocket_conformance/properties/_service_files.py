@@ -1,23 +1,15 @@
 """Index files as an earlier run of a service may have left them."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from struct import pack
-from typing import TYPE_CHECKING
 
 from rocket_reference import file_size, key_hash
 
+from rocket_conformance.files import FileImage
 from rocket_conformance.properties._drawn import SparseFile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from random import Random
-
-    from rocket_conformance.files import FileImage
-    from rocket_conformance.properties._property import Geometry
-
-__all__ = ["LaidFile", "lay_file"]
+from rocket_conformance.properties._property import Geometry
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,17 @@
 """Lists of operations on an index service: a rough model of its files aims them at their edges."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from random import Random
+from typing import Final
 
-from rocket_conformance.files import image_of
+from rocket_conformance.files import FileImage, image_of
 from rocket_conformance.properties._drawn import Drawn, list_length
 from rocket_conformance.properties._keys import I32_MAX, I64_MAX, I64_MIN, NOON, any_i64
+from rocket_conformance.properties._property import Geometry
 from rocket_conformance.properties._service_files import lay_file
 from rocket_conformance.properties._texts import draw_text
 from rocket_conformance.protocol import Op, from_i64, key_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from random import Random
-
-    from rocket_conformance.files import FileImage
-    from rocket_conformance.properties._property import Geometry
-
-__all__ = ["ServiceProfile", "draw_service"]
 
 _I32_MIN: Final = -(1 << 31)
 _TOPICS: Final = ("T", "AaTopic", "BBTopic", "%RETRY%g", "\u4e3b\u9898", "t\U0001f680")

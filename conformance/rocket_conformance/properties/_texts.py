@@ -1,15 +1,9 @@
 """Tags, keys and other texts of messages, weighted to where implementations break."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from random import Random
+from typing import Final
 
 from rocket_conformance.properties._keys import draw_key
-
-if TYPE_CHECKING:
-    from random import Random
-
-__all__ = ["draw_text"]
 
 _SEPARATORS: Final = (" ", "  ", "\t", ",", ";", "||", "\n", "\u00a0", "\u3000", "\u2003", "\x1f", "\0")
 

@@ -1,10 +1,6 @@
 """The features that an adapter may declare in hello: one that it adds, and what its implementation cannot be asked."""
 
-from __future__ import annotations
-
 from typing import Final
-
-__all__ = ["FEATURES", "LIMITS"]
 
 LIMITS: Final = {
     "no_seeds": "`end_phy_offset` and `end_timestamp` of `index.open` are always 0",

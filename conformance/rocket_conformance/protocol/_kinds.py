@@ -1,18 +1,12 @@
 """The kinds of values that travel, and the check of each."""
 
-from __future__ import annotations
-
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
 
 from rocket_conformance.protocol._operations import OBJECTS, Kind
 from rocket_conformance.protocol._paths import check_folder, check_path
 from rocket_conformance.protocol._values import to_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = ["checked", "is_i32"]
 
 _I32_MIN: Final = -(1 << 31)
 _I32_MAX: Final = (1 << 31) - 1

@@ -1,11 +1,10 @@
 """The lines of the protocol: made, read, and checked for their form."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rocket_spec.printable import printable
 
@@ -13,26 +12,7 @@ from rocket_conformance.protocol._features import FEATURES
 from rocket_conformance.protocol._kinds import checked, is_i32
 from rocket_conformance.protocol._operations import OPERATIONS, Operation
 from rocket_conformance.protocol._paths import check_path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rocket_conformance.protocol._values import Op, Result
-
-__all__ = [
-    "BYE",
-    "MAX_LINE",
-    "PROTOCOL",
-    "Answer",
-    "Hello",
-    "ProtocolError",
-    "case_message",
-    "decode_line",
-    "encode_line",
-    "hello_message",
-    "parse_answer",
-    "parse_hello",
-]
+from rocket_conformance.protocol._values import Op, Result
 
 PROTOCOL: Final = 1
 """The version that this suite speaks."""

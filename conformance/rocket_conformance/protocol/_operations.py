@@ -3,12 +3,8 @@
 The JSON Schemas in `rocket_conformance/schema` state the same; a test compares the two.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Final, Literal
-
-__all__ = ["FAMILIES", "OBJECTS", "OPERATIONS", "Kind", "Operation"]
 
 Kind = Literal[
     "i32", "i64", "i64?", "i64[]", "bool", "string", "string?", "key", "key?", "path", "folder", "base64", "texts",

@@ -1,10 +1,6 @@
 """Names of files that travel: relative to the case's directory, and inside it on every system."""
 
-from __future__ import annotations
-
 from typing import Final
-
-__all__ = ["check_folder", "check_path"]
 
 _MOST_PARTS: Final = 16
 _LONGEST_PART: Final = 255

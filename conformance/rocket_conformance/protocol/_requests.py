@@ -1,17 +1,10 @@
 """What the suite may send: each operation with its fields, within the limits of PROTOCOL.md."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from rocket_conformance.protocol._kinds import checked
-from rocket_conformance.protocol._operations import OPERATIONS
+from rocket_conformance.protocol._operations import OPERATIONS, Kind
 from rocket_conformance.protocol._values import has_lone_surrogate, key_of
-
-if TYPE_CHECKING:
-    from rocket_conformance.protocol._operations import Kind
-
-__all__ = ["check_operation"]
 
 _MOST_RESULTS: Final = 1_000_000
 _KEYS: Final = frozenset({"key", "key?"})

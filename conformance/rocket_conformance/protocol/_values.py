@@ -1,11 +1,7 @@
 """How values travel: 64-bit integers as decimal strings, keys as text or as UTF-16 code units in hex."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Final
-
-__all__ = ["Op", "Result", "from_i64", "has_lone_surrogate", "key_fields", "key_of", "key_or_none", "to_i64"]
 
 Op = dict[str, Any]
 """One operation as it travels: `op` and that operation's fields."""

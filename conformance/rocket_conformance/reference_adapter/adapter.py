@@ -1,17 +1,12 @@
 """The reference as an implementation under test, and a model of an adapter."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rocket_conformance.protocol import OPERATIONS, PROTOCOL, Op, check_operation
+from rocket_conformance.reference_adapter.library import Library
 from rocket_conformance.reference_adapter.session import REFERENCE, run_operations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from rocket_conformance.reference_adapter.library import Library
 
 
 class ReferenceAdapter:

@@ -1,16 +1,12 @@
 """The part of `rocket_reference` that runs cases: the reference itself, or a mutant of it."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
 
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    import rocket_reference
-    from rocket_reference import IndexFile
+import rocket_reference
+from rocket_reference import IndexFile
 
 
 class Library(Protocol):

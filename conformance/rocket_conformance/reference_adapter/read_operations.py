@@ -1,20 +1,16 @@
 """What the reference reads in existing files: the operations of decoders and viewers."""
 
-from __future__ import annotations
-
 from base64 import b64encode
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import rocket_reference
 from rocket_spec.errors import FormatError
 from rocket_spec.layout import Geometry
 
 from rocket_conformance.protocol import OBJECTS, Op, Result, from_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 
 def _travelling(kind: str, value: object, **also: Any) -> dict[str, Any]:

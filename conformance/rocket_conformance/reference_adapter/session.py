@@ -1,25 +1,18 @@
 """Runs the operations of a case on the reference: what every expectation comes from."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final, cast
+from pathlib import Path
+from typing import Final, cast
 
 import rocket_reference
-from rocket_reference import JavaError, UnspecifiedError
+from rocket_reference import IndexFile, JavaError, UnspecifiedError
 from rocket_spec.errors import FormatError
 
 from rocket_conformance.protocol import Op, Result, from_i64, key_of, to_i64
+from rocket_conformance.reference_adapter.library import Library
 from rocket_conformance.reference_adapter.read_operations import READ_HANDLERS
 from rocket_conformance.reference_adapter.store_operations import STORE_HANDLERS, StoreSession
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from rocket_reference import IndexFile
-
-    from rocket_conformance.reference_adapter.library import Library
 
 _HEADER_I64: Final = ("begin_timestamp", "end_timestamp", "begin_phy_offset", "end_phy_offset")
 

@@ -1,22 +1,15 @@
 # ruff: noqa: D102 - each method is the operation of its name, which PROTOCOL.md describes
 """The reference's queue, index service, commit log and checkpoint as operations of the protocol."""
 
-from __future__ import annotations
-
 import itertools
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
 
-from rocket_reference import UnspecifiedError
+from rocket_reference import ConsumeQueue, IndexService, UnspecifiedError
 
 from rocket_conformance.protocol import OBJECTS, OPERATIONS, Op, Result, from_i64, key_of, key_or_none, to_i64
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from rocket_reference import ConsumeQueue, IndexService
-
-    from rocket_conformance.reference_adapter.library import Library
+from rocket_conformance.reference_adapter.library import Library
 
 _TIMES: Final = ("physic_msg_timestamp", "logics_msg_timestamp", "index_msg_timestamp")
 _REQUEST: Final = OBJECTS["request[]"]

@@ -1,9 +1,8 @@
 """A run's verdict as a badge: JSON for shields.io's endpoint, and an SVG that needs no service."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 from xml.sax.saxutils import escape
 
 from rocket_spec.outputs import write_whole
@@ -11,11 +10,7 @@ from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING
 from rocket_conformance.report.conclusion import known_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_conformance.report.lines import Report
+from rocket_conformance.report.lines import Report
 
 LABEL: Final = "RocketMQ 4.9.3 store"
 _HEX: Final = {"brightgreen": "#4c1", "red": "#e05d44", "yellow": "#dfb317", "lightgrey": "#9f9f9f"}

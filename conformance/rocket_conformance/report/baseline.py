@@ -1,22 +1,17 @@
 """The baseline: a text file in which the implementer lists what is known to fail, and how."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.errors import UsageError
 from rocket_spec.printable import printable
 
 from rocket_conformance.files import read_input
 from rocket_conformance.judging import FAILING, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from rocket_conformance.report.lines import CaseLine
+from rocket_conformance.report.lines import CaseLine
 
 _LARGEST: Final = 16 << 20
 _LONGEST_REASON: Final = 100

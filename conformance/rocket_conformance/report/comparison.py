@@ -1,19 +1,14 @@
 """Many reports side by side: which clauses each implementation breaks."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rocket_spec.clauses import clauses
 
 from rocket_conformance.judging import FAILING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_conformance.report.lines import Report
+from rocket_conformance.report.lines import Report
 
 
 @dataclass(frozen=True, slots=True)

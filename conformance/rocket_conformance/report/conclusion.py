@@ -1,19 +1,13 @@
 """What a report comes to: the last lines of a run, the failing clauses, the causes, and counts by family."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from rocket_spec.clauses import clauses
 
 from rocket_conformance.judging import FAILING, INTERRUPTED
 from rocket_conformance.protocol import FAMILIES, OPERATIONS
-from rocket_conformance.report.lines import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rocket_conformance.report.lines import CaseLine, Report
+from rocket_conformance.report.lines import CaseLine, Report, counted
 
 _FAMILY_OF: Final = {
     "IDX-SVC": "service",

@@ -1,19 +1,15 @@
 """Two reports of one implementation: what broke, what was fixed, what came and went."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.errors import MalformedError
 
 from rocket_conformance.judging import FAILING, Verdict
 from rocket_conformance.report.lines import CaseLine, Report, read_report
 from rocket_conformance.report.wording import describe_divergence
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _COMPARED: Final = ("suite", "seed", "examples")
 """Of the header: what draws other lists, or other cases, and so explains a difference."""

@@ -1,20 +1,14 @@
 """JUnit XML, for the dashboards that read it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree as ET
 
 from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING
 from rocket_conformance.report.conclusion import causes_of, conclusions
+from rocket_conformance.report.lines import CaseLine, Report
 from rocket_conformance.report.wording import cause_title, describe_divergence
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rocket_conformance.report.lines import CaseLine, Report
 
 
 def render_junit(report: Report) -> bytes:

@@ -1,26 +1,19 @@
 """The lines of report.jsonl: a header, one per case, a footer; without the footer it was cut off."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from pathlib import Path
+from typing import Any, Final, Self, TextIO, cast
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.store_folders import refuse_store
 
 from rocket_conformance.files import read_input
 from rocket_conformance.judging import VERDICTS, Verdict
-from rocket_conformance.protocol import PROTOCOL, suite_version
+from rocket_conformance.protocol import PROTOCOL, Hello, suite_version
 from rocket_conformance.schema import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Self, TextIO
-
-    from rocket_conformance.protocol import Hello
 
 _LARGEST: Final = 1 << 30
 _LONGEST: Final = 400

@@ -1,19 +1,14 @@
 """A summary in Markdown, for a pull request or a job's page."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from rocket_spec.printable import printable
 
 from rocket_conformance.judging import FAILING, VERDICTS
 from rocket_conformance.report.conclusion import causes_of, conclusions, failing_clauses, family_counts
+from rocket_conformance.report.lines import Report
 from rocket_conformance.report.wording import cause_title, clause_line
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rocket_conformance.report.lines import Report
 
 
 def render_markdown(report: Report) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.table import Table
@@ -17,6 +18,7 @@ from rocket_conformance.report.conclusion import (
     family_counts,
     tone_of,
 )
+from rocket_conformance.report.lines import CaseLine, Report
 from rocket_conformance.report.wording import (
     cause_title,
     clause_line,
@@ -25,11 +27,7 @@ from rocket_conformance.report.wording import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.console import Console
-
-    from rocket_conformance.report.lines import CaseLine, Report
 
 _MOST_OPS: Final = 12
 _LONGEST_DETAIL: Final = 600

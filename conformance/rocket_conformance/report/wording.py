@@ -3,19 +3,15 @@
 What an adapter or a case file chose, keys, file names, messages, is shown escaped and cut.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from rocket_spec.clauses import clauses
 from rocket_spec.printable import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rocket_conformance.report.conclusion import FailingClause
-    from rocket_conformance.report.lines import CaseLine
+from rocket_conformance.report.conclusion import FailingClause
+from rocket_conformance.report.lines import CaseLine
 
 _MOST_OPS: Final = 40
 _LONGEST_VALUE: Final = 200

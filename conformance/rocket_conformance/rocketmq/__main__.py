@@ -1,7 +1,5 @@
 """Prints the command that runs the real store: `python -m rocket_conformance.rocketmq VERSION [JARS]`."""
 
-from __future__ import annotations
-
 import sys
 
 from rocket_conformance.rocketmq.jars import main

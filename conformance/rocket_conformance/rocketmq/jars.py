@@ -5,8 +5,6 @@ temporary name and renamed when whole, so that parallel runs may race for it and
 nothing half made.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json
@@ -16,16 +14,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import platformdirs
 from rocket_spec.data import find_data
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 ORACLE_VERSION = "4.9.3"
 """The version that the clauses describe."""

@@ -1,17 +1,13 @@
 """What the releases of RocketMQ were found to do differently, as `spec/versions.json` records it."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_spec.data import find_data
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 RELEASES: Final = (
     "3.2.6", "4.0.0-incubating", "4.1.0-incubating", "4.3.0", "4.3.1", "4.3.2", "4.4.0", "4.5.0", "4.5.1",

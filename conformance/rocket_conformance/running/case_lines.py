@@ -1,11 +1,10 @@
 """The report line of a case, and its replay file: the smallest input found that still fails alike."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_conformance.attribution import (
     MOST_RUNS,
@@ -16,21 +15,15 @@ from rocket_conformance.attribution import (
     find_causes,
     place_of,
 )
-from rocket_conformance.comparison import hashed_texts, specified
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.comparison import Difference, hashed_texts, specified
 from rocket_conformance.counterexamples import replay_name, replay_of, shrink
-from rocket_conformance.judging import FAILING, Verdict
+from rocket_conformance.judging import FAILING, Judgement, Verdict
+from rocket_conformance.planning import Planned
+from rocket_conformance.protocol import Op
 from rocket_conformance.report import CaseLine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.comparison import Difference
-    from rocket_conformance.judging import Judgement
-    from rocket_conformance.planning import Planned
-    from rocket_conformance.protocol import Op
-    from rocket_conformance.running.case_state import CaseState, Failing
-    from rocket_conformance.running.execution import Execution
+from rocket_conformance.running.case_state import CaseState, Failing
+from rocket_conformance.running.execution import Execution
 
 _DIED: Final[frozenset[Verdict]] = frozenset({"crash", "timeout"})
 _SHRUNK: Final[frozenset[Verdict]] = _DIED.union(("diverged", "errored"))

@@ -1,14 +1,11 @@
 """What is known of one case or property while it runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.judging import Judgement, Verdict
-    from rocket_conformance.planning import Planned
+from rocket_conformance.cases import Case, Observation
+from rocket_conformance.judging import Judgement, Verdict
+from rocket_conformance.planning import Planned
 
 _SEVERITY: Final[tuple[Verdict, ...]] = (
     "disputed", "crash", "timeout", "diverged", "errored", "unstable", "unsupported", "skipped", "pass",

@@ -1,28 +1,21 @@
 """Sends the cases of a run, judges the answers, and limits what crashes and hangs may cost."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_spec.temporary_folders import remove_tree
 
+from rocket_conformance.cases import Case, Observation
 from rocket_conformance.comparison import specified
-from rocket_conformance.judging import disagreement, judge
+from rocket_conformance.judging import Verdict, disagreement, judge
 from rocket_conformance.planning import fit_expected, limit_broken
 from rocket_conformance.running.case_state import CaseState, Failing, InFlight
-from rocket_conformance.transport import Failed, Job
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.cases import Case, Observation
-    from rocket_conformance.judging import Verdict
-    from rocket_conformance.running.options import Options
-    from rocket_conformance.transport import Reply, Transport
+from rocket_conformance.running.options import Options
+from rocket_conformance.transport import Failed, Job, Reply, Transport
 
 _PATIENT: Final = 2
 _HANG_SECONDS: Final = 1.0

@@ -1,17 +1,12 @@
 """What a run is asked for."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
+from rocket_conformance.planning import Level
 from rocket_conformance.report import Baseline
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from rocket_conformance.planning import Level
 
 DEFAULT_RESTARTS: Final = 10
 """Crashes and hangs of a family of clauses after which the rest of that family is skipped."""

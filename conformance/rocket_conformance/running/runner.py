@@ -1,9 +1,9 @@
 """A run: every selected case and property against one implementation, to a whole report."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from rocket_spec.temporary_folders import remove_tree
 
@@ -11,22 +11,14 @@ from rocket_conformance.comparison import specified
 from rocket_conformance.counterexamples import write_replay
 from rocket_conformance.files import scratch
 from rocket_conformance.judging import FAILING, INTERRUPTED, Verdict, exit_code, judge
-from rocket_conformance.planning import plan
-from rocket_conformance.protocol import FAMILIES, OPERATIONS
+from rocket_conformance.planning import Planned, plan
+from rocket_conformance.protocol import FAMILIES, OPERATIONS, Hello
 from rocket_conformance.report import CaseLine, Report, ReportWriter, counted, header_line
 from rocket_conformance.running.case_lines import Concluder, line_of
 from rocket_conformance.running.case_state import CaseState, InFlight
 from rocket_conformance.running.execution import Execution
-from rocket_conformance.transport import InterruptedBySignal, Job
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.planning import Planned
-    from rocket_conformance.protocol import Hello
-    from rocket_conformance.running.options import Options
-    from rocket_conformance.transport import Transport
+from rocket_conformance.running.options import Options
+from rocket_conformance.transport import InterruptedBySignal, Job, Transport
 
 
 def run(

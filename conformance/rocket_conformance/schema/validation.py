@@ -1,16 +1,12 @@
 """The JSON Schemas of the protocol, the report and the manifest, and checks against them."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from rocket_conformance.protocol import OPERATIONS, ProtocolError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SCHEMAS: Final = ("suite_message", "adapter_message", "report_line", "case", "manifest")
 """Messages of the suite, messages of the adapter, lines of report.jsonl, case and replay files, manifests of workloads."""

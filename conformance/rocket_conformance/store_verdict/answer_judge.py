@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rocket_reference import IndexService, JavaError, UnspecifiedError, java, key_hash
 
+from rocket_conformance.reference_adapter import Library
+from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.misread import reading_that_answers
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.query_rules import rules_that_decide
 from rocket_conformance.store_verdict.sparse import copy_sparse
-from rocket_conformance.store_verdict.stored_log import numbered_files
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
-
-    from rocket_conformance.reference_adapter import Library
-    from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.stored_log import StoredLog
-    from rocket_conformance.store_verdict.stored_record import StoredRecord
-    from rocket_conformance.workload import Manifest
+from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
+from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.workload import Manifest
 
 _MOST: Final = 64
 _ENOUGH: Final = 10

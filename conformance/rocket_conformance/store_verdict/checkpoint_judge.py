@@ -1,19 +1,14 @@
 """The checkpoint of a store against its log and its index files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_reference import Checkpoint, checkpoint
 from rocket_spec.layout import CHECKPOINT_SIZE
 
+from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.observations import Observations, Place
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_log import StoredLog
 
 _LONGEST_FLUSH: Final = 10_000
 """Milliseconds that a flush of all queues takes at most."""

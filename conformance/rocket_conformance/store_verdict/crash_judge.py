@@ -1,24 +1,17 @@
 """A broker that is killed under a workload: its store and every start over it, judged while it happens."""
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from rocket_spec.layout import Geometry
 
 from rocket_conformance.store_verdict.judgement import StoreVerdict, judge_store
 from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.restart_judge import judge_continuation, judge_restart, log_end
 from rocket_conformance.store_verdict.sparse import copy_sparse
-from rocket_conformance.workload import run_crashes, send_for_the_bound
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_conformance.workload import Broker, Client, Manifest
+from rocket_conformance.workload import Broker, Client, Manifest, run_crashes, send_for_the_bound
 
 
 def judge_crashes(

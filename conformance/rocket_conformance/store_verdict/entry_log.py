@@ -1,11 +1,11 @@
 """The entries of a DLedger log: the records in them, and what their bytes show of the DLG clauses."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_INDEX_FILE_SIZE, ENTRY_INDEX_UNIT, ENTRY_MAGIC
@@ -13,15 +13,8 @@ from rocket_spec.layout import ENTRY, ENTRY_BLANK_MAGIC, ENTRY_INDEX_FILE_SIZE, 
 from rocket_conformance.files import read_input
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.sparse import Window, parts_on_disk
-from rocket_conformance.store_verdict.stored_log import is_written, name_in, numbered_files
-from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, check_record, record_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from rocket_conformance.store_verdict.stored_log import StoredLog
-    from rocket_conformance.store_verdict.stored_record import LogFile
+from rocket_conformance.store_verdict.stored_log import StoredLog, is_written, name_in, numbered_files
+from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, LogFile, check_record, record_at
 
 _HEADER: Final = struct.Struct(ENTRY.struct_format)
 _UNIT: Final = struct.Struct(ENTRY_INDEX_UNIT.struct_format)

@@ -1,16 +1,12 @@
 """The files of an ext queue: where one ends and the next begins."""
 
-from __future__ import annotations
-
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.stored_log import numbered_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FREE: Final = 4
 _END: Final = -1

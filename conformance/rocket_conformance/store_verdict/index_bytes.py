@@ -1,21 +1,15 @@
 """An index file as it is on disk, read without its holes."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rocket_reference import IndexHeader, index_header
 from rocket_spec.errors import MalformedError
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 ENTRY: Final = Struct(INDEX_ENTRY.struct_format)
 _AT_ONCE: Final = 50_000

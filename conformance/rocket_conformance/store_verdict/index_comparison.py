@@ -1,29 +1,20 @@
 """Index files, byte for byte, against the files that the reference makes of the same puts."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rocket_reference import IndexFile, MappedFile, java
+from rocket_reference import IndexFile, IndexHeader, MappedFile, java
 from rocket_spec.layout import INDEX_HEADER, INDEX_SLOT
 
-from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry
+from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry, StoredIndex
 from rocket_conformance.store_verdict.index_sequence import TORN
 from rocket_conformance.store_verdict.key_readings import Put
-from rocket_conformance.store_verdict.observations import Place
+from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.sparse import differing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_reference import IndexHeader
-
-    from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.observations import Observations
-    from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_log import StoredLog
 
 _HEADER: Final = {
     "begin_phy_offset": "IDX-HDR-2",

@@ -1,26 +1,19 @@
 """The geometry of index files, which they do not record: from their length and content."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
-from rocket_reference import index_header
+from rocket_reference import IndexHeader, index_header
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, INDEX_SLOT, Geometry
 
 from rocket_conformance.store_verdict.index_bytes import ENTRY, Entry
 from rocket_conformance.store_verdict.sparse import parts_on_disk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_reference import IndexHeader
-
-    from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_log import StoredLog
 
 _FIRST: Final = 100_000
 """Records of the log whose keys are known when the sampled entries are looked at."""

@@ -1,25 +1,18 @@
 """Index files against what the reference makes of the log: which keys, in which order, in which bytes."""
 
-from __future__ import annotations
+from pathlib import Path
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
+from rocket_spec.layout import Geometry
 
-from rocket_conformance.store_verdict.index_bytes import read_index
+from rocket_conformance.store_verdict.index_bytes import StoredIndex, read_index
 from rocket_conformance.store_verdict.index_comparison import compare_files
 from rocket_conformance.store_verdict.index_geometry import geometry_of
 from rocket_conformance.store_verdict.index_sequence import judge_sequence
 from rocket_conformance.store_verdict.key_readings import Put
 from rocket_conformance.store_verdict.misread import reading_that_builds
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.stored_log import numbered_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 
 _NAME_DIGITS: Final = 17
 _OF_SLOTS: Final = {"IDX-HASH-3", "IDX-HDR-4", "IDX-PUT-6", "IDX-PUT-7"}

@@ -1,21 +1,15 @@
 """Which keys are in the index files, in which order, against the records of the log."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference import java
 
 from rocket_conformance.store_verdict.key_readings import Put, wrong_keys
-from rocket_conformance.store_verdict.stored_record import ROLLBACK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_conformance.store_verdict.observations import Observations
-    from rocket_conformance.store_verdict.stored_log import StoredLog
-    from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.store_verdict.observations import Observations
+from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_record import ROLLBACK, StoredRecord
 
 TORN: Final = "an entry that a kill cut off, or its slot (IDX-PUT-11)"
 _LOST: Final = "keys lost to an unclean restart, which deleted an index file (IDX-SVC-6, STORE-11)"

@@ -1,13 +1,14 @@
 """A whole store: log, index files, consume queues and checkpoint, clause by clause."""
 
-from __future__ import annotations
-
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rocket_spec.clauses import clauses
 from rocket_spec.errors import MalformedError, UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_conformance.store_verdict.checkpoint_judge import judge_checkpoint
 from rocket_conformance.store_verdict.entry_log import dledger_member
@@ -17,14 +18,7 @@ from rocket_conformance.store_verdict.observations import Observations
 from rocket_conformance.store_verdict.queue_judge import judge_queues
 from rocket_conformance.store_verdict.record_table import disk_errors
 from rocket_conformance.store_verdict.workload_judge import first_undisturbed, judge_workload
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from rocket_spec.layout import Geometry
-
-    from rocket_conformance.workload import Manifest
+from rocket_conformance.workload import Manifest
 
 Outcome = Literal["held", "broken", "not exercised"]
 

@@ -1,20 +1,15 @@
 """Entries whose keys are not those of their record: the rule that gives the hashes that were found."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference import java, key_hash
 
+from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex
 from rocket_conformance.store_verdict.observations import Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.store_verdict.index_bytes import Entry, StoredIndex
-    from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.store_verdict.stored_record import StoredRecord
 
 _SEPARATORS: Final = (",", ";", "|", "\t", ", ")
 _BETWEEN: Final = ("@", "", ":", "-", "_", "%", "/", " ", ".", "##")

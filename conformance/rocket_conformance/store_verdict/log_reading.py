@@ -1,8 +1,7 @@
 """Reads the commit log of a store, taken as what was stored, and judges the clauses about its own bytes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from rocket_reference import file_name
 from rocket_spec.errors import MalformedError
@@ -18,10 +17,6 @@ from rocket_conformance.store_verdict.stored_log import (
     numbered_files,
 )
 from rocket_conformance.store_verdict.stored_record import LARGEST_RECORD, LogFile, check_record, record_at
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def read_log(store: Path, seen: Observations, *, directories: Sequence[Path] = ()) -> StoredLog:

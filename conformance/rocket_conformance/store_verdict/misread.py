@@ -1,26 +1,20 @@
 """The wrong reading of one clause that would have made the index files, or given the answers, of a broker."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import tempfile
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final
 
 import rocket_reference
 from rocket_reference import JavaError, JavaFatalError, UnspecifiedError
 from rocket_spec.layout import INDEX_HEADER
 
 from rocket_conformance.misreadings import MUTANTS, OF_STORES, Mutant
-from rocket_conformance.store_verdict.index_bytes import ENTRY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from rocket_conformance.reference_adapter import Library
-    from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.stored_log import StoredLog
-    from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.reference_adapter import Library
+from rocket_conformance.store_verdict.index_bytes import ENTRY, StoredIndex
+from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_record import StoredRecord
 
 _PUTS: Final = 1_500
 """Entries that are compared; of files that have more, none but those."""

@@ -1,13 +1,8 @@
 """Which rules of a select and a query decide an answer: without one of them the answer would be another."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rocket_conformance.store_verdict.index_bytes import StoredIndex
+from rocket_conformance.store_verdict.index_bytes import StoredIndex
 
 
 def rules_that_decide(

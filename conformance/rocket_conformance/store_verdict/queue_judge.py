@@ -1,11 +1,11 @@
 """Consume queues against what 4.9.3 makes of the log: which units, at which place, in which bytes."""
 
-from __future__ import annotations
-
 import itertools
 import os
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_reference import (
     JavaError,
@@ -23,16 +23,9 @@ from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_conformance.store_verdict.ext_files import judge_ext_files
 from rocket_conformance.store_verdict.observations import Observations, Place
-from rocket_conformance.store_verdict.stored_log import numbered_files
-from rocket_conformance.store_verdict.stored_record import further_queues
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-    from pathlib import Path
-
-    from rocket_conformance.store_verdict.record_table import Queue
-    from rocket_conformance.store_verdict.stored_log import StoredLog
-    from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.store_verdict.record_table import Queue
+from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
+from rocket_conformance.store_verdict.stored_record import StoredRecord, further_queues
 
 _SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 _UNIT: Final = QUEUE_UNIT.size

@@ -1,20 +1,16 @@
 """The records of a log in a private database on disk: memory does not grow with their number."""
 
-from __future__ import annotations
-
 import marshal
 import sqlite3
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from heapq import merge
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import finalize
 
 from rocket_reference import DispatchRequest
 
 from rocket_conformance.store_verdict.stored_record import StoredRecord, further_queues
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
 
 Queue = tuple[str, int]
 """Topic and queue number."""

@@ -1,9 +1,9 @@
 """The verdict on a store in the form of every other report: a line per clause, and what they come to."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.clauses import clauses
 
@@ -18,13 +18,8 @@ from rocket_conformance.report import (
     header_line,
     known_text,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.store_verdict.judgement import Outcome, StoreVerdict
-    from rocket_conformance.store_verdict.observations import Place
+from rocket_conformance.store_verdict.judgement import Outcome, StoreVerdict
+from rocket_conformance.store_verdict.observations import Place
 
 FAMILIES: Final = {
     "index": ("IDX-",),

@@ -1,32 +1,25 @@
 """A start over a store against the reference's: what it deleted, cut off and dispatched again, and how it went on."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference import IndexHeader, IndexService, Store, StoreCheckpoint, StoreConfig, index_header
 from rocket_spec.layout import DEFAULT_GEOMETRY, INDEX_HEADER, Geometry
 
 from rocket_conformance.store_verdict.entry_log import dledger_member
-from rocket_conformance.store_verdict.index_bytes import read_index
+from rocket_conformance.store_verdict.index_bytes import Entries, Entry, read_index
 from rocket_conformance.store_verdict.index_geometry import geometry_of
 from rocket_conformance.store_verdict.log_reading import read_log
 from rocket_conformance.store_verdict.observations import Observations, Place
 from rocket_conformance.store_verdict.queue_judge import units_of
 from rocket_conformance.store_verdict.record_table import disk_errors
 from rocket_conformance.store_verdict.sparse import copy_sparse
-from rocket_conformance.store_verdict.stored_log import numbered_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from rocket_conformance.store_verdict.index_bytes import Entries, Entry
-    from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_log import StoredLog, numbered_files
 
 _PARTS: Final = ("commitlog", "consumequeue", "consumequeue_ext", "index", "checkpoint", "abort")
 

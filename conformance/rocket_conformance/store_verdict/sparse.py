@@ -1,13 +1,9 @@
 """Reads files without their holes: a preallocated file costs what is written of it."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
 _PART: Final = 1 << 20
 

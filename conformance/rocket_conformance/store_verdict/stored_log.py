@@ -1,21 +1,16 @@
 """The commit log of a store as its records and files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from rocket_reference import JavaError, base_offset, index_keys, key_hash, record
+from rocket_reference import DispatchRequest, JavaError, Record, base_offset, index_keys, key_hash, record
 
 from rocket_conformance.store_verdict.record_table import RecordTable
 from rocket_conformance.store_verdict.stored_record import LogFile, StoredRecord
-
-if TYPE_CHECKING:
-    from rocket_reference import DispatchRequest, Record
 
 _KEPT: Final = ("TAGS", "INNER_MULTI_DISPATCH", "INNER_MULTI_QUEUE_OFFSET")
 

@@ -1,9 +1,8 @@
 """One record of a commit log: where it is, what a dispatch makes of it, and what its bytes show of the LOG clauses."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_reference import (
     DispatchRequest,
@@ -18,9 +17,6 @@ from rocket_reference import (
 from rocket_spec.errors import FormatError
 
 from rocket_conformance.store_verdict.observations import Observations, Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LARGEST_RECORD: Final = 16 << 20
 """Bytes of a record that are read at most."""

@@ -1,25 +1,19 @@
 """What a broker acknowledged, against what its store holds."""
 
-from __future__ import annotations
-
 import base64
 import zlib
+from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rocket_spec.layout import ENTRY
 
 from rocket_conformance.store_verdict.answer_judge import open_answers, records_asked_for
+from rocket_conformance.store_verdict.index_bytes import StoredIndex
 from rocket_conformance.store_verdict.observations import Observations, Place
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.store_verdict.index_bytes import StoredIndex
-    from rocket_conformance.store_verdict.stored_log import StoredLog
-    from rocket_conformance.store_verdict.stored_record import StoredRecord
-    from rocket_conformance.workload import Manifest, Sent
+from rocket_conformance.store_verdict.stored_log import StoredLog
+from rocket_conformance.store_verdict.stored_record import StoredRecord
+from rocket_conformance.workload import Manifest, Sent
 
 _COMPRESSED = 1
 _FOLLOWING = (

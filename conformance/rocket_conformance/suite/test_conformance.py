@@ -1,13 +1,8 @@
 """One test for each case and each property."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rocket_conformance.planning import Planned
+from rocket_conformance.planning import Planned
 
 
 def test_case(rocketspec_case: Planned, rocketspec_check: Callable[[Planned], None]) -> None:

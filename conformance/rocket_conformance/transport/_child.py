@@ -1,12 +1,12 @@
 """An implementation in a child process: several cases in flight, and every way of dying survived."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any, Final
 
 from rocket_conformance.protocol import (
     BYE,
+    Hello,
     ProtocolError,
     decode_line,
     encode_line,
@@ -16,11 +16,6 @@ from rocket_conformance.protocol import (
 )
 from rocket_conformance.transport._job import AdapterError, Answered, Failed, Failure, Job, Reply
 from rocket_conformance.transport._process import Event, Process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
-
-    from rocket_conformance.protocol import Hello
 
 HELLO_SECONDS: Final = 60.0
 BYE_SECONDS: Final = 5.0

@@ -1,16 +1,12 @@
 """The processes that an adapter started: found and ended even in sessions of their own, where the system is Linux."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
 import sys
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from typing import Final
 
 _PROC: Final = Path("/proc")
 _PR_SET_CHILD_SUBREAPER: Final = 36

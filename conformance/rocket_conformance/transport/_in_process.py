@@ -1,18 +1,12 @@
 """An implementation in this process: any object with `handle(message) -> message`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Any, Protocol, cast
 
 from rocket_spec.printable import printable
 
-from rocket_conformance.protocol import BYE, ProtocolError, hello_message, parse_answer, parse_hello
+from rocket_conformance.protocol import BYE, Hello, ProtocolError, hello_message, parse_answer, parse_hello
 from rocket_conformance.transport._job import AdapterError, Answered, Failed, Job, Reply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
-
-    from rocket_conformance.protocol import Hello
 
 
 class Handler(Protocol):

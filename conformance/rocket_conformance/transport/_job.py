@@ -1,21 +1,15 @@
 """What every transport takes and gives."""
 
-from __future__ import annotations
-
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from rocket_spec.temporary_folders import remove_tree
 
 from rocket_conformance.comparison import fill_directory
+from rocket_conformance.files import FileImage
 from rocket_conformance.protocol import Answer, Hello, Op, case_message
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
-    from pathlib import Path
-    from typing import Any
-
-    from rocket_conformance.files import FileImage
 
 
 class AdapterError(Exception):

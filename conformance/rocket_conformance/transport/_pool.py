@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
-
-    from rocket_conformance.protocol import Hello
-    from rocket_conformance.transport._job import Job, Reply, Transport
+from rocket_conformance.protocol import Hello
+from rocket_conformance.transport._job import Job, Reply, Transport
 
 _Answer = tuple["Job", "Reply"]
 _GRACE: Final = 1

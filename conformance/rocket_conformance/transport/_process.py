@@ -1,7 +1,5 @@
 """A child process as a source of bounded lines: threads instead of select, which work on Windows too."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue
@@ -10,17 +8,15 @@ import shutil
 import signal
 import subprocess
 import threading
+from collections.abc import Sequence
 from enum import Enum
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, Final
 
 from rocket_spec.printable import printable
 
 from rocket_conformance.protocol import MAX_LINE
 from rocket_conformance.transport._descendants import descendants, kill
 from rocket_conformance.transport._job import AdapterError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _BLOCK: Final = 1 << 16
 _STDERR_TAIL: Final = 4096

@@ -1,25 +1,18 @@
 """Opens what a run talks to: a command, the real jar, or an object in this process."""
 
-from __future__ import annotations
-
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rocket_conformance.protocol import suite_version
 from rocket_conformance.rocketmq import command
 from rocket_conformance.schema import check_message
 from rocket_conformance.transport._child import ChildTransport
 from rocket_conformance.transport._descendants import no_orphans
-from rocket_conformance.transport._in_process import InProcessTransport
+from rocket_conformance.transport._in_process import Handler, InProcessTransport
+from rocket_conformance.transport._job import Transport
 from rocket_conformance.transport._pool import PoolTransport
 from rocket_conformance.transport._process import LIVE
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
-
-    from rocket_conformance.transport._in_process import Handler
-    from rocket_conformance.transport._job import Transport
 
 
 @contextmanager

@@ -1,15 +1,11 @@
 """Signals that end a run: the report is finished, and what was started is ended."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import threading
-from typing import TYPE_CHECKING, Final, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from types import FrameType
+from collections.abc import Generator
+from types import FrameType
+from typing import Final, NoReturn
 
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 

@@ -4,16 +4,12 @@ Each group of actions below states its purpose. Nothing here depends on a clock 
 sends the same.
 """
 
-from __future__ import annotations
-
 import base64
 import random
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from rocket_reference import java
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Action = dict[str, Any]
 """One line to the client: `do`, and what that takes."""

@@ -1,22 +1,17 @@
 """The real client in a process of its own: one action a line, one answer a line."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket
 import subprocess
 import tempfile
-from typing import TYPE_CHECKING, Any, Final, Self
+from pathlib import Path
+from typing import Any, Final, Self
 
 from rocket_spec.errors import UsageError
 
 from rocket_conformance.rocketmq import WORKLOAD, command
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_conformance.workload.actions import Action
+from rocket_conformance.workload.actions import Action
 
 _PATIENCE: Final = 5.0
 """Seconds for a connection."""

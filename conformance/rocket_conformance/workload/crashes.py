@@ -1,25 +1,18 @@
 """Kills a broker under load at seeded moments, starts it again, and hands over both states of its store."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
 import signal
 import subprocess
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
-from rocket_conformance.workload.actions import large_message, plain_message, single_entry
-from rocket_conformance.workload.client import ClientError
+from rocket_conformance.workload.actions import Action, large_message, plain_message, single_entry
+from rocket_conformance.workload.client import Client, ClientError
+from rocket_conformance.workload.manifest import Manifest
 from rocket_conformance.workload.running import acknowledged, make_topics
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rocket_conformance.workload.actions import Action
-    from rocket_conformance.workload.client import Client
-    from rocket_conformance.workload.manifest import Manifest
 
 _PATIENCE: Final = 120.0
 """Seconds that a stop may take."""

@@ -1,20 +1,16 @@
 """The record of a workload: what was sent, what the broker acknowledged, what it answered to which question."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_spec.errors import MalformedError
 from rocket_spec.outputs import write_whole
 
 from rocket_conformance.files import read_input
 from rocket_conformance.schema import problems
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _FORMAT: Final = "rocketspec_workload"
 _LARGEST: Final = 256 << 20

@@ -1,23 +1,17 @@
 """Carries a workload out, and asks afterwards for what was sent."""
 
-from __future__ import annotations
-
 import base64
 import random
 import time
 import zlib
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_conformance.workload.actions import QUEUES, RETRIED, Action, make_actions, topics
-from rocket_conformance.workload.client import ClientError
+from rocket_conformance.workload.client import Client, ClientError
 from rocket_conformance.workload.manifest import Manifest, Sent
 from rocket_conformance.workload.steering import roll_after_idle_second
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rocket_conformance.workload.client import Client
 
 _SETTLED: Final = 4.0
 """Seconds between the last message and the first question: dispatch ends, and clocks may differ by three seconds."""

@@ -1,20 +1,14 @@
 """Messages timed by the broker's own index files, where its store is at hand: a roll after an idle second."""
 
-from __future__ import annotations
-
 import time
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_reference import index_header
 from rocket_spec.layout import INDEX_HEADER
 
-from rocket_conformance.workload.actions import keyless_batch, single_entry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from rocket_conformance.workload.actions import Action
+from rocket_conformance.workload.actions import Action, keyless_batch, single_entry
 
 _MOST: Final = 5_000
 """Entries that are filled up at most: a file of 20 million is not."""

@@ -1,15 +1,9 @@
 """The one catalogue of damage: the kinds of which golden variants are made, and that the audit's tests plant."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from generator.damage import of_index, of_log, of_queue
-
-if TYPE_CHECKING:
-    from generator.damage.store import Kind
-
-__all__ = ["DLEDGER", "KINDS"]
+from generator.damage.store import Kind
 
 KINDS: Final[tuple[Kind, ...]] = (
     of_index.index_truncated, of_index.index_too_long, of_index.index_count_low, of_index.index_count_high,

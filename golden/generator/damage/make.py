@@ -5,25 +5,20 @@
 A variant stays as it was recorded for as long as its store does; of a code that a store has no variant of, one is drawn.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import rocket_golden
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from collections.abc import Iterable
+
 from generator.damage.catalogue import DLEDGER, KINDS
-from generator.damage.store import applies, copy_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from generator.damage.store import Kind
+from generator.damage.store import Kind, applies, copy_of
 
 Variant = dict[str, Any]
 

@@ -1,7 +1,5 @@
 """Damage to index files."""
 
-from __future__ import annotations
-
 import shutil
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Damage to the commit log, to the checkpoint and to the store as a whole."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Damage to consume queues."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 

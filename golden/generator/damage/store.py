@@ -3,23 +3,16 @@
 Nothing here asks an audit: places are drawn from the formats alone.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
 
 from rocket_golden import manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-__all__ = ["HASH", "OFFSET", "PREVIOUS", "TIME", "File", "Kind", "Planted", "Store", "applies", "copy_of"]
 
 HASH: Final = 0
 OFFSET: Final = 4

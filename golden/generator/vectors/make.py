@@ -7,8 +7,6 @@ compares them with the answers, and exits 1 where they differ. A vector whose an
 byte for byte.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

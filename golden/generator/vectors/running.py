@@ -1,7 +1,5 @@
 """Runs vectors on the real jar, through its adapter, and records what it answered and what it left."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -9,15 +7,11 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_golden import zstd
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-__all__ = ["VERSION", "adapter_command", "run"]
 
 VERSION: Final = "4.9.3"
 """The RocketMQ version whose answers the vectors hold."""

@@ -1,18 +1,12 @@
 """Writes and compares files of vectors: JSON with an operation a line, so that a reader and a diff can follow."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, cast
 
 from rocket_golden import zstd
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-__all__ = ["differing_ids", "read", "write"]
 
 LEVEL: Final = 19
 

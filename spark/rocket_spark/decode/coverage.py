@@ -4,24 +4,17 @@ Coverage ends where a stream would stop, after the last whole record or unit: wh
 run. It is kept in the manifest, with what was read last, so that a log or queue that a recovery cut back is noticed.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_columnar.decode import decode
+from rocket_columnar.index import GeometryGuess
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_spark.reading import LogTail, QueueTail
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.store import StoreFile
-
-__all__ = ["REPLACED", "Bounds", "bounds_of", "entry_count"]
 
 _OFFSET: Final = "phy_offset"
 

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.options import DecodeOptions
 from rocket_spark.decode.part import run_part
+from rocket_spark.decode.part_tasks import PartTask
 from rocket_spark.decode.part_writer import folder_value
 from rocket_spark.decode.plan import DecodePlan, is_replaced, plan_decode, request_of
 from rocket_spark.output import Output, journalled_in, merge_finished
-from rocket_spark.stores import reasons
+from rocket_spark.stores import StorePath, reasons
 from rocket_spark.tasks import Failures, JobError, Progress, run_tasks, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
-    from rocket_spec.layout import Geometry
 
-    from rocket_spark.decode.part_tasks import PartTask
-    from rocket_spark.stores import StorePath
-
-__all__ = ["DecodeSummary", "StoreStatus", "TableSummary", "decode_stores", "run_decode"]
 
 _USUAL: Final = DecodeOptions()
 

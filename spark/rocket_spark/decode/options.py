@@ -1,13 +1,9 @@
 """How a decode job treats its output, beside what it reads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
 from rocket_spec.errors import UsageError
-
-__all__ = ["PARTITIONS", "DecodeOptions", "check_options"]
 
 PARTITIONS: Final = ("topic", "date")
 """What `partition_by` takes: a column `topic`, and the day (UTC) of a column `store_timestamp`."""

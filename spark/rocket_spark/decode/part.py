@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar import decode as engine
+from rocket_columnar.log import Gap
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError
 
 from rocket_spark.decode.options import DecodeOptions
+from rocket_spark.decode.part_tasks import PartTask
 from rocket_spark.decode.part_writer import BATCH_ROWS, part_writer
 from rocket_spark.files import size_now
-from rocket_spark.output import attempt
+from rocket_spark.output import Folder, attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
-    from rocket_columnar.log import Gap
-    from rocket_columnar.store import StoreFile
 
-    from rocket_spark.decode.part_tasks import PartTask
-    from rocket_spark.output import Folder
-
-__all__ = ["run_part"]
 
 _USUAL: Final = DecodeOptions()
 
@@ -83,6 +79,7 @@ def _order(task: PartTask, table: str) -> str | None:
 
 
 def batches(task: PartTask, on_gap: Callable[[Gap], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Pairs of table and batch of a task's files; `on_gap` takes what the log lacks."""
     guesses = None if task.guess is None else dict.fromkeys(task.files, task.guess)
     if not task.rows:
 

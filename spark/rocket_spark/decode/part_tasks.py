@@ -5,29 +5,20 @@ commit-log file depends on the files after it: zeros there are the end of the lo
 comes with the files that follow, up to the first that contains anything.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_columnar.decode import TABLE_KINDS
-from rocket_columnar.index import resolve_each
+from rocket_columnar.index import GeometryGuess, resolve_each
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import Geometry
 
 from rocket_spark.decode.coverage import Bounds, bounds_of, entry_count
 from rocket_spark.files import disk_bytes, state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
-
-    from rocket_spark.tasks import Failures
-
-__all__ = ["PartTask", "StorePlan", "task_cutter"]
+from rocket_spark.tasks import Failures
 
 WHOLE_LOG: Final = (-(1 << 63), 1 << 63)
 """From before any physical offset to after all of them."""

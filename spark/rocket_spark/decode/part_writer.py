@@ -1,10 +1,10 @@
 """Parquet files of one task: row groups of about 850,000 rows, statistics, page indexes, bloom filters."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import quote
 
 import numpy as np
@@ -14,13 +14,7 @@ import pyarrow.parquet as pq
 from rocket_columnar.arrow import SCHEMAS, UTC_MS, is_time, utc_times
 from rocket_columnar.decode import parquet_options, writer_takes
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from rocket_spark.decode.options import DecodeOptions
-
-__all__ = ["BATCH_ROWS", "PartWriter", "folder_value", "part_writer", "written_schema"]
+from rocket_spark.decode.options import DecodeOptions
 
 BATCH_ROWS: Final = 1 << 16
 """Rows that are decoded at once: their columns stay in a processor's own cache."""
@@ -74,6 +68,7 @@ class PartFile:
         self._writer: pq.ParquetWriter | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
+        """Holds a batch until a row group is full."""
         self._held.append(batch)
         self._rows += batch.num_rows
         self._bytes += batch.nbytes
@@ -100,12 +95,14 @@ class PartFile:
         return pq.ParquetWriter(self._path, self._schema, store_schema=False, **options)
 
     def close(self) -> None:
+        """Writes what is held, and the footer."""
         if self._held or self._writer is None:
             self._flush()
         assert self._writer is not None  # noqa: S101 - opened by the flush
         self._writer.close()
 
     def abandon(self) -> None:
+        """Closes the file; what it holds does not matter."""
         if self._writer is None:
             return
         with suppress(Exception):

@@ -1,32 +1,23 @@
 """Plans a decode: checks the request, lists the stores, and cuts them into tasks."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from rocket_columnar.decode import TABLE_KINDS
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import FormatError, UsageError
+from rocket_spec.layout import Geometry
 from rocket_spec.tables import TABLES
 
 from rocket_spark.decode.coverage import REPLACED
 from rocket_spark.decode.options import DecodeOptions, check_options
-from rocket_spark.decode.part_tasks import task_cutter
+from rocket_spark.decode.part_tasks import PartTask, StorePlan, task_cutter
 from rocket_spark.output import check_out, earlier_manifest
 from rocket_spark.stores import Store, StorePath, name_stores, reasons, store_files, stores_by_name
 from rocket_spark.tasks import Failures, JobError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
-
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.layout import Geometry
-
-    from rocket_spark.decode.part_tasks import PartTask, StorePlan
-
-__all__ = ["DecodePlan", "is_replaced", "plan_decode", "request_of"]
 
 _USUAL: Final = DecodeOptions()
 

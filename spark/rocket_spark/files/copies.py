@@ -1,20 +1,14 @@
 """Files that are far away, as the engine's `Source`s and as copies on a local disk."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from rocket_columnar.store import Source, StoreFile
 from rocket_spec.errors import MalformedError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from rocket_spark.files.storage import FileInfo, Storage
-
-__all__ = ["RangeRead", "disk_bytes", "local_copy", "range_source", "size_now", "state_of"]
+from rocket_spark.files.storage import FileInfo, Storage
 
 _BUFFER_BYTES: Final = 8 << 20
 _PAGE: Final = 1 << 16

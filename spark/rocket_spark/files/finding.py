@@ -4,15 +4,14 @@ What is listed far away is laid out again in a temporary directory, as files of 
 are nothing but holes, and the engine's own search looks through these.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import translate
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rocket_columnar.store import StoreFile
 from rocket_columnar.store import find_files as find_local
@@ -20,14 +19,7 @@ from rocket_spec.errors import UsageError
 
 from rocket_spark.files.copies import range_source
 from rocket_spark.files.opening import storage_for
-from rocket_spark.files.storage import FileInfo, LocalStorage, is_remote, scheme_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from rocket_spark.files.storage import Storage
-
-__all__ = ["COMMITLOG", "commit_logs", "expand", "find_files", "find_roots"]
+from rocket_spark.files.storage import FileInfo, LocalStorage, Storage, is_remote, scheme_of
 
 COMMITLOG: Final = "commitlog"
 """The option that names directories of a store's commit log outside of it, separated by commas (STORE-17)."""

@@ -1,23 +1,17 @@
 """HDFS over the name node's HTTP: WebHDFS, through fsspec."""
 
-from __future__ import annotations
-
 import errno
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files.storage import FileInfo, Settings, Storage, join
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-__all__ = ["NAMES", "hdfs_storage"]
 
 NAMES: Final = ("hdfs.webhdfs", "hdfs.user", "hdfs.kerberos")
 _HTTP_PORT: Final = 9870

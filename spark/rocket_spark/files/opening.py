@@ -8,22 +8,13 @@ Each option may stand in the environment instead:
   `hdfs.kerberos`
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files import hdfs, s3
-from rocket_spark.files.storage import LocalStorage, Storage, scheme_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rocket_spark.files.storage import Settings
-
-__all__ = ["check_settings", "storage_for"]
+from rocket_spark.files.storage import LocalStorage, Settings, Storage, scheme_of
 
 
 def check_settings(options: Mapping[str, str]) -> None:

@@ -1,23 +1,17 @@
 """S3-compatible stores through pyarrow.fs."""
 
-from __future__ import annotations
-
 import errno
 import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files.storage import FileInfo, Settings, Storage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-__all__ = ["NAMES", "S3Storage"]
 
 _BUFFER_BYTES = 8 << 20
 NAMES = {

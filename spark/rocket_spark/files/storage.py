@@ -1,31 +1,15 @@
 """One face for local disks, S3 and HDFS: stat, list, read a range, and write whole files."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
 import stat
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-__all__ = [
-    "FileInfo",
-    "LocalStorage",
-    "Settings",
-    "Storage",
-    "is_remote",
-    "join",
-    "scheme_of",
-    "stripped",
-    "sync",
-]
+from typing import Final
 
 _LISTERS: Final = 16
 """Directories that are listed at once: each is a round trip."""

@@ -1,27 +1,21 @@
 """What a task writes, and reads of earlier tasks: a file or a tree under a name that no other run of the task has."""
 
-from __future__ import annotations
-
 import errno
 import json
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from rocket_columnar.store import StoreFile
 
 from rocket_spark.files import LocalStorage, Storage, local_copy, range_source, sync
 from rocket_spark.output.manifest import ENTRY, job_id, task_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-__all__ = ["MOVES", "WHOLE", "Folder", "attempt", "fetched", "journalled_in", "note"]
 
 WHOLE: Final = (0, 1 << 63)
 """All bytes of a file, for `fetched`."""

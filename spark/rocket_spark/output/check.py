@@ -1,21 +1,15 @@
 """Which folders a job may write to, before it begins."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_columnar.store import protected_directories
 from rocket_spec.errors import UsageError
 
 from rocket_spark.files import is_remote, storage_for, stripped
 from rocket_spark.output.manifest import COMING, MANIFEST, SUCCESS, TEMPORARY, parsed_manifest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-__all__ = ["check_out", "earlier_manifest"]
 
 _OWN: Final = frozenset({MANIFEST, COMING, SUCCESS, TEMPORARY})
 

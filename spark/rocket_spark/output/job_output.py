@@ -9,15 +9,14 @@ On disks, earlier content is moved to `_temporary` meanwhile, and comes back aft
 rename of a folder, and S3 none of an object: there unfinished content is removed, and finished output is not replaced.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from uuid import uuid4
 
-from rocket_spark.files import storage_for, sync
+from rocket_spark.files import FileInfo, storage_for, sync
 from rocket_spark.output.attempts import MOVES, Folder, note
 from rocket_spark.output.manifest import (
     COMING,
@@ -30,13 +29,6 @@ from rocket_spark.output.manifest import (
     read_entries,
 )
 from rocket_spark.tasks import JobError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from rocket_spark.files import FileInfo
-
-__all__ = ["Output"]
 
 
 class Output:

@@ -5,32 +5,13 @@ of the task, the job's options and the version of rocketspec, so a run with the 
 or options changed is run again.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-__all__ = [
-    "COMING",
-    "ENTRY",
-    "MANIFEST",
-    "OWNER",
-    "SUCCESS",
-    "TEMPORARY",
-    "job_id",
-    "manifest_text",
-    "merge_finished",
-    "parsed_manifest",
-    "read_entries",
-    "task_id",
-]
 
 MANIFEST: Final = "_manifest.json"
 """Lists the files that a job wrote, and what it read."""

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rocket_columnar.decode import Where
 from rocket_columnar.formats import LONG_MAX, LONG_MIN
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 from rocket_spec.tables import TABLES
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from rocket_columnar.store import StoreFile
 
-__all__ = ["Condition", "Wanted", "conditions"]
 
 _LONG: Final = (LONG_MIN, LONG_MAX)
 _SIGNS: Final = {"=": "==", "==": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "in"}

@@ -1,26 +1,18 @@
 """A commit log that grows."""
 
-from __future__ import annotations
-
 import struct
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zlib import crc32
 
 from rocket_columnar.decode import decode
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
 
+from rocket_spark.reading.options import Request
 from rocket_spark.reading.partitions import LOG_BYTES, FilePart, log_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_columnar.store import StoreFile
-
-    from rocket_spark.reading.options import Request
-
-__all__ = ["LogTail", "lost"]
 
 _KEY: Final = "phy_offset"
 _LAST: Final = "last"

@@ -1,10 +1,9 @@
 """The options of a read, checked before anything is opened; each error names its option."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
@@ -12,20 +11,6 @@ from rocket_spec.tables import TABLES
 
 from rocket_spark.files import COMMITLOG
 from rocket_spark.reading.filters import Wanted, conditions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = [
-    "STREAM_OPTIONS",
-    "Mode",
-    "Request",
-    "flag",
-    "geometry_option",
-    "path_option",
-    "positive",
-    "request",
-]
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPMALFORMED"]
 

@@ -1,40 +1,22 @@
 """From paths to partitions: ranges of rows of index files and queues, ranges of bytes of commit logs."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pyspark.sql.datasource import InputPartition
 from rocket_columnar.decode import TABLE_KINDS, decode
 from rocket_columnar.formats import LONG_MIN
-from rocket_columnar.index import resolve_each
-from rocket_spec.errors import MalformedError, UsageError
+from rocket_columnar.index import GeometryGuess, resolve_each
+from rocket_columnar.store import StoreFile
+from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import QUEUE_UNIT, RECORD_FIXED_V4
 
 from rocket_spark.files import commit_logs, expand, find_files, find_roots, storage_for
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from rocket_columnar.index import GeometryGuess
-    from rocket_columnar.store import StoreFile
-    from rocket_spec.errors import FormatError
-
-    from rocket_spark.reading.filters import Wanted
-    from rocket_spark.reading.options import Request
-
-__all__ = [
-    "LOG_BYTES",
-    "FilePart",
-    "RowsPartition",
-    "grouped",
-    "log_parts",
-    "plan_partitions",
-    "requested_files",
-]
+from rocket_spark.reading.filters import Wanted
+from rocket_spark.reading.options import Request
 
 _WHOLE: Final = (0, 1 << 62)
 LOG_BYTES: Final = 128 << 20

@@ -1,23 +1,15 @@
 """Consume queues that grow."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import numpy as np
+from rocket_columnar.store import StoreFile
 from rocket_spec.layout import QUEUE_UNIT
 
 from rocket_spark.reading.log_tail import lost
+from rocket_spark.reading.options import Request
 from rocket_spark.reading.partitions import FilePart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rocket_columnar.store import StoreFile
-
-    from rocket_spark.reading.options import Request
-
-__all__ = ["QueueTail"]
 
 _UNIT: Final = np.dtype([("phy_offset", ">i8"), ("size", ">i4"), ("tags_code", ">i8")])
 _NO_UNIT: Final = np.zeros(QUEUE_UNIT.size, np.uint8)

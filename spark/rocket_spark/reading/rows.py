@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -10,17 +11,13 @@ from rocket_columnar.decode import decode
 from rocket_columnar.log import Gap
 from rocket_spec.errors import MalformedError
 
+from rocket_spark.reading.options import Request
+from rocket_spark.reading.partitions import FilePart
 from rocket_spark.schema import UTC, arrow_schema, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import pyarrow as pa
 
-    from rocket_spark.reading.options import Request
-    from rocket_spark.reading.partitions import FilePart
-
-__all__ = ["part_rows"]
 
 _BATCH_ROWS: Final = 1 << 17
 """Rows of a record batch on its way to the JVM: some 10 MB with the file's name in plain strings."""

@@ -1,23 +1,15 @@
 """Several stores that grow, followed by one stream."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
-
+from rocket_columnar.store import StoreFile
 from rocket_spec.errors import UsageError
 
 from rocket_spark.reading.log_tail import LogTail
+from rocket_spark.reading.options import Request
+from rocket_spark.reading.partitions import FilePart
 from rocket_spark.reading.queue_tail import QueueTail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from rocket_columnar.store import StoreFile
-
-    from rocket_spark.reading.options import Request
-    from rocket_spark.reading.partitions import FilePart
-
-__all__ = ["StoresTail", "store_of"]
 
 Offsets = dict[str, int]
 

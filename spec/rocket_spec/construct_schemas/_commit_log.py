@@ -1,7 +1,5 @@
 """The commit log: records, the blank that ends a full file, and the bytes after it."""
 
-from __future__ import annotations
-
 import zlib
 from typing import Any
 
@@ -9,8 +7,6 @@ from rocket_spec.construct_schemas._library import c, len_, this
 from rocket_spec.construct_schemas._repeat import ahead, repeat_while
 from rocket_spec.construct_schemas._schema import Schema
 from rocket_spec.layout import BLANK_MAGIC, MESSAGE_MAGIC, RECORD_FIXED_V4
-
-__all__ = ["BLANK", "COMMIT_LOG", "RECORD"]
 
 _BORN_HOST_V6 = 16
 _STORE_HOST_V6 = 32

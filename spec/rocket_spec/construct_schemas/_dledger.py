@@ -1,7 +1,5 @@
 """The commit log in DLedger mode: entries that each hold a record, the blank that ends a file, DLedger's own index."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rocket_spec.construct_schemas._commit_log import RECORD
@@ -10,8 +8,6 @@ from rocket_spec.construct_schemas._repeat import ahead, repeat_while
 from rocket_spec.construct_schemas._schema import Schema
 from rocket_spec.layout import ENTRY as ENTRY_LAYOUT
 from rocket_spec.layout import ENTRY_BLANK_MAGIC, ENTRY_MAGIC
-
-__all__ = ["DLEDGER_INDEX", "DLEDGER_LOG", "ENTRY", "ENTRY_BLANK", "ENTRY_INDEX_UNIT"]
 
 
 def _body_size(context: Any) -> int:

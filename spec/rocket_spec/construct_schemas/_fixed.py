@@ -1,24 +1,10 @@
 """Structures of fixed length: index file, consume queue, checkpoint."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rocket_spec.construct_schemas._library import c, len_, this
 from rocket_spec.construct_schemas._schema import Schema
-
-if TYPE_CHECKING:
-    from rocket_spec.layout import Geometry
-
-__all__ = [
-    "CHECKPOINT",
-    "INDEX_ENTRY",
-    "INDEX_HEADER",
-    "INDEX_SLOT",
-    "QUEUE_FILE",
-    "QUEUE_UNIT",
-    "index_file",
-]
+from rocket_spec.layout import Geometry
 
 _header: Any = c.Struct(
     "begin_timestamp" / c.Int64sb,

@@ -1,11 +1,7 @@
 """The library `construct`, which has no types, as the one untyped name of this package."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any, Final
-
-__all__ = ["c", "len_", "this"]
 
 c: Final[Any] = import_module("construct")
 

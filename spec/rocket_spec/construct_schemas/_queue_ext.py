@@ -1,15 +1,11 @@
 """Consume-queue ext: units of varying length, and the two bytes that end them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rocket_spec.construct_schemas._library import c, len_, this
 from rocket_spec.construct_schemas._repeat import repeat_while
 from rocket_spec.construct_schemas._schema import Schema
 from rocket_spec.layout import EXT_END_MARK
-
-__all__ = ["EXT_FILE", "EXT_UNIT"]
 
 _unit: Any = c.Struct(
     "size" / c.Rebuild(c.Int16sb, 20 + len_(this.bit_map)),

@@ -1,16 +1,9 @@
 """A repetition whose next bytes decide whether it goes on; unlike the library's GreedyRange it hides no error."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 from rocket_spec.construct_schemas._library import c
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO
-
-__all__ = ["ahead", "repeat_while"]
 
 
 def ahead(stream: BinaryIO) -> bytes:

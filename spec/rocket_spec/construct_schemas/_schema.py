@@ -1,15 +1,11 @@
 """A Construct with types, plain values and this package's errors around it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, cast
 
 from rocket_spec.construct_schemas._library import c
 from rocket_spec.errors import InvalidError, MalformedError
-
-__all__ = ["Schema"]
 
 
 @dataclass(frozen=True, slots=True)

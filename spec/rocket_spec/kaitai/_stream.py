@@ -1,15 +1,8 @@
 """The two names of the Kaitai runtime that users of the readers need, with types."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Final, cast
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
-
-__all__ = ["ValidationFailedError", "stream"]
+from typing import Any, BinaryIO, Final, cast
 
 _runtime: Final[Any] = import_module("kaitaistruct")
 

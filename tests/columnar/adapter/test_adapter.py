@@ -1,18 +1,14 @@
 """The engine behind adapter protocol 1: the answers, and files that are released when they come."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.adapter import Adapter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 T = 1_700_000_000_000
 OPEN: dict[str, Any] = {

@@ -1,17 +1,13 @@
 """Every vector, the real IndexFile's answers and bytes, from the engine through its adapter."""
 
-from __future__ import annotations
-
 import base64
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.adapter import Adapter
 from rocket_golden import vectors, zstd
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Case = dict[str, Any]
 CASES: list[Case] = list(vectors())

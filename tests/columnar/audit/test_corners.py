@@ -1,7 +1,5 @@
 """Damage at the corners of what an audit looks at: the greatest offset, counts of a lone file, the first entry, ext units."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

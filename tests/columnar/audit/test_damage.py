@@ -5,8 +5,6 @@ itself or its stated consequences explain. One place of each kind and store here
 in `figures.json` and told in `docs/audit.md`.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The damaged variants that lie with the golden stores, made by others: each named and placed as they say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ The writer is simulated: states of the store after more and more records of a go
 writes - log, then queues, then index - part by part, whenever the audit has read something.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path

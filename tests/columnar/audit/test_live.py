@@ -1,24 +1,18 @@
 """Audits of a log that grows while it is read."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.audit import Surveys, audit, check_range, findings, plan_audit, survey_file
 from rocket_columnar.audit.checkpoint_check import check_checkpoint
+from rocket_columnar.findings import Finding
 from rocket_columnar.store import StoreFile
 from store_bytes import BEGIN as T
 from store_bytes import blank, ext_unit, put, record, unit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from rocket_columnar.findings import Finding
 
 FIRST, SECOND = record(0), record(len(record(0)))
 SIZE = 4096

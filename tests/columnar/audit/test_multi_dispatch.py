@@ -1,7 +1,5 @@
 """Queues that multi-dispatch fills: what 4.9.3's put leaves there is healthy, all else is named (CQ-LMQ-1 to CQ-LMQ-4)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page about audits says what the code says."""
 
-from __future__ import annotations
-
 from tools.audit_page import PAGE, page
 
 

@@ -1,7 +1,5 @@
 """An audit in parts: however a log is cut, the findings are those of the whole."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Entries of an index file that a query of their own key does not come to are named, wherever the file is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Audits of healthy stores, of stores in use, and of oddities that are none."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from collections.abc import Sequence

@@ -1,10 +1,8 @@
 """Damaged bytes of every kind end in rows, gaps or one clear error, never in anything else."""
 
-from __future__ import annotations
-
 import io
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_columnar.decode import decode, write_stream
@@ -12,9 +10,6 @@ from rocket_columnar.log import Gap
 from rocket_columnar.store import KINDS, StoreFile, find_files
 from rocket_golden import open_store
 from rocket_spec.errors import FormatError, UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARKS = (b"\0", b"\xff", b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xda\xa3\x20\xa7", b"\xcb\xd4\x31\x94")
 

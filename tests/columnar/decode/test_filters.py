@@ -1,8 +1,8 @@
 """Filters, ranges of rows and subsets of columns in a decode, against choosing among all rows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar import fast
@@ -10,10 +10,6 @@ from rocket_columnar.decode import Where, decode
 from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 TABLES = {
     "index_entries": {"time": "store_timestamp", "offset": "phy_offset", "hash": "key_hash"},

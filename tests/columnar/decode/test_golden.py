@@ -1,9 +1,8 @@
 """Every row decoded from the golden stores, compared with what Java read of them; tests/golden compares the readers with each other."""
 
-from __future__ import annotations
-
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.decode import decode
@@ -11,9 +10,6 @@ from rocket_columnar.index import resolve
 from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores, truth
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -1,10 +1,9 @@
 """IDX-HDR-1, IDX-ENT-1 and IDX-SEL-4 as rows of `index_headers` and `index_entries`."""
 
-from __future__ import annotations
-
 import random
 import struct
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,9 +13,6 @@ from rocket_columnar.store import find_files
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import Entry, index_file, put
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 S, N = 7, 12
 PUTS = [Entry(8, 0, 0), Entry(9, 200, 5), Entry(15, 300, 9)]

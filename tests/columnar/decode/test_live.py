@@ -1,20 +1,14 @@
 """Commit logs that grow while they are decoded: what was written meanwhile is no gap."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.decode import decode
-from rocket_columnar.log import Walk
+from rocket_columnar.log import Gap, Walk
 from rocket_columnar.store import Source, StoreFile
 from store_bytes import blank, record
-
-if TYPE_CHECKING:
-    from rocket_columnar.log import Gap
 
 FIRST, SECOND = record(0), record(len(record(0)))
 END = len(FIRST + SECOND)

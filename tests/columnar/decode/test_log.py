@@ -1,9 +1,8 @@
 """LOG-REC-1 to LOG-REC-5, LOG-PROP-1, LOG-BLANK-1 and LOG-DSP-1 as rows of `commit_log`, and the gaps between."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.decode import decode
@@ -11,9 +10,6 @@ from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_spec.errors import MalformedError
 from store_bytes import BEGIN, blank, put, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST = "00000000000000000000"
 SCHEDULE = b"SCHEDULE_TOPIC_XXXX"

@@ -1,9 +1,8 @@
 """Both forms of the scan of a commit log: the same rows, the same gaps."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar import fast
@@ -12,9 +11,6 @@ from rocket_columnar.log import Gap
 from rocket_columnar.store import find_files
 from rocket_golden import open_store, stores
 from store_bytes import blank, put, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DISPATCH = [
     "phy_offset",

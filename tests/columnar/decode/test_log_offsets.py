@@ -1,9 +1,9 @@
 """Physical offsets asked of a commit log: what the whole walk gives there, and nothing read that lies far before."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar import fast, log
@@ -11,10 +11,6 @@ from rocket_columnar.decode import Where, decode
 from rocket_columnar.log import Gap
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
 from store_bytes import blank, put, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 FIRST = "commitlog/00000000000000000000"
 COLUMNS = ["phy_offset", "size", "keys"]

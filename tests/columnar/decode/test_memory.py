@@ -1,12 +1,12 @@
 """Large files in bounded memory: sparse ones of the sizes that brokers make, and what decoding loads."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,11 +14,6 @@ from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_spec.layout import DEFAULT_GEOMETRY
 from store_bytes import Entry, put, record, unit, write_sparse_index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
 
 FIRST = "00000000000000000000"
 BOUND = 96 << 20

@@ -1,17 +1,13 @@
 """CQ-UNIT-1, CQ-EXT-1 and CKP-1 as rows of `consume_queue`, `consume_queue_ext` and `checkpoint`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.decode import decode
 from rocket_columnar.store import find_files
 from rocket_spec.errors import MalformedError
 from store_bytes import BEGIN, checkpoint, ext_unit, put, unit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FIRST = "00000000000000000000"
 ZERO = bytes(20)

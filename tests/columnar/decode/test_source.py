@@ -1,8 +1,8 @@
 """Files that are no files, and ranges of a log: the same rows as the whole from the disk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar import fast
@@ -12,10 +12,6 @@ from rocket_columnar.log import Gap
 from rocket_columnar.store import Source, StoreFile, find_files, placed_file
 from rocket_golden import open_store
 from store_bytes import BEGIN, Entry, blank, index_file, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 LOG = "commitlog/00000000000000000000"
 

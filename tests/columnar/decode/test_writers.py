@@ -1,12 +1,12 @@
 """Rows as JSON Lines, CSV, Parquet and Arrow."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,10 +17,6 @@ from rocket_columnar.store import find_files
 from rocket_golden import open_store
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import BEGIN, Entry, checkpoint, ext_unit, index_file, put, record, unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FIRST = "00000000000000000000"
 AWKWARD = 'q"uote, \\ back\n\t\u2028 订单 🚀'

@@ -1,23 +1,16 @@
 """The byte explainer, on files whose every byte is known."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rocket_columnar.describe import ByteMeaning, byte_at
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import Kind, StoreFile
 from rocket_spec.errors import UsageError
 from rocket_spec.layout import CHECKPOINT, INDEX_ENTRY, INDEX_HEADER, QUEUE_UNIT, RECORD, Geometry
 from store_bytes import BEGIN as T
 from store_bytes import Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rocket_columnar.store import Kind
 
 GEOMETRY = Geometry(7, 12)
 INDEX = index_file(7, 12, [Entry(8, 0, 0), Entry(15, 200, 5)])

@@ -1,7 +1,5 @@
 """Two files of a kind, field by field."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

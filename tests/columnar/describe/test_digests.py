@@ -1,7 +1,5 @@
 """Digests: equal for equal content, whatever paths and names; different for any field that counts."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import struct

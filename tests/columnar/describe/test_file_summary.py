@@ -1,20 +1,13 @@
 """The facts of queue, ext, commit-log and checkpoint files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_columnar.describe import summarise
-from rocket_columnar.store import StoreFile
+from rocket_columnar.store import Kind, StoreFile
 from rocket_spec.errors import MalformedError, UsageError
 from store_bytes import BEGIN as T
 from store_bytes import blank, checkpoint, ext_unit, put, record, unit
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_columnar.store import Kind
 
 
 def file(tmp_path: Path, kind: Kind, data: bytes, base: int = 0) -> StoreFile:

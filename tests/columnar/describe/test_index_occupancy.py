@@ -1,9 +1,7 @@
 """What `occupancy` counts in index files of known content, and the oddities that it names."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_columnar.describe import Occupancy, occupancy
@@ -12,9 +10,6 @@ from rocket_columnar.index import IndexFile
 from rocket_golden import open_store, truth
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GEOMETRY = Geometry(4, 10)
 

@@ -1,7 +1,5 @@
 """What a store contains, at a look: against what Java recorded, and on stores with parts missing."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 import subprocess

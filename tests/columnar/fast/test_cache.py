@@ -1,16 +1,11 @@
 """Where compiled code and Numba's settings come from: only from a folder that is the user's alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOOP = """
 import sys

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from rocket_columnar.fast import ROW, SLACK, LogRange, forced, log_form
+from rocket_columnar.fast import ROW, SLACK, LogForm, LogRange, forced, log_form
 from rocket_columnar.formats import parse_properties, string_hash
 from store_bytes import record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from rocket_columnar.fast import LogForm
 
 Places = tuple["NDArray[np.uint8]", "NDArray[np.int64]", "NDArray[np.int64]"]
 

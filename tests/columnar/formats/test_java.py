@@ -1,7 +1,5 @@
 """UTF8-1, IDX-FILE-4, CQ-TAGS-1: text and numbers as Java reads them."""
 
-from __future__ import annotations
-
 from rocket_columnar.formats import decode_utf8, parse_int, to_i32, to_i64
 from rocket_reference import java
 

@@ -1,7 +1,5 @@
 """IDX-HASH-1 and IDX-HASH-2: key hashes one by one and in batches."""
 
-from __future__ import annotations
-
 import random
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Unique keys and offset ids taken apart, byte by byte."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

@@ -1,7 +1,5 @@
 """Bulk building against single puts and against the real broker's files: equal bytes, rolls included."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,20 +1,15 @@
 """Index files that are cut while they are read: one clear error, where a mapping would end the process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 from rocket_columnar.index import IndexFile, build
 from rocket_spec.errors import MalformedError
 from rocket_spec.layout import Geometry
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 T = 1_700_000_000_000
 

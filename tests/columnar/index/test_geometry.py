@@ -1,23 +1,16 @@
 """The geometry that an index file doesn't record: IDX-HASH-3, IDX-PUT-6 and IDX-PUT-7 read backwards."""
 
-from __future__ import annotations
-
 import random
 import struct
 import tracemalloc
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_columnar.index import resolve, resolve_each
-from rocket_columnar.store import find_files
+from rocket_columnar.store import StoreFile, find_files
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.layout import Geometry, parse_geometry
 from store_bytes import Entry, index_file, put, write_sparse_index
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rocket_columnar.store import StoreFile
 
 DEFAULT = Geometry(5_000_000, 20_000_000)
 

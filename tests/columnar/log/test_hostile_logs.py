@@ -1,10 +1,10 @@
 """Logs made to cost more than their length: the work is counted, at two sizes a factor of ten apart."""
 
-from __future__ import annotations
-
 import os
 import struct
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, SupportsIndex
 
 import pytest
 from rocket_columnar import fast
@@ -13,10 +13,6 @@ from rocket_columnar.formats import Bad, Record
 from rocket_columnar.log import Gap, RequestScan, TopicNames, Walk
 from rocket_columnar.store import Source, find_files, open_reader
 from store_bytes import blank, put, record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MAGIC = bytes.fromhex("daa320a7")
 

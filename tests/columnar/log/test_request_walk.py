@@ -1,7 +1,5 @@
 """Dispatch requests of a log: record by record and by compiled windows, whole and in ranges, are the same."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from itertools import islice, pairwise

@@ -1,17 +1,17 @@
 """Messages that no broker would find: beyond the limit, outside the window, behind damage, without an index."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rocket_columnar.formats import OffsetId
 from rocket_columnar.index import IndexFile
 from rocket_columnar.query import (
     OpenStore,
+    Row,
     find_all,
     find_by_offset_id,
     find_by_unique_key,
@@ -22,12 +22,6 @@ from rocket_columnar.query import (
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rocket_columnar.query import Row
 
 GEOMETRY = Geometry(16, 200)
 FIRST, SECOND = "20260101000000000", "20260101000000001"

@@ -1,28 +1,19 @@
 """Queries over stores packed by hand: the rules of IndexService.queryOffset and DefaultMessageStore.queryMessage."""
 
-from __future__ import annotations
-
 import errno
 import struct
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 import pytest
 from rocket_columnar.index import IndexFile
-from rocket_columnar.query import OpenStore, query
-from rocket_columnar.store import StoreFile
+from rocket_columnar.query import Answer, OpenStore, query
+from rocket_columnar.store import Reader, StoreFile
 from rocket_spec.errors import InvalidError, MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from rocket_columnar.query import Answer
-    from rocket_columnar.store import Reader
 
 GEOMETRY = Geometry(16, 200)
 FOREVER = (1 << 63) - 1

@@ -1,9 +1,7 @@
 """The walk that `explain` shows, and the reason that it gives for each way of finding nothing."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rocket_columnar.formats import iso
@@ -12,9 +10,6 @@ from rocket_columnar.query import Explanation, OpenStore, explain
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN as T
 from store_bytes import put, record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GEOMETRY = Geometry(16, 200)
 FOREVER = (1 << 63) - 1

@@ -1,19 +1,14 @@
 """Every select, time match, header and query that Java recorded of the golden stores, answered again."""
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from rocket_columnar.index import IndexFile
 from rocket_columnar.query import OpenStore
 from rocket_golden import open_store, stores, truth
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_columnar.index import IndexFile
 
 Line = dict[str, Any]
 

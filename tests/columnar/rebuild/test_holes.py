@@ -1,7 +1,5 @@
 """Logical offsets after a hole in the log: units keep the places that their records state, or the queue is left out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Where index files begin and end, and what no rebuild is made of."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,14 +1,12 @@
 """Queues by the logical offsets of their records, as the reference puts them; and a disk that is full."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import random
 import warnings
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.rebuild import MANIFEST, rebuild
@@ -16,9 +14,6 @@ from rocket_golden import open_store
 from rocket_reference import ConsumeQueue
 from rocket_spec.layout import Geometry
 from store_bytes import BEGIN, put, record
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def tree(root: Path) -> dict[str, bytes]:

@@ -1,7 +1,5 @@
 """What a rebuild leaves in its directory: everything and a manifest, or nothing."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """What it costs to put units into many queues."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rebuilt index files and consume queues against those that the real broker wrote, byte for byte."""
 
-from __future__ import annotations
-
 import shutil
 import struct
 from pathlib import Path

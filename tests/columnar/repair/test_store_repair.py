@@ -1,7 +1,5 @@
 """A repair cures what a rebuild cures, leaves the rest, and can be taken back whenever it ends."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -5,8 +5,6 @@
 5.x in them, as its source lays them out.
 """
 
-from __future__ import annotations
-
 import shutil
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """One report: Python and the verb give the same; what is decided is in fields, and no code reads a sentence."""
 
-from __future__ import annotations
-
 import ast
 import json
 import shutil

@@ -1,17 +1,13 @@
 """What a prediction of a start reads: what the files hold, whatever their length."""
 
-from __future__ import annotations
-
 import os
 import struct
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.restart import LostUnits, restart
 from store_bytes import BEGIN, checkpoint, ext_unit, put, record, unit
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

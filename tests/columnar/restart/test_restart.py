@@ -1,7 +1,5 @@
 """What a start would delete, against what the real broker's start deleted, and by hand."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import struct

@@ -1,17 +1,12 @@
 """Gentle reads: which pages are dropped, how many bytes come per second, and that the bytes are those of the file."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from rocket_columnar.store import GentleReads, open_reader, read_gently
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PAGE, PIECE = 1 << 12, 1 << 16
 DATA = bytes(range(256)) * (4 * PIECE // 256) + b"the rest"

@@ -1,18 +1,13 @@
 """Which files of a path are a store's, of which kind, and in which order."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rocket_columnar.store import StoreFile, find_files
 from rocket_spec.errors import UsageError
 from store_bytes import BEGIN, Entry, blank, checkpoint, ext_unit, index_file, put, record, unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 INDEX = index_file(7, 12, [Entry(8, 0, 0), Entry(15, 100, 1)])
 QUEUE = unit(0, 100, 7) + unit(100, 100, 7) + bytes(60)

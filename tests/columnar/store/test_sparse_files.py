@@ -1,12 +1,12 @@
 """Files of a terabyte with data at both ends of a hole: each function costs what the disk holds of them."""
 
-from __future__ import annotations
-
 import os
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rocket_columnar.audit import audit
@@ -20,10 +20,6 @@ from rocket_golden import open_store
 from rocket_spec.errors import FormatError, MalformedError, UsageError
 from rocket_spec.layout import Geometry
 from store_bytes import ext_unit, put, record, unit, write_sparse_index
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 TERABYTE = (1 << 40) // 20 * 20
 FIRST = f"{0:020}"

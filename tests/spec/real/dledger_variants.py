@@ -1,18 +1,12 @@
 """Variants of the golden store `dledger`, each with one damage, for the real recovery of DLedger mode."""
 
-from __future__ import annotations
-
 import shutil
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import rocket_golden
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-__all__ = ["FIELDS", "PUTS", "SIZE", "VARIANTS", "entries", "hit"]
 
 SIZE = 8192
 """Bytes of a log file of the store."""

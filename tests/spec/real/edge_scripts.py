@@ -1,9 +1,7 @@
 """Stores and what to do with them at the edges of the clauses, for `RestartFacts.java`, beside `restart_scripts.py`."""
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from restart_scripts import (
     ABORT,
@@ -11,6 +9,7 @@ from restart_scripts import (
     LOAD,
     PLACES,
     SIZE,
+    Script,
     T,
     checkpoint,
     index,
@@ -25,9 +24,6 @@ from restart_scripts import (
     unit,
     wrote,
 )
-
-if TYPE_CHECKING:
-    from restart_scripts import Script
 
 START: Final = {"do": "start"}
 BRIEFLY: Final = {"do": "start_briefly"}

@@ -4,26 +4,18 @@ The bytes are those that the real 4.9.3 wrote: the index file is that of the vec
 `facts.json`. They are between `<!-- dump: NAME -->` and `<!-- end dump -->`.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import rocket_golden
 from rocket_golden import zstd
-from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT
+from rocket_spec.layout import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT, QUEUE_UNIT, Layout
 
 from tools.make_tables import rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rocket_spec.layout import Layout
-
-__all__ = ["DUMPS", "refreshed"]
 
 VECTOR: Final = "IDX-ENT-1/small-file"
 QUEUE_FILE: Final = "00000000000000000100"

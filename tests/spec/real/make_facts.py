@@ -4,8 +4,6 @@ Writes `facts.json`, what single classes answered, `restarts.json`, what whole s
 `dledger.json`, what the recovery of DLedger mode made of damaged stores (`dledger_variants.py`).
 """
 
-from __future__ import annotations
-
 import json
 import runpy
 import subprocess
@@ -13,12 +11,9 @@ import sys
 import tempfile
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import rocket_golden
-
-if TYPE_CHECKING:
-    from restart_scripts import Script
+from restart_scripts import Script
 
 HERE = Path(__file__).parent
 sys.path += [str(HERE), str(HERE.parents[1] / "support")]

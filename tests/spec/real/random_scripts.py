@@ -1,17 +1,10 @@
 """Seeded stores for `RestartFacts.java`: logs with damage, queues that are behind, ahead, damaged or missing, light queues."""
 
-from __future__ import annotations
-
 import random
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from restart_scripts import ABORT, LOAD, LOG_FILE, T, checkpoint, record, reput, script
-
-if TYPE_CHECKING:
-    from restart_scripts import Script
-
-__all__ = ["random_script", "random_scripts"]
+from restart_scripts import ABORT, LOAD, LOG_FILE, Script, T, checkpoint, record, reput, script
 
 
 def random_scripts(count: int, seed: int = 0) -> dict[str, Script]:

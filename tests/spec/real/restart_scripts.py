@@ -1,7 +1,5 @@
 """Stores and what to do with them, for `RestartFacts.java`: files as bytes, then steps."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from typing import Any, Final

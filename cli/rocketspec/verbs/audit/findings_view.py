@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -11,12 +12,9 @@ from rocketspec._options import counted, write_json
 from rocketspec._terminal import fitted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rocket_columnar.findings import Finding
     from rocket_columnar.report import Cause, Report
 
-__all__ = ["print_causes", "summary"]
 
 _STYLES: Final = {"error": "red", "warning": "yellow", "note": "blue"}
 _HANG: Final = 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
@@ -18,15 +19,12 @@ from rocket_spec.printable import printable
 from rocket_spec.store_folders import refuse_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rocket_columnar.describe import Overview
     from rocket_columnar.report import Report
     from rocket_columnar.store import StoreFile
 
     from rocketspec._settings import Settings
 
-__all__ = ["check_directory", "write_page"]
 
 _WIDTH: Final = 1000
 _CHAINS: Final = 100  # index files whose chains are counted

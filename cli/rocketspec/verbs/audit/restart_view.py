@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -11,12 +12,9 @@ from rocketspec._options import write_json
 from rocketspec._terminal import say
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rocket_columnar.report import Shell
     from rocket_columnar.restart import Restart
 
-__all__ = ["show", "show_running"]
 
 _SHOWN: Final = 20
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from rocketspec._settings import Settings
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Adds `audit` to the command."""

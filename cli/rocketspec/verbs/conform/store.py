@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rocket_conformance.report import Baseline, Report
     from rocket_spec.layout import Geometry
-
-__all__ = ["conform_store"]
 
 
 def conform_store(

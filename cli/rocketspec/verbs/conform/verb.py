@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -12,13 +13,10 @@ from rocketspec import _options as option
 from rocketspec._terminal import note, progress, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rocket_conformance.report import Baseline, CaseLine, Report
     from rocket_conformance.running import Options
     from rocket_conformance.transport import Transport
 
-__all__ = ["register", "show_report"]
 
 _FAMILIES = ("index", "service", "queue", "log", "checkpoint")
 

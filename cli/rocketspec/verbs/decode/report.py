@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rocket_spec.errors import FormatError
@@ -11,8 +12,6 @@ from rocketspec._options import counted
 from rocketspec._terminal import note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.log import Gap
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from rocket_spec.layout import Geometry
 
     from rocketspec._terminal import Step
-
-__all__ = ["Report"]
 
 
 class Report:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -11,11 +12,8 @@ from rocket_columnar.formats import iso
 from rocket_spec.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import pyarrow as pa
 
-__all__ = ["print_tables"]
 
 _ROWS: Final = 500  # that are aligned together
 _LEAST: Final = 8  # columns of the terminal that a text keeps

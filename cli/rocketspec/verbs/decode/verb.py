@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,13 +19,9 @@ from rocketspec._terminal import binary_stdout, note, progress, say, skipped
 from rocketspec.verbs.decode.report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import pyarrow as pa
     from rocket_columnar.decode import Where
 
-
-__all__ = ["register"]
 
 _FIRST, _LAST = -(1 << 63), (1 << 63) - 1  # of a Java long
 _FORMATS: Final = ("jsonl", "csv", "table", "parquet", "arrow")

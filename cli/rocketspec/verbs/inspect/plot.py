@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rocket_columnar.store import StoreFile
     from rocket_spec.layout import Geometry
 
-__all__ = ["draw"]
 
 _INK: Final = "#22313f"
 _FILL: Final = "#2f6f9f"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rocket_columnar.describe import Space
     from rocket_columnar.store import BrokerConf
 
-__all__ = ["show_space", "space_as_json"]
 
 _SHOWN: Final = 15
 _NAME_WIDTH: Final = 28

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -15,12 +16,9 @@ from rocketspec._options import counted
 from rocketspec._terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rocket_columnar.describe import IndexView, Overview, QueueView
     from rocket_columnar.findings import Finding
 
-__all__ = ["overview_as_json", "show_overview"]
 
 _TOPICS: Final = 15
 _PROBLEMS: Final = 5

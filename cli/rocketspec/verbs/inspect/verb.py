@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from rocketspec._settings import Settings
 
-__all__ = ["register"]
 
 _PLOTS: Final = (".svg", ".png", ".pdf")
 

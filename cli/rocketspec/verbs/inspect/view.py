@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,13 +13,10 @@ from rocket_spec.layout import INDEX_HEADER
 from rocketspec._terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from rocket_columnar.describe import ByteMeaning, Facts, FieldValue, Occupancy
     from rocket_columnar.index import GeometryGuess
     from rocket_columnar.store import StoreFile
 
-__all__ = ["byte_as_json", "index_as_json", "show_byte", "show_facts", "show_index"]
 
 _BAR: Final = 40
 _LENGTHS: Final = 10  # chain lengths shown one by one

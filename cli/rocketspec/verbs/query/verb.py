@@ -1,14 +1,10 @@
 """The verb `query`: messages by key, as a broker would answer."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
 from rocketspec import _options as option
-
-__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,13 +19,10 @@ from rocketspec._store import listed
 from rocketspec._terminal import one_line, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
 
     from rocketspec._ask import Asked
 
-__all__ = ["as_json", "nothing_found", "show"]
 
 _STEPS: Final = 12  # entries of a chain that are shown
 _COMPRESSED: Final = 1

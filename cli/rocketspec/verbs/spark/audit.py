@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rocket_columnar.store import Sign
     from rocket_spark.tasks import Failures
 
-__all__ = ["audit"]
-
 
 def audit(
     stores: jobs.Stores = None,

@@ -14,8 +14,6 @@ from rocketspec.verbs.spark import job_options as jobs
 if TYPE_CHECKING:
     from rocket_spark import DecodeSummary
 
-__all__ = ["decode"]
-
 
 def decode(
     stores: jobs.Stores = None,

@@ -1,14 +1,10 @@
 """The verb `spark digest`."""
 
-from __future__ import annotations
-
 import typer
 
 from rocketspec import _options as option
 from rocketspec._terminal import say
 from rocketspec.verbs.spark import job_options as jobs
-
-__all__ = ["digest"]
 
 
 def digest(

@@ -1,8 +1,7 @@
 """The group `spark`: its verbs, and when each reports findings."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 import typer
 
@@ -12,11 +11,6 @@ from rocketspec.verbs.spark.decode import decode
 from rocketspec.verbs.spark.digest import digest
 from rocketspec.verbs.spark.query import query
 from rocketspec.verbs.spark.rebuild import rebuild
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["register"]
 
 _VERBS: Final[dict[str, tuple[Callable[..., None], str]]] = {
     "decode": (decode, "part of the input could not be decoded"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -14,8 +15,6 @@ from rocketspec._options import UNREADABLE, read_geometry
 from rocketspec._terminal import note, progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from pyspark.sql import SparkSession
     from rocket_columnar.store import BrokerConf
     from rocket_spark import Store

@@ -1,7 +1,5 @@
 """The verb `spark query`."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -9,8 +7,6 @@ import typer
 from rocketspec import _options as option
 from rocketspec._terminal import note, one_line, say
 from rocketspec.verbs.spark import job_options as jobs
-
-__all__ = ["query"]
 
 
 def query(

@@ -15,8 +15,6 @@ from rocketspec.verbs.spark import job_options as jobs
 if TYPE_CHECKING:
     from rocket_spark.tasks import Failures
 
-__all__ = ["rebuild"]
-
 
 def rebuild(
     stores: jobs.Stores = None,

@@ -1,10 +1,8 @@
 """How loops are compiled: by Numba, when one is first called, unless its cache has the code."""
 
-from __future__ import annotations
-
 import sys
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 from rocket_spec.errors import UsageError
@@ -16,10 +14,9 @@ from rocket_columnar.fast.notice import tell
 if settings_in_the_way():  # Numba would read them when it is imported
     raise UsageError(f"{SETTINGS}: in the working folder, found settings for Numba, expected none")
 
-import numba
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+import numba
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 

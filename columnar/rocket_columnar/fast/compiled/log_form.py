@@ -8,11 +8,10 @@ import numpy as np
 
 from rocket_columnar.fast.compiled import log_loops
 from rocket_columnar.fast.compiled.log_loops import StringTable, number_strings
+from rocket_columnar.fast.log_row import LogRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.fast.log_row import LogRange
 
 
 class _Numbers:

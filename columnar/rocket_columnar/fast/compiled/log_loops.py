@@ -9,11 +9,10 @@ from rocket_spec.layout import MESSAGE_MAGIC, RECORD_FIXED_V4
 
 from rocket_columnar.fast.compiled.compilation import inlined, jit, long
 from rocket_columnar.fast.compiled.utf8_text import i32, i64, key_hash, text_hash, well_formed
+from rocket_columnar.fast.log_row import LogRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from rocket_columnar.fast.log_row import LogRange
 
     _Bytes = NDArray[np.uint8]
 
