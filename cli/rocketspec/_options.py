@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -123,6 +125,14 @@ Timestamps = Annotated[
         autocompletion=lambda: list(_TIME_FORMS),
     ),
 ]
+TimeZone = Annotated[
+    str | None,
+    typer.Option(
+        "--tz",
+        metavar="ZONE",
+        help="Time zone of the times that are printed: Asia/Shanghai, +08:00 or local. \\[default: UTC]",
+    ),
+]
 GentleReading = Annotated[
     bool,
     typer.Option(
@@ -194,8 +204,39 @@ def in_utc(timestamps: str) -> bool:
     return timestamps == "utc"
 
 
-def read_time(text: str, option: str) -> int:
+def use_zone(text: str | None) -> Callable[[datetime], datetime] | None:
+    """Has times be printed in the zone of `--tz`; returns what places a time without a zone in it, None without `--tz`.
+
+    Raises:
+        UsageError: it is no time zone.
+    """
+    if text is None:
+        return None
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    from rocket_columnar.formats import show_times_in
+
+    try:
+        offset = re.fullmatch("[+-][0-9]{2}:[0-9]{2}", text)
+        zone = datetime.fromisoformat(f"2000-01-01T00:00{text}").tzinfo if offset else ZoneInfo(text)
+    except (ValueError, OSError, KeyError):
+        if text != "local":
+            raise UsageError(
+                f"--tz {text}: expected a time zone such as Asia/Shanghai, an offset such as +08:00, or local"
+            ) from None
+        zone = None
+    show_times_in(zone)
+    return lambda moment: moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
+
+
+def read_time(text: str, option: str, place: Callable[[datetime], datetime] | None = None) -> int:
     """A time in ms since the epoch, from such a number or from ISO 8601 with a time zone.
+
+    Args:
+        text: the time.
+        option: that gave it.
+        place: places a time without a zone in one.
 
     Raises:
         UsageError: it is neither, or has no time zone.
@@ -212,6 +253,8 @@ def read_time(text: str, option: str) -> int:
         raise UsageError(
             f"{option} {text}: expected milliseconds since 1970, or ISO 8601 with a time zone such as 2026-01-31T12:00:00Z"
         ) from None
+    if moment.tzinfo is None and place is not None:
+        moment = place(moment)
     if moment.tzinfo is None:
         raise UsageError(
             f"{option} {text}: the time zone is missing; add Z for UTC, or an offset such as +08:00"

@@ -86,8 +86,8 @@ def test_rows_that_are_asked_for(run: Run, store: Path, options: list[str], offs
 def test_entries_of_a_key(run: Run, tmp_path: Path) -> None:
     # "A#B" hashes to 65 * 31^2 + 35 * 31 + 66 = 63616.
     path = put(tmp_path, f"index/{INDEX}", index_file(7, 12, [Entry(8, 0, 0), Entry(63616, 200, 5)]))
-    out = run(path, "--table", "index_entries", "--key", "A#B").out
-    assert column(out, "phy_offset") == [200]
+    for key in ("--key", "A#B"), ("--topic", "A", "--key", "B"):
+        assert column(run(path, "--table", "index_entries", *key).out, "phy_offset") == [200]
 
 
 def test_units_and_records_of_a_topic(run: Run, store: Path) -> None:
@@ -199,7 +199,7 @@ KINDS = "index|queue|ext|log|checkpoint"
         ("store -o store/out", 2, ""),
         ("store --geometry 7", 2, ""),
         ("store --offsets 5", 2, "--offsets '5': expected two numbers FROM,TO in bytes, such as 0,1048576"),
-        ("store --key k1", 2, "--key 'k1': expected topic and key as TOPIC#KEY"),
+        ("store --key k1", 2, "--key 'k1': expected --topic with it, or TOPIC#KEY"),
         ("store --begin yesterday", 2, "--begin yesterday: "),
         ("store --topic T", 2, "table index_headers has no topic to filter by; select other tables"),
         ("store --column age", 2, ""),

@@ -12,7 +12,8 @@ from verb_run import Verb, runner
 VERBS = (
     "conform", "replay", "case show", "conform-diff", "compare", "adapter new", "adapter check", "decode", "inspect",
     "query", "audit", "rebuild", "repair", "diff", "digest", "spec list", "spec show", "spec coverage", "mutants", "golden list",
-    "golden verify", "golden unpack", "workload", "spark decode", "spark audit", "spark rebuild",
+    "golden verify", "golden unpack", "workload", "spark decode", "spark audit", "spark rebuild", "spark query",
+    "spark digest",
 )  # fmt: skip
 
 
@@ -28,6 +29,13 @@ def test_help_fills_the_lines_of_a_terminal(
     assert "Example" in text
     assert all(len(line) <= width for line in text.splitlines())
     assert width < 80 or "…" not in text
+    commands = [line for line in text.splitlines() if line.startswith("   rocketspec ")]
+    assert commands  # none is wrapped, so that each can be copied
+    monkeypatch.undo()
+    wide = runner(first, capfd, monkeypatch, width=200)(*rest, "--help").out
+    assert [line.split() for line in commands] == [
+        line.split() for line in wide.splitlines() if line.startswith("   rocketspec ")
+    ]
     lines = [line.rstrip() for line in text.partition("╭")[0].splitlines()]
     for line, following in pairwise(lines):
         if line and following and not line.endswith(":") and not {line[:3], following[:3]} & {"   "}:
@@ -61,9 +69,13 @@ def test_a_shell_completes_verbs_options_and_values(words: str, offered: list[st
 
 
 def test_the_first_page_groups_the_verbs_and_gives_examples(verb: Verb) -> None:
-    examples, stores, suite = re.split("─ For (?:operators|implementers).*", verb("--help").out)
-    for name in VERBS:
-        word = name.partition(" ")[0]
-        mine = word in {"decode", "inspect", "query", "audit", "rebuild", "repair", "diff", "digest", "spark"}
-        assert len(re.findall(rf"(?m)^│ {word} ", stores if mine else suite)) == 1
+    examples, *panels = re.split("─ (?:For|About) .*", verb("--help").out)
+    groups = [sorted(re.findall(r"(?m)^│ ([a-z-]+) ", panel)) for panel in panels]
+    assert groups == [
+        ["audit", "decode", "diff", "digest", "inspect", "query", "rebuild", "repair"],
+        ["adapter", "compare", "conform", "conform-diff", "replay", "workload"],
+        ["case", "golden", "mutants", "spec"],
+        ["spark"],
+    ]
+    assert {name.partition(" ")[0] for name in VERBS} == {word for group in groups for word in group}
     assert re.findall("rocketspec (audit|query|conform) ", examples) == ["audit", "query", "conform"]

@@ -26,7 +26,7 @@ from verb_run import Verb
         (
             "rebuild store out",
             "rebuild: missing option '-o' / '--output'; example: ",
-            "rocketmq/broker.conf`",
+            "b.conf`",
         ),
         (
             "rebuild store -o x --queue-file-size 0",

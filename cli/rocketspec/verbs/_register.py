@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Final
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
     from typer.models import CommandInfo
 
 
+_EXAMPLES: Final = re.compile("^Example: `.*`(?:\nExample: `.*`)*$", re.MULTILINE)
+
 _STORES: Final = "For operators and data engineers: the store of a broker"
-_SUITE: Final = "For implementers and CI: the conformance suite"
+_SPARK: Final = "For data engineers: the same jobs on a cluster"
+_PORTS: Final = "For implementers and CI: the conformance suite"
+_SUITE: Final = "About the suite itself"
 
 _VERBS: Final = {
     "decode": _STORES,
@@ -23,15 +28,15 @@ _VERBS: Final = {
     "repair": _STORES,
     "diff": _STORES,
     "digest": _STORES,
-    "spark": _STORES,
-    "conform": _SUITE,
-    "workload": _SUITE,
-    "replay": _SUITE,
-    "case": _SUITE,
-    "conform_diff": _SUITE,
-    "compare": _SUITE,
-    "adapter": _SUITE,
+    "spark": _SPARK,
+    "conform": _PORTS,
+    "workload": _PORTS,
+    "replay": _PORTS,
+    "conform_diff": _PORTS,
+    "compare": _PORTS,
+    "adapter": _PORTS,
     "spec": _SUITE,
+    "case": _SUITE,
     "mutants": _SUITE,
     "golden": _SUITE,
 }
@@ -59,12 +64,17 @@ def register_one(app: typer.Typer, verb: str) -> None:
 
 
 def _prepare(command: CommandInfo) -> None:
-    """Lets the paragraphs of the help text be wrapped at the terminal's width."""
+    """Lets the paragraphs of the help text be wrapped at the terminal's width; examples get lines of their own, to be copied."""
     text = command.help or (command.callback and command.callback.__doc__) or ""
-    paragraphs = cleandoc(text).split("\n\n")
+    paragraphs = _EXAMPLES.sub(_listed, cleandoc(text)).split("\n\n")
     command.help = "\n\n".join(
         paragraph if paragraph.startswith("\b") else paragraph.replace("\n", " ") for paragraph in paragraphs
     )
+
+
+def _listed(found: re.Match[str]) -> str:
+    commands = [f"  {command}" for command in re.findall("`(.*)`", found[0])]
+    return "\n".join(["\b", "Examples:" if commands[1:] else "Example:", *commands])
 
 
 def is_verb(word: str) -> bool:

@@ -15,7 +15,7 @@ a case are printed, each with an x for the implementations that do. The HTML pag
 \b
 Examples:
   rocketspec compare rust-out go-out
-  rocketspec compare rust-out go-out cpp-out --html ports.html
+  rocketspec compare rust-out go-out --html ports.html
 """
 
 _SIGNS = {"differs": "x", "passes": "", "none": ""}

@@ -20,7 +20,7 @@ not pass in NEW, *removed* if it is missing from NEW, and *added* if it is only 
 
 \b
 Examples:
-  rocketspec conform-diff main/report.jsonl out/report.jsonl
+  rocketspec conform-diff main/report.jsonl report.jsonl
   rocketspec conform-diff main out --html changes.html
 
 \b

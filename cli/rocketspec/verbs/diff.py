@@ -26,7 +26,7 @@ of the logs and of each queue.
 \b
 Examples:
   rocketspec diff ~/master/store ~/slave/store
-  rocketspec diff ~/a/20260131120000000 ~/b/20260131120000012
+  rocketspec diff a/20260131120000000 b/20260131120000012
 """
 
 

@@ -23,8 +23,7 @@ mutant score.
 Examples:
   rocketspec mutants
   rocketspec mutants --select 'IDX-PUT-*' --select '*off*'
-  rocketspec mutants --family CQ --alone properties --seed 4
-  rocketspec conform -- python -m rocket_conformance.mutants keys-split-at-commas
+  rocketspec mutants --family CQ --alone properties
 
 \b
 Exit codes:

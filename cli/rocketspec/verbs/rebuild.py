@@ -48,7 +48,7 @@ def rebuild(
     Geometry and file size are those of the store's own files. If it has none, they are taken from --broker-conf, else
     4.9.3's defaults are assumed, with a warning.
 
-    Example: `rocketspec rebuild ~/store -o ~/rebuilt --broker-conf /etc/rocketmq/broker.conf`
+    Example: `rocketspec rebuild ~/store -o ~/new --broker-conf b.conf`
     """
     from dataclasses import asdict
 

@@ -19,8 +19,8 @@ exit codes are those of conform.
 \b
 Examples:
   rocketspec replay out/replay/IDX-PUT-5-prop-lists.json
-  rocketspec replay out/replay/IDX-PUT-5-prop-lists.json -- ./my-adapter
-  rocketspec replay IDX-PUT-5/slot-equals-count -- ./my-adapter
+  rocketspec replay case.json -- ./my-adapter
+  rocketspec replay IDX-PUT-5/slot-equals-count -- ./port
   rocketspec replay case.json --rocketmq 4.9.3
 """
 

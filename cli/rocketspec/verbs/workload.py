@@ -27,9 +27,7 @@ store at the end.
 
 \b
 Examples:
-  rocketspec workload --namesrv 127.0.0.1:9876 -o manifest.json
-  rocketspec workload --namesrv 127.0.0.1:9876 --seed 7 --messages 20000 -o manifest.json
-  rocketspec workload --namesrv 127.0.0.1:9876 --start 'mqbroker -c broker.conf' --store /data/store --kills 5 --report out
+  rocketspec workload --namesrv 127.0.0.1:9876 -o m.json
 
 \b
 Exit codes:

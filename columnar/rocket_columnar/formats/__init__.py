@@ -35,7 +35,7 @@ from rocket_columnar.formats.records import (
     parse_record,
     tags_code,
 )
-from rocket_columnar.formats.times import iso
+from rocket_columnar.formats.times import iso, show_times_in
 
 __all__ = [
     "ENTRY_DTYPE",
@@ -68,6 +68,7 @@ __all__ = [
     "parse_properties",
     "parse_record",
     "parse_unique_key",
+    "show_times_in",
     "string_hash",
     "tags_code",
     "to_i32",

@@ -1,14 +1,21 @@
 """Times as text."""
 
-from datetime import UTC, datetime
-from typing import Final
+from datetime import UTC, datetime, tzinfo
 
-_YEARS: Final = range(-62135596800000, 253402300800000)  # what datetime can hold, in ms
+_zone: tzinfo | None = UTC
+
+
+def show_times_in(zone: tzinfo | None) -> None:
+    """Has `iso` give times of this zone from now on; None is that of the system."""
+    global _zone  # noqa: PLW0603 - one process, one reader
+    _zone = zone
 
 
 def iso(timestamp: int) -> str:
-    """A time in ms as ISO 8601 in UTC, or as a number if it is outside the calendar."""
-    if timestamp not in _YEARS:
+    """A time in ms as ISO 8601, by default in UTC, or as a number if it is outside the calendar."""
+    try:
+        moment = datetime.fromtimestamp(timestamp // 1000, UTC).astimezone(_zone)
+    except (OverflowError, ValueError, OSError):
         return f"{timestamp} ms"
-    moment = datetime.fromtimestamp(timestamp // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{timestamp % 1000:03}Z"
+    moment = moment.replace(microsecond=timestamp % 1000 * 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

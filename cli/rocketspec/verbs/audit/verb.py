@@ -43,6 +43,7 @@ def audit(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="DIR", help="Also write a page, DIR/audit.html.")
     ] = None,
+    time_zone: option.TimeZone = None,
     force: option.Force = False,
     as_json: option.JsonLines = False,
 ) -> None:
@@ -66,6 +67,7 @@ def audit(
     from rocketspec._terminal import note, progress, say
     from rocketspec.verbs.audit.findings_view import print_causes, summary
 
+    option.use_zone(time_zone)
     threads = option.be_gentle(gentle=gentle, rate=rate)
     settings = read_settings(store, commitlog, geometry, broker_conf)
     path = settings.store

@@ -29,10 +29,10 @@ tested, with --rocketmq the real RocketMQ of a version.
 Examples:
   rocketspec conform
   rocketspec conform --report out -- python3 my_adapter.py
-  rocketspec conform --select 'IDX-PUT-*' -- ./target/release/adapter
+  rocketspec conform --select 'IDX-PUT-*' -- ./adapter
   rocketspec conform --rocketmq 4.7.0 --report out
-  rocketspec conform --store /data/broker-a/store --report out
-  rocketspec conform --baseline known.txt --require index -- ./adapter
+  rocketspec conform --store ~/store --report out
+  rocketspec conform --baseline known.txt -- ./adapter
 
 \b
 Exit codes:

@@ -46,7 +46,7 @@ With a filter such as --begin or --topic, use --table to choose tables that have
 \b
 Examples:
   rocketspec decode ~/store --table commit_log --limit 10
-  rocketspec decode ~/store --table commit_log --format table --column topic --column keys
+  rocketspec decode ~/store --format table --column topic
   rocketspec decode ~/store -o tables --format parquet
 
 \b
@@ -121,9 +121,11 @@ def _where(
                 f"--offsets {offsets!r}: expected two numbers FROM,TO in bytes, such as 0,1048576"
             )
         span = int(first), int(last)
+    if keys and topics:
+        keys, topics = [f"{topic}#{key}" for topic in topics for key in keys], None
     for key in keys or ():
         if "#" not in key:
-            raise UsageError(f"--key {key!r}: expected topic and key as TOPIC#KEY")
+            raise UsageError(f"--key {key!r}: expected --topic with it, or TOPIC#KEY")
     return Where(
         times, span, {hash_key(key) for key in keys} if keys else None, set(topics) if topics else None
     )
@@ -176,7 +178,10 @@ def decode(
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option(metavar="TOPIC#KEY", help="Only index entries with the hash of this key; repeatable."),
+        typer.Option(
+            metavar="K",
+            help="Only index entries with the hash of this key of --topic, or of TOPIC#KEY; repeatable.",
+        ),
     ] = None,
     skip: Annotated[int, typer.Option(min=0, metavar="N", help="Skip the first N rows of each table.")] = 0,
     limit: Annotated[

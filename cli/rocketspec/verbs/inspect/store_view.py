@@ -161,7 +161,7 @@ def _queue_summary(seen: Overview) -> Iterator[str]:
 
 def _index_table(indexes: Sequence[IndexView]) -> Iterator[str]:
     yield ""
-    yield f"{'index file':<17} {'entries':>10}  first put                 last put"
+    yield f"{'index file':<17} {'entries':>10}  {'first put':<{len(iso(0))}}  last put"
     for index in indexes:
         yield (
             f"{index.file.rpartition('/')[2]:<17} {index.entries:>10,}  "

@@ -10,7 +10,16 @@ import typer
 from rocket_spec.errors import MalformedError, UsageError
 from rocket_spec.store_folders import refuse_store
 
-from rocketspec._options import AsJson, BrokerConfFile, CommitLogPaths, GeometryText, KindText, write_json
+from rocketspec._options import (
+    AsJson,
+    BrokerConfFile,
+    CommitLogPaths,
+    GeometryText,
+    KindText,
+    TimeZone,
+    use_zone,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from rocket_columnar.index import GeometryGuess
@@ -37,7 +46,7 @@ Examples:
   rocketspec inspect ~/store
   rocketspec inspect ~/store --space
   rocketspec inspect ~/store/consumequeue/Orders
-  rocketspec inspect ~/store/index/20260131120000000 --at 0x28
+  rocketspec inspect index/20260131120000000 --at 0x28
 """
 
 
@@ -70,6 +79,7 @@ def inspect(
             "--space", help="Show what fills the disk, and which files a broker deletes next and when."
         ),
     ] = False,
+    time_zone: TimeZone = None,
     as_json: AsJson = False,
     plot: Annotated[
         Path | None,
@@ -84,6 +94,7 @@ def inspect(
 
     from rocketspec._settings import note_release, read_settings
 
+    use_zone(time_zone)
     offset = None if at is None else _parse_offset(at)
     settings = read_settings(path, commitlog, geometry, broker_conf)
     path, given = settings.store, settings.geometry

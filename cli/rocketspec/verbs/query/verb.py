@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from rocket_spec.errors import UsageError
 
 from rocketspec import _options as option
 
@@ -33,7 +34,7 @@ def query(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Earliest store time: ms since 1970, or ISO 8601 with time zone. \\[default: 0]",
+            help="Earliest store time: ms since 1970, or ISO 8601 with a time zone, else in that of --tz. \\[default: 0]",
         ),
     ] = None,
     end: Annotated[
@@ -66,6 +67,14 @@ def query(
             "--explain", help="Show the path through slot, chain and log, and why nothing was found."
         ),
     ] = False,
+    body: Annotated[
+        bool,
+        typer.Option(
+            "--body",
+            help="Print the whole bodies, decompressed, and nothing else; several are each headed by a line with the offset.",
+        ),
+    ] = False,
+    time_zone: option.TimeZone = None,
     as_json: option.AsJson = False,
     commitlog: option.CommitLogPaths = None,
     geometry: option.GeometryText = None,
@@ -78,16 +87,22 @@ def query(
     Times are store times, which the index keeps in whole seconds. The store of a crashed or running broker is read
     as it is.
 
-    Example: `rocketspec query ~/store --topic Orders --key order-1001 --begin 2026-01-31T00:00:00Z --explain`
+    Example: `rocketspec query ~/store --topic T --key K --explain`
+    Example: `rocketspec query ~/store --topic T --key K --body`
     """
+    if body and (explain or as_json):
+        raise UsageError(
+            "--body cannot be combined with --explain, or with --json, which has the whole bodies"
+        )
+    place = option.use_zone(time_zone)
     first, last = (
-        None if text is None else option.read_time(text, name)
+        None if text is None else option.read_time(text, name, place)
         for text, name in ((begin, "--begin"), (end, "--end"))
     )
 
     from rocketspec._ask import Asked, answer, explained
     from rocketspec.verbs.query.view import as_json as to_json
-    from rocketspec.verbs.query.view import nothing_found, show
+    from rocketspec.verbs.query.view import nothing_found, show, show_bodies
 
     asked = Asked(topic, key, unique_key, offset_id, first, last, max_num, exact, every, scan)
     asked.check(explain=explain)
@@ -109,7 +124,9 @@ def query(
         with progress("searching", unit="bytes") as step:
             opened.log.on_progress = step
             found, walk = explained(opened, asked) if explain else (answer(opened, asked), None)
-    if as_json:
+    if body:
+        show_bodies(found)
+    elif as_json:
         option.write_json(to_json(found, walk, asked))
     else:
         show(found, walk, asked)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +19,7 @@ from rocket_columnar.query import keys_of
 from rocketspec._messages import client_of, plain
 from rocketspec._options import counted
 from rocketspec._store import listed
-from rocketspec._terminal import one_line, say
+from rocketspec._terminal import binary_stdout, one_line, say
 
 if TYPE_CHECKING:
     from rocket_columnar.query import Answer, Explanation, FileWalk, Row
@@ -59,6 +62,23 @@ def show(answer: Answer, explanation: Explanation | None, asked: Asked) -> None:
     if explanation is not None:
         for line in _walk_lines(explanation):
             say(line)
+
+
+def show_bodies(answer: Answer) -> None:
+    """Prints the bodies as they were sent; before each of several a line with its place and length."""
+    output = binary_stdout()
+    for row in answer.messages:
+        body: bytes = row["body"] or b""
+        if (row["sys_flag"] or 0) & _COMPRESSED:
+            with suppress(zlib.error):  # of another kind than 4.9.3's
+                body = zlib.decompress(body)
+        if len(answer.messages) > 1:
+            head = f"== {row['phy_offset']}, {row['topic']} queue {row['queue_id']} offset {row['queue_offset']}, "
+            output.write(one_line(f"{head}{len(body)} bytes").encode() + b"\n")
+        output.write(body)
+        if len(answer.messages) > 1 or sys.stdout.isatty():
+            output.write(b"\n")
+    output.flush()
 
 
 def nothing_found(answer: Answer, asked: Asked, *, topics: Sequence[str], has_index: bool) -> str:

@@ -44,7 +44,7 @@ def audit(
 
     With --restart, nothing is audited: each store is summed up, and --json lists every file, unit and key.
 
-    Example: `rocketspec spark audit ~/broker-a/store ~/broker-b/store --master 'local[4]'`
+    Example: `rocketspec spark audit ~/store --master 'local[4]'`
     """
     if quick and deep:
         raise UsageError("--quick and --deep are mutually exclusive")

@@ -66,7 +66,7 @@ def decode(
     OUT/TABLE/store=NAME/. OUT is complete, with a manifest and _SUCCESS, or it is not written. Stores that cannot be
     decoded are listed; the others are decoded.
 
-    Example: `rocketspec spark decode ~/store -o tables --master 'local[4]'`
+    Example: `rocketspec spark decode ~/store -o tables`
     """
     given = option.read_geometry(geometry)
     from rocket_spark import DecodeOptions, plan_decode, run_decode

@@ -24,7 +24,7 @@ def digest(
     jobs.Stores are replicas of each other if a file of their commit logs begins with the same record. Each one that differs is
     compared with the first of those whose content most have, file by file.
 
-    Example: `rocketspec spark digest ~/broker-a/store ~/broker-a-s/store`
+    Example: `rocketspec spark digest ~/master/store ~/slave/store`
     """
     from rocket_spark import differing, digest_stores
 

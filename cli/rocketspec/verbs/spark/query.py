@@ -45,7 +45,7 @@ def query(
     Keys are looked up in the index files; only a store without any has its log read. Every message is found, as with
     `rocketspec query --all`.
 
-    Example: `rocketspec spark query ~/broker-a/store ~/broker-b/store --topic Orders --key order-1001`
+    Example: `rocketspec spark query a/store b/store --topic T --key K`
     """
     from rocket_spark import Asked, query_stores
 

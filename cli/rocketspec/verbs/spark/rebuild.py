@@ -48,7 +48,7 @@ def rebuild(
     With several stores, each is written to OUT/NAME. Whatever had to be left out, and stores that cannot be rebuilt, are
     reported on stderr.
 
-    Example: `rocketspec spark rebuild ~/store -o ~/rebuilt --master 'local[4]'`
+    Example: `rocketspec spark rebuild ~/store -o ~/rebuilt`
     """
     given = option.read_geometry(geometry)
     from rocket_columnar.report import rebuild_warnings
