@@ -25,9 +25,9 @@ docs: $(VENV)/docs.stamp
 results: $(VENV)/docs.stamp
 	@$(BIN)/python -m website.run_results $(ARGS)
 
-## dist: wheel and sdist into dist/, built twice and compared byte for byte
+## dist: wheel, sdist and the packages of vectors into dist/, built twice and compared byte for byte; needs Java, Maven, Go, Cargo and Node.js
 dist: $(VENV)/dev.stamp
-	@$(BIN)/python release/build.py
+	@$(BIN)/python -m release.build
 
 ## test: every test, in parallel, with pyright beside them; says in one line what is skipped for a missing Java, Maven or Node.js
 test: $(VENV)/dev.stamp

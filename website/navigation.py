@@ -45,6 +45,11 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "api/python": "Python package",
         "golden/README": "Golden stores",
         "golden/rocket_golden/vectors/README": "Vectors",
+        "packages/README": "Vectors as packages",
+        "packages/java/README": "Vectors for JUnit",
+        "packages/go/README": "Vectors for Go",
+        "packages/rust/README": "Vectors for Rust",
+        "packages/javascript/README": "Vectors for Node.js",
     },
     "The project": {
         "docs/architecture": "Architecture",

@@ -21,6 +21,8 @@ PAGES: Final = (
     "tools/README.md",
     "website/README.md",
     "release/README.md",
+    "packages/README.md",
+    "packages/*/README.md",
     "golden/rocket_golden/vectors/README.md",
     "benchmarks/*.md",
 )

@@ -1,0 +1,171 @@
+"""Builds the vectors as packages of other languages: `python packages/build.py [OUT]`, a part of `make dist`.
+
+Needs a JDK 17, Maven, Go, Cargo and npm. What the packages have in common comes from here: the cases out of
+golden/rocket_golden/vectors in a form that needs no library, the version, licence, checksums and examples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any, Final
+
+from rocket_golden import vectors, zstd
+from rocket_spec.clauses import clauses
+
+__all__ = ["LANGUAGES", "NAME", "VERSION", "build", "cases_text", "run", "stage"]
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parent
+NAME: Final = "rocketmq-store-vectors"
+VERSION: Final = (HERE / "VERSION").read_text("ascii").strip()
+LANGUAGES: Final = ("java", "go", "rust", "javascript")
+_STARTERS: Final = {
+    "java": ("java/IndexFile.java", "example/src/test/java/IndexFile.java"),
+    "go": ("go/index_file.go", "example/index_file.go"),
+    "rust": ("rust/src/index_file.rs", "example/index_file/mod.rs"),
+    "javascript": ("javascript/index-file.js", "example/index-file.js"),
+}
+"""The working index file of each language's starter adapter, and its place in the package."""
+
+_VERSIONED: Final = ("pom.xml", "Cargo.toml", "package.json", "README.md")
+_RUN: Final = re.compile(rb"[^\0](?:\0{0,15}[^\0])*", re.DOTALL)
+
+
+def cases_text() -> str:
+    """cases.json: every vector, one a line, with files as runs of bytes in hexadecimal, and the clauses that they test."""
+    cases = [_plain(case) for store in (False, True) for case in vectors(store=store)]
+    named = {case["id"].partition("/")[0] for case in cases}
+    head = {
+        "format": 1,
+        "version": VERSION,
+        "rocketmq": "4.9.3",
+        "clauses": {
+            clause.id: {"level": clause.level, "text": clause.summary}
+            for clause in clauses().values()
+            if clause.id in named
+        },
+    }
+    lines = ",\n".join(_dumps(case) for case in cases)
+    return f'{_dumps(head)[:-1]},"cases":[\n{lines}\n]}}\n'
+
+
+def _plain(case: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **{name: case[name] for name in ("id", "description", "clauses", "geometry", "ops")},
+        "files": {name: _runs(file) for name, file in case["files"].items()},
+        "results": case["expected"]["results"],
+        "left": {name: _runs(file) for name, file in case["expected"]["files"].items()},
+    }
+
+
+def _runs(file: dict[str, str]) -> dict[str, Any]:
+    data = zstd.decompress(base64.b64decode(file["zstd_base64"]))
+    return {
+        "length": len(data),
+        "runs": [[match.start(), match[0].hex()] for match in _RUN.finditer(data)],
+    }
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def stage(language: str, target: Path) -> Path:
+    """Writes the complete source of a package into the new directory `target`, and returns it."""
+    shutil.copytree(HERE / language, target)
+    source, place = _STARTERS[language]
+    (target / place).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(ROOT / "conformance" / "adapters" / source, target / place)
+    for named in (path for name in _VERSIONED for path in target.rglob(name)):
+        named.write_text(named.read_text("utf-8").replace("0.0.0", VERSION), "utf-8")
+    data = target
+    if language == "java":  # what is to be in the jar beside the classes
+        data = target / "src" / "main" / "resources" / "META-INF"
+        shutil.copytree(target / "example", data / "example")
+        shutil.copyfile(target / "README.md", data / "README.md")
+    cases = data.parent / "rocketspec" / "vectors" if language == "java" else data
+    cases.mkdir(parents=True, exist_ok=True)
+    (cases / "cases.json").write_text(cases_text(), "utf-8", newline="\n")
+    for name in ("LICENSE", "NOTICE"):
+        shutil.copyfile(ROOT / name, data / name)
+    base = data.parent if language == "java" else data
+    files = sorted(path for path in base.rglob("*") if path.is_file() and path.name != "Cargo.toml")
+    sums = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(base).as_posix()}"
+        for path in files
+    ]
+    (data / "SHA256SUMS").write_text("\n".join([*sums, ""]), "ascii", newline="\n")
+    return target
+
+
+def build(language: str, out: Path) -> Path:
+    """Builds the package of a language into `out`; its archive.
+
+    Raises:
+        SystemExit: a tool is missing or fails.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        source = stage(language, Path(scratch, f"{NAME}-{VERSION}"))
+        if language == "java":
+            run(["mvn", "-q", "-B", "package"], source)
+            return _kept(source / "target" / f"{NAME}-{VERSION}.jar", out)
+        if language == "rust":
+            run(["cargo", "package", "--quiet", "--no-verify", "--allow-dirty", "--exclude-lockfile"], source)
+            return _kept(source / "target" / "package" / f"{NAME}-{VERSION}.crate", out)
+        if language == "javascript":
+            run(["npm", "pack", "--silent"], source)
+            return _kept(source / f"{NAME}-{VERSION}.tgz", out)
+        archive = out / f"{NAME}-go-{VERSION}.zip"
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+            for path in sorted(path for path in source.rglob("*") if path.is_file()):
+                entry = zipfile.ZipInfo(path.relative_to(source.parent).as_posix(), (2026, 1, 1, 0, 0, 0))
+                packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+        return archive
+
+
+def _kept(made: Path, out: Path) -> Path:
+    return Path(shutil.move(made, out / made.name))
+
+
+def run(command: list[str], folder: Path, *, fails: bool = False) -> str:
+    """Runs a command in a directory; what it prints.
+
+    Raises:
+        SystemExit: the command is missing, or fails, or with `fails` does not fail.
+    """
+    program = shutil.which(command[0])
+    if program is None:
+        raise SystemExit(f"{command[0]}: not found; the packages need a JDK 17, Maven, Go, Cargo and Node.js")
+    environment = os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
+    done = subprocess.run(
+        [program, *command[1:]], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if bool(done.returncode) != fails:
+        raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def main() -> int:
+    """Reads the command line; the exit code."""
+    parser = argparse.ArgumentParser(description="Build the vectors as packages of other languages.")
+    parser.add_argument("out", metavar="OUT", type=Path, nargs="?", default=ROOT / "dist")
+    options = parser.parse_args()
+    for language in LANGUAGES:
+        sys.stdout.write(f"{build(language, options.out)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+module rocketspec/vectors
+
+go 1.21

@@ -1,0 +1,58 @@
+"""The packages of vectors in fresh projects of their languages, and the real store in the JUnit runners."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from rocket_golden import vectors
+from rocket_spec.data import find_data
+
+from packages.build import VERSION, build, run
+from packages.trial import try_package
+
+HERE = Path(__file__).parent
+ADAPTER = "conformance/adapters/rocketmq"
+TOOLS = {"go": "go", "rust": "cargo", "javascript": "npm"}
+
+
+@pytest.mark.parametrize("language", TOOLS)
+def test_a_fresh_project(language: str, tmp_path: Path) -> None:
+    if shutil.which(TOOLS[language]) is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{TOOLS[language]} is missing, and with CI=true nothing is skipped", pytrace=False)
+        pytest.skip(f"{TOOLS[language]} is missing")
+    try_package(language, build(language, tmp_path / "dist"), tmp_path / "fresh")
+
+
+@pytest.fixture(scope="module")
+def jar(maven: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Maven artifact."""
+    assert maven
+    return build("java", tmp_path_factory.mktemp("dist"))
+
+
+@pytest.mark.java
+def test_a_fresh_project_of_java(jar: Path, tmp_path: Path) -> None:
+    try_package("java", jar, tmp_path)
+
+
+@pytest.mark.java
+def test_the_real_store_passes_both_runners(jar: Path, tmp_path: Path) -> None:
+    """IndexFile by the ten methods; consume queues, service, log and checkpoint by the tenth."""
+    run(["mvn", "-q", "-B", "install:install-file", f"-Dfile={jar}"], tmp_path)
+    tests = tmp_path / "src" / "test" / "java"
+    tests.mkdir(parents=True)
+    shutil.copyfile(HERE / "real" / "pom.xml", tmp_path / "pom.xml")
+    for source in [*(HERE / "real").glob("*.java"), *find_data(ADAPTER).rglob("*.java")]:
+        shutil.copyfile(source, tests / source.name)
+    run(["mvn", "-q", "-B", "test", f"-Dvectors.version={VERSION}"], tmp_path)
+    recorded = len([*vectors(), *vectors(store=True)])
+    for name, number in (("RealStoreTest", recorded + 1), ("RealStore4Test", recorded)):
+        report = tmp_path / "target" / "surefire-reports" / f"TEST-rocketspec.adapter.{name}.xml"
+        suite = ET.parse(report).getroot()  # noqa: S314 - Maven wrote it
+        counts = {key: int(suite.attrib[key]) for key in ("tests", "failures", "errors", "skipped")}
+        assert counts == {"tests": number, "failures": 0, "errors": 0, "skipped": 0}
