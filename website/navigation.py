@@ -14,7 +14,9 @@ SECTIONS: Final[dict[str, dict[str, str]]] = {
         "docs/faq": "Questions and answers",
     },
     "The specification": {
+        "structures": "File structures",
         "spec/SPEC": "Specification",
+        "docs/design-query": "Errors of Design_Query.md",
         "spec/ERRATA": "Errata of public descriptions",
         "spec/VERSIONS": "Releases of RocketMQ",
         "results": "Conformance results",
