@@ -4,8 +4,6 @@ Needs a JDK 17, Maven, Go, Cargo and npm. What the packages have in common comes
 golden/rocket_golden/vectors in a form that needs no library, the version, licence, checksums and examples.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import hashlib
@@ -22,8 +20,6 @@ from typing import Any, Final
 
 from rocket_golden import vectors, zstd
 from rocket_spec.clauses import clauses
-
-__all__ = ["LANGUAGES", "NAME", "VERSION", "build", "cases_text", "run", "stage"]
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent

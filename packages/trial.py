@@ -4,8 +4,6 @@ In a fresh project of each language, by the language's own commands: the whole i
 does a file whose header is counted wrong, each with its clause.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import shutil
@@ -16,8 +14,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from packages.build import LANGUAGES, NAME, VERSION, run
-
-__all__ = ["archive_of", "main", "try_package"]
 
 _WRONG_HASH: Final = "IDX-HASH-1/emoji breaks IDX-HASH-1 (MUST)"
 _WRONG_COUNT: Final = "IDX-HDR-4/chain breaks IDX-HDR-4 (MUST)"

@@ -1,9 +1,8 @@
 """Pictures of the file structures as inline SVG, drawn from the layout tables; they take the colours of the page around them."""
 
-from __future__ import annotations
-
 import html
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from rocket_spec.layout import (
     CHECKPOINT_SIZE,
@@ -12,14 +11,8 @@ from rocket_spec.layout import (
     INDEX_HEADER,
     INDEX_SLOT,
     QUEUE_UNIT,
+    Layout,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from rocket_spec.layout import Layout
-
-__all__ = ["chain_picture", "checkpoint_picture", "index_picture", "layout_picture", "queue_picture"]
 
 _LEFT: Final = 44
 _BYTE: Final = 38

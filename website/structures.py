@@ -1,9 +1,8 @@
 """The page of file structures: a table, a picture and a search over the layout tables of the four kinds of files."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from rocket_spec.layout import (
     CHECKPOINT,
@@ -23,11 +22,6 @@ from website.pictures import (
     layout_picture,
     queue_picture,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["anchor", "offsets", "render_structures"]
 
 _LAYOUTS: Final = (INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY, QUEUE_UNIT, RECORD, CHECKPOINT)
 _QUEUE_FILE: Final = 6_000_000

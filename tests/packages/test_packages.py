@@ -1,7 +1,5 @@
 """The packages of vectors in fresh projects of their languages, and the real store in the JUnit runners."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of file structures: offsets by hand, an anchor for each field, pictures, and the search in a browser."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

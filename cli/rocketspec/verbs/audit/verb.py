@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from rocketspec import _options as option
 
 if TYPE_CHECKING:
     from rocket_columnar.audit import Level
+    from rocket_columnar.report import Report
 
     from rocketspec._settings import Settings
 
@@ -44,6 +46,14 @@ def audit(
         Path | None, typer.Option("--report", metavar="DIR", help="Also write a page, DIR/audit.html.")
     ] = None,
     time_zone: option.TimeZone = None,
+    prometheus: Annotated[
+        Path | None,
+        typer.Option(
+            "--prometheus",
+            metavar="FILE",
+            help="Also write the numbers of findings to FILE, whose name ends with .prom, for the textfile collector of Prometheus.",
+        ),
+    ] = None,
     force: option.Force = False,
     as_json: option.JsonLines = False,
 ) -> None:
@@ -55,10 +65,10 @@ def audit(
 
     Example: `rocketspec audit ~/store --deep --json`
     """
-    if quick and deep:
-        raise UsageError("--quick and --deep are mutually exclusive")
-    if restart and (quick or deep):
-        raise UsageError("--restart cannot be combined with --quick or --deep")
+    level = _level(quick=quick, deep=deep)
+    for name, given in (("--quick or --deep", level != "default"), ("--prometheus", prometheus is not None)):
+        if restart and given:
+            raise UsageError(f"--restart cannot be combined with {name}")
 
     from rocket_columnar.report import audit as engine
     from rocket_columnar.store import later_line
@@ -74,11 +84,7 @@ def audit(
     if restart:
         _restart(settings, as_json=as_json)
         return
-    if report is not None:
-        from rocketspec.verbs.audit.report_page import check_directory, write_page
-
-        check_directory(report, settings, force=force)
-    level: Level = "quick" if quick else "deep" if deep else "default"
+    write = _outputs(report, prometheus, settings, force=force)
     with progress("auditing", unit="bytes") as step:
         found = engine(
             path,
@@ -92,9 +98,7 @@ def audit(
         )
     counts = found.counts
     ending = [*(f"not checked: {part}" for part in found.unchecked), f"{path}: {summary(counts)}"]
-    if report is not None:
-        page = write_page(report, settings, found, summary=summary(counts))
-        ending.append(f"page: {page}")
+    ending += write(found)
     if found.signs:
         note(f"{path}: {later_line(found.signs)}")
     print_causes(found, as_json=as_json, most=max_findings)
@@ -103,6 +107,41 @@ def audit(
             say(line)
     if counts["error"] or counts["warning"]:
         raise typer.Exit(option.FINDINGS)
+
+
+def _outputs(
+    report: Path | None, prometheus: Path | None, settings: Settings, *, force: bool
+) -> Callable[[Report], list[str]]:
+    """What writes the files that are asked for, and returns the lines that name them.
+
+    Raises:
+        UsageError: a file may not be written.
+    """
+    from rocketspec.verbs.audit.findings_view import summary
+
+    if report is not None:
+        from rocketspec.verbs.audit.report_page import check_directory, write_page
+
+        check_directory(report, settings, force=force)
+    if prometheus is not None:
+        from rocketspec.verbs.audit.metrics import check_file, write_metrics
+
+        check_file(prometheus, settings)
+
+    def write(found: Report) -> list[str]:
+        if prometheus is not None:
+            write_metrics(prometheus, settings.store, found)
+        if report is None:
+            return []
+        return [f"page: {write_page(report, settings, found, summary=summary(found.counts))}"]
+
+    return write
+
+
+def _level(*, quick: bool, deep: bool) -> Level:
+    if quick and deep:
+        raise UsageError("--quick and --deep are mutually exclusive")
+    return "quick" if quick else "deep" if deep else "default"
 
 
 def _restart(settings: Settings, *, as_json: bool) -> None:
