@@ -33,7 +33,7 @@ def write_metrics(path: Path, store: Path, report: Report) -> None:
 
 
 def _lines(store: Path, report: Report) -> Iterator[str]:
-    label = f'store="{_escaped(str(store))}"'
+    label = f'store="{_escaped(str(store.absolute()))}"'
     yield from _head("findings", "Findings of the last audit by severity; errors and warnings need action.")
     for severity in _SEVERITIES:
         yield f'{_NAME}_findings{{{label},severity="{severity}"}} {report.counts[severity]}'
