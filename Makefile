@@ -21,7 +21,7 @@ conform: $(VENV)/engine.stamp
 docs: $(VENV)/docs.stamp
 	@$(BIN)/python -m website
 
-## results: runs the suite on the implementations of the site's results page; needs a JDK 17 and Maven
+## results: runs the suite on the implementations of the site's results page; needs a JDK 17 and Maven; ARGS='add REPORT' adds a report
 results: $(VENV)/docs.stamp
 	@$(BIN)/python -m website.run_results $(ARGS)
 

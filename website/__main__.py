@@ -11,7 +11,7 @@ from sphinx.cmd.build import build_main
 from website.evidence import add_evidence
 from website.navigation import render_navigation
 from website.reference import write_reference
-from website.results import render_results
+from website.results import badges, read_runs, render_results
 from website.staging import stage
 from website.structures import render_structures
 
@@ -38,7 +38,11 @@ def build(out: Path, *, jobs: int = 1) -> int:
         (source / "results.md").write_text(render_results(), "utf-8")
         (source / "structures.md").write_text(render_structures(), "utf-8")
         _add_navigation(source)
-        return run_sphinx(source, out, Path(scratch) / "doctrees", jobs=jobs)
+        code = run_sphinx(source, out, Path(scratch) / "doctrees", jobs=jobs)
+    (out / "badges").mkdir(parents=True, exist_ok=True)
+    for name, picture in badges(read_runs()):
+        (out / "badges" / name).write_text(picture, "utf-8")
+    return code
 
 
 def run_sphinx(source: Path, out: Path, doctrees: Path, *, jobs: int = 1) -> int:

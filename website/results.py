@@ -1,40 +1,87 @@
-"""The page of conformance results: implementations by clauses, and the releases of RocketMQ."""
+"""The page of conformance results, made from reports alone: implementations by clauses, runs, badges, releases of RocketMQ."""
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
+from rocket_conformance.report import badge_picture
 from rocket_conformance.rocketmq import read_survey
 from rocket_spec.clauses import clauses
 
 RESULTS: Final = Path(__file__).with_name("results.json")
+PARTS: Final = ("index", "service", "queue", "log", "checkpoint")
 _MARKS: Final = {"passes": "✓", "differs": "✗", "carried": "-", "none": ""}
+_HOW: Final = """# Conformance results
+
+Which implementation does what 4.9.3 does, from the reports of runs. A run is never edited; a new one is added.
+
+## How to be on it
+
+1. Write an adapter ([tutorial](docs/tutorial.md)), and run `rocketspec conform --report out -- COMMAND`.
+2. In a checkout, `make results ARGS='add out'` adds the run: its name and version are those of the adapter's hello.
+3. Propose the change of `website/results.json`, with the command of the adapter. Failing cases are welcome: the page shows what
+   an implementation does, part by part.
+
+A badge has a permanent address, `badges/NAME-VERSION-PART.svg`; it shows the latest run of that version.
+"""
+
+
+class Run(NamedTuple):
+    """A run of the suite on one version of an implementation; cells are (passed, failed, state) by clause."""
+
+    name: str
+    version: str
+    language: str
+    suite: str
+    started: str
+    clauses: dict[str, tuple[int, int, str]]
+
+    @property
+    def title(self) -> str:
+        """Name and version."""
+        return f"{self.name} {self.version}"
+
+    def tally(self, part: str) -> tuple[int, int]:
+        """Cases of a part that passed and failed."""
+        cells = [cell for clause, cell in self.clauses.items() if family_of(clause) == part]
+        return sum(cell[0] for cell in cells), sum(cell[1] for cell in cells)
+
+
+def read_runs(results: Path = RESULTS) -> list[Run]:
+    """All runs, the oldest first."""
+    return [Run(**run) for run in json.loads(results.read_bytes())["runs"]]
+
+
+def latest(runs: Sequence[Run]) -> list[Run]:
+    """The last run of each version of each implementation, by name and version."""
+    return sorted({run.title: run for run in runs}.values(), key=lambda run: (run.name.lower(), run.version))
 
 
 def render_results() -> str:
     """The page."""
-    results = json.loads(RESULTS.read_bytes())
-    implementations: dict[str, dict[str, list[Any]]] = results["implementations"]
-    changed = results["inputs"] != read_survey().inputs
-    return "\n".join(
-        [
-            "# Conformance results",
-            "",
-            "Which implementation does what 4.9.3 does. `make results` runs the implementations; the releases are those of",
-            "[Releases of RocketMQ](spec/VERSIONS.md), from runs of every release's real jar.",
-            "To add an implementation, run `python -m website.run_results 'NAME=COMMAND OF ITS ADAPTER'`.",
-            *(["The two runs were made with different versions of the suite."] if changed else []),
-            "",
-            *_overview(implementations),
-            "",
-            *_releases(),
-            "",
-            *_by_clause(implementations),
-            "",
-        ]
-    )
+    runs = read_runs()
+    shown = latest(runs)
+    parts = (_overview(shown), _history(runs), _releases(), _by_clause(shown))
+    return "\n".join([_HOW, *(line for part in parts for line in (*part, ""))])
+
+
+def badges(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
+    """File name and SVG of a badge for each part that an implementation offers."""
+    for run in latest(runs):
+        for part in PARTS:
+            passed, failed = run.tally(part)
+            if passed + failed:
+                message = f"{failed} of {passed + failed} cases fail" if failed else "conformant"
+                picture = badge_picture(f"RocketMQ 4.9.3 {part}", message, "red" if failed else "brightgreen")
+                yield badge_name(run, part), picture
+
+
+def badge_name(run: Run, part: str) -> str:
+    """The file name of a badge: letters, digits, points and hyphens of name and version."""
+    return f"{re.sub(r'[^A-Za-z0-9.]+', '-', run.title).strip('-').lower()}-{part}.svg"
 
 
 def family_of(clause: str) -> str:
@@ -45,26 +92,40 @@ def family_of(clause: str) -> str:
     return kinds[clause.partition("-")[0]]
 
 
-def _overview(implementations: Mapping[str, Mapping[str, list[Any]]]) -> Iterator[str]:
-    families = ("index", "service", "queue", "log", "checkpoint")
+def _overview(shown: Sequence[Run]) -> Iterator[str]:
     yield "## Implementations"
     yield ""
-    yield "Cases that pass, of those that the implementation offers operations for. A dash: the part is not offered."
+    yield "Cases that pass, of those that the implementation offers operations for, in its latest run. Empty: the part is not offered."
     yield ""
-    yield f"| implementation | {' | '.join(families)} | clauses that differ |"
-    yield "|---|" + "---:|" * len(families) + "---|"
-    for name, cells in implementations.items():
+    yield f"| implementation | language | {' | '.join(PARTS)} | clauses that differ |"
+    yield "|---|---|" + "---:|" * len(PARTS) + "---|"
+    for run in shown:
         counts: list[str] = []
-        for family in families:
-            chosen = [cell for clause, cell in cells.items() if family_of(clause) == family]
-            passed, failed = sum(cell[0] for cell in chosen), sum(cell[1] for cell in chosen)
-            counts.append(f"{passed} of {passed + failed}" if chosen else "-")
-        broken = [clause for clause in clauses() if cells.get(clause, (0, 0, ""))[2] == "differs"]
-        yield f"| {name} | {' | '.join(counts)} | {', '.join(broken) or 'none'} |"
+        for part in PARTS:
+            passed, failed = run.tally(part)
+            text = f"{passed} of {passed + failed}"
+            picture = f'<img class="badge" src="badges/{badge_name(run, part)}" alt="{part}: {text}">'
+            counts.append(f"{text}<br>{picture}" if passed + failed else "")
+        broken = [clause for clause in clauses() if run.clauses.get(clause, (0, 0, ""))[2] == "differs"]
+        yield f"| {run.title} | {run.language} | {' | '.join(counts)} | {', '.join(broken) or 'none'} |"
+
+
+def _history(runs: Sequence[Run]) -> Iterator[str]:
+    yield "## Runs"
+    yield ""
+    yield "| run | implementation | suite | cases that pass | fail | clauses that differ |"
+    yield "|---|---|---|---:|---:|---:|"
+    for run in reversed(runs):
+        passed = sum(passed for passed, _, _ in run.clauses.values())
+        failed = sum(failed for _, failed, _ in run.clauses.values())
+        broken = sum(state == "differs" for _, _, state in run.clauses.values())
+        yield f"| {run.started[:16].replace('T', ' ')} | {run.title} | {run.suite} | {passed} | {failed} | {broken} |"
 
 
 def _releases() -> Iterator[str]:
     yield "## Releases of RocketMQ"
+    yield ""
+    yield "From runs of every release's real jar: [Releases of RocketMQ](spec/VERSIONS.md)."
     yield ""
     yield "| release | clauses that differ from 4.9.3 |"
     yield "|---|---|"
@@ -74,15 +135,15 @@ def _releases() -> Iterator[str]:
         yield f"| {name} | {', '.join(differs) or 'none'} |"
 
 
-def _by_clause(implementations: Mapping[str, Mapping[str, list[Any]]]) -> Iterator[str]:
+def _by_clause(shown: Sequence[Run]) -> Iterator[str]:
     yield "## By clause"
     yield ""
     yield "✓ all cases pass; ✗ the clause differs; - its cases fail only through another clause; empty: not offered."
     yield ""
-    yield f"| clause | level | {' | '.join(implementations)} |"
-    yield "|---|---|" + ":---:|" * len(implementations)
+    yield f"| clause | level | {' | '.join(run.title for run in shown)} |"
+    yield "|---|---|" + ":---:|" * len(shown)
     for clause in clauses().values():
-        cells = [cells.get(clause.id) for cells in implementations.values()]
+        cells = [run.clauses.get(clause.id) for run in shown]
         if any(cells):
             marks = [f"{_MARKS[cell[2]]} {cell[0]}/{cell[0] + cell[1]}" if cell else "" for cell in cells]
             yield f"| {clause.id} | {clause.level} | {' | '.join(marks)} |"

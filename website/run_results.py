@@ -1,59 +1,78 @@
-"""Runs the suite on every implementation of the results page: `python -m website.run_results [NAME=COMMAND...]`.
+"""Adds runs to the results page: `python -m website.run_results [add REPORT...]`, or `make results`.
 
-Without arguments the bundled engine, the reference and the real jar of 4.9.3 are run, in about two minutes. Each NAME=COMMAND runs
-an adapter instead, such as one of the crates (docs/findings-rocketmq-store.md). Other results in `results.json` are kept.
+REPORT is a directory that `rocketspec conform --report` wrote, or its report.jsonl; name, version and time of the run come from it.
+Without arguments the bundled engine, the reference and the real jar of 4.9.3 are run first, in about two minutes.
 """
 
+import argparse
 import json
 import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from tools.versions import inputs_digest
+from rocket_conformance.report import Report, compare_implementations, read_whole_report
 
 RESULTS: Final = Path(__file__).with_name("results.json")
 _REFERENCE: Final = Path(__file__).with_name("reference_adapter.py")
-_BUNDLED: Final = {
-    "RocketMQ 4.9.3 (the real jar)": ["--rocketmq", "4.9.3"],
-    "rocket_reference (bundled)": ["--", sys.executable, str(_REFERENCE)],
-    "rocket_columnar (bundled)": [],
-}
+_BUNDLED: Final[tuple[list[str], ...]] = (
+    ["--rocketmq", "4.9.3"],
+    ["--", sys.executable, str(_REFERENCE)],
+    [],
+)
 
 
-def _run(arguments: list[str]) -> dict[str, Any]:
-    """Runs `conform` with these arguments; passed and failed cases by clause, and the clauses that are broken."""
-    with tempfile.TemporaryDirectory() as scratch:
-        base = [sys.executable, "-m", "rocketspec"]
-        split = arguments.index("--") if "--" in arguments else len(arguments)
-        report = [*base, "conform", "--report", scratch, *arguments[:split], *arguments[split:]]
-        done = subprocess.run(report, stdout=subprocess.DEVNULL, check=False)
-        if done.returncode not in {0, 1, 4}:
-            raise SystemExit(f"{shlex.join(arguments)}: exit code {done.returncode}")
-        table = json.loads(subprocess.check_output([*base, "compare", "--json", scratch]))
+def add(reports: Iterable[Report], results: Path = RESULTS) -> None:
+    """Adds runs to the file `results`, oldest first; a run that is there already is replaced."""
+    kept = json.loads(results.read_bytes())["runs"] if results.exists() else []
+    runs = {_key(run): run for run in [*kept, *map(_run_of, reports)]}
+    lines = ",\n".join(json.dumps(run) for run in sorted(runs.values(), key=_key))
+    results.write_text(f'{{"runs": [\n{lines}\n]}}\n', "utf-8")
+
+
+def _key(run: dict[str, Any]) -> tuple[str, ...]:
+    return run["started"], run["name"], run["version"]
+
+
+def _run_of(report: Report) -> dict[str, Any]:
+    implementation = report.header["implementation"]
+    (name,) = compare_implementations([report]).names
+    version = str(implementation["version"])
     return {
-        row["clause"]: [cell["passed"], cell["failed"], cell["state"]]
-        for row in table["clauses"]
-        for cell in row["implementations"]
-        if cell["state"] != "none"
+        "name": name.removesuffix(version).strip(),
+        "version": version,
+        "language": implementation["language"],
+        "suite": report.header["suite"],
+        "started": report.header["started"],
+        "clauses": {
+            row["clause"]: [cell["passed"], cell["failed"], cell["state"]]
+            for row in compare_implementations([report]).to_json()["clauses"]
+            for cell in row["implementations"]
+            if cell["state"] != "none"
+        },
     }
 
 
+def _run(arguments: list[str]) -> Report:
+    """Runs `conform` with these arguments."""
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [sys.executable, "-m", "rocketspec", "conform", "--report", scratch, *arguments]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+        if done.returncode not in {0, 1, 4}:
+            raise SystemExit(f"{shlex.join(arguments)}: exit code {done.returncode}")
+        return read_whole_report(Path(scratch))
+
+
 def main() -> int:
-    """Runs the implementations and writes `results.json`."""
-    named = dict(argument.split("=", 1) for argument in sys.argv[1:])
-    commands = {name: ["--", *shlex.split(command)] for name, command in named.items()} or _BUNDLED
-    kept = json.loads(RESULTS.read_bytes())["implementations"] if RESULTS.exists() else {}
-    found: dict[str, Any] = {}
-    for name, arguments in commands.items():
-        found[name] = _run(arguments)
-        sys.stderr.write(f"{name}: {len(found[name])} clauses\n")
-    everything = kept | found
-    RESULTS.write_text(
-        json.dumps({"inputs": inputs_digest(), "implementations": everything}, indent=1) + "\n", "utf-8"
-    )
+    """Reads the command line; the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m website.run_results", description=__doc__)
+    verbs = parser.add_subparsers()
+    verbs.add_parser("add").add_argument("reports", metavar="REPORT", type=Path, nargs="+")
+    chosen = vars(parser.parse_args()).get("reports")
+    add(map(_run, _BUNDLED) if chosen is None else map(read_whole_report, chosen))
     return 0
 
 

@@ -1,6 +1,5 @@
 """The site: builds strictly, every reference resolves, every clause has an anchor, every page is two clicks away."""
 
-import json
 import subprocess
 import sys
 from collections import defaultdict
@@ -10,11 +9,14 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from rocket_columnar.findings import CODES
+from rocket_conformance.judging import Verdict
+from rocket_conformance.report import CaseLine, Report
 from rocket_spec.clauses import clauses
 from rocket_spec.tables import TABLES
 
 from website.navigation import SECTIONS
-from website.results import RESULTS, render_results
+from website.results import badges, latest, read_runs, render_results
+from website.run_results import add
 from website.table_columns import ROWS, describe_columns
 
 ROOT = Path(__file__).parents[2]
@@ -154,10 +156,32 @@ def test_broken_links_and_anchors_are_errors(tmp_path: Path) -> None:
 
 
 def test_the_results_have_the_real_jar_and_the_reference_without_a_failure() -> None:
-    implementations = json.loads(RESULTS.read_bytes())["implementations"]
-    for name in ("RocketMQ 4.9.3 (the real jar)", "rocket_reference (bundled)", "rocket_columnar (bundled)"):
-        cells = implementations[name]
+    shown = {run.name: run.clauses for run in latest(read_runs())}
+    for name in ("rocketmq-store", "rocket_reference", "rocketspec engine"):
+        cells = shown[name]
         assert set(cells) <= set(clauses())
         assert sum(passed for passed, _, _ in cells.values()) > 600
         assert {state for _, _, state in cells.values()} == {"passes"}
     assert "| 4.9.3 to 5.0.0-ALPHA | none |" in render_results()
+
+
+def report(clause: str, verdict: Verdict, started: str) -> Report:
+    """A report of one case of version 2.0 of a port."""
+    implementation = {"name": "My Port/x", "version": "2.0", "language": "rust"}
+    header = {"suite": "0.1.0", "started": started, "implementation": implementation}
+    return Report(header, (CaseLine(f"{clause}/a", (clause,), "MUST", verdict),), {"exit_code": 0})
+
+
+def test_runs_are_added_from_reports(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    first, second = "2026-11-01T00:00:00+00:00", "2026-11-02T00:00:00+00:00"
+    add([report("CQ-PUT-1", "pass", second)], results)
+    add([report("CQ-PUT-1", "diverged", first), report("CQ-PUT-1", "pass", second)], results)
+    runs = read_runs(results)
+    assert [(run.title, run.started) for run in runs] == [("My Port/x 2.0", first), ("My Port/x 2.0", second)]
+    assert [run.tally("queue") for run in runs] == [(0, 1), (1, 0)]
+    ((name, picture),) = badges(runs)
+    assert name == "my-port-x-2.0-queue.svg"
+    assert "RocketMQ 4.9.3 queue: conformant" in picture
+    ((_, picture),) = badges(runs[:1])
+    assert "RocketMQ 4.9.3 queue: 1 of 1 cases fail" in picture

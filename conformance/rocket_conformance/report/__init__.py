@@ -1,6 +1,6 @@
 """Reports: JSON Lines first, everything else is rendered from them."""
 
-from rocket_conformance.report.badges import badge, badge_svg, write_badges
+from rocket_conformance.report.badges import badge, badge_picture, badge_svg, write_badges
 from rocket_conformance.report.baseline import Baseline, Excuse, baseline_text, read_baseline
 from rocket_conformance.report.comparison import Comparison, compare_implementations
 from rocket_conformance.report.conclusion import (
@@ -42,6 +42,7 @@ __all__ = [
     "ReportDiff",
     "ReportWriter",
     "badge",
+    "badge_picture",
     "badge_svg",
     "baseline_text",
     "cause_title",

@@ -49,16 +49,20 @@ def _message(report: Report) -> tuple[str, str]:
 def badge_svg(report: Report) -> str:
     """The badge as a picture of its own."""
     found = badge(report)
-    message, color = str(found["message"]), _HEX[str(found["color"])]
-    left, right = (round(len(text) * _CHARACTER) + 10 for text in (LABEL, message))
+    return badge_picture(LABEL, str(found["message"]), str(found["color"]))
+
+
+def badge_picture(label: str, message: str, color: str) -> str:
+    """A badge as SVG; `color` is one of `brightgreen`, `red`, `yellow` and `lightgrey`."""
+    left, right = (round(len(text) * _CHARACTER) + 10 for text in (label, message))
     width = left + right
-    title = escape(f"{LABEL}: {message}")
+    title = escape(f"{label}: {message}")
     return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{title.replace('"', "&quot;")}">
 <title>{title}</title>
 <rect width="{left}" height="20" fill="#555"/>
-<rect x="{left}" width="{right}" height="20" fill="{color}"/>
+<rect x="{left}" width="{right}" height="20" fill="{_HEX[color]}"/>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{left / 2:g}" y="14">{escape(LABEL)}</text>
+<text x="{left / 2:g}" y="14">{escape(label)}</text>
 <text x="{left + right / 2:g}" y="14">{escape(message)}</text>
 </g>
 </svg>
