@@ -64,7 +64,7 @@ def render_results() -> str:
     """The page."""
     runs = read_runs()
     shown = latest(runs)
-    parts = (_overview(shown), _history(runs), _releases(), _by_clause(shown))
+    parts = (_overview(shown), _badges(shown), _history(runs), _releases(), _by_clause(shown))
     return "\n".join([_HOW, *(line for part in parts for line in (*part, ""))])
 
 
@@ -74,9 +74,9 @@ def badges(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
         for part in PARTS:
             passed, failed = run.tally(part)
             if passed + failed:
-                message = f"{failed} of {passed + failed} cases fail" if failed else "conformant"
-                picture = badge_picture(f"RocketMQ 4.9.3 {part}", message, "red" if failed else "brightgreen")
-                yield badge_name(run, part), picture
+                color = "red" if failed else "brightgreen"
+                message = f"{passed} of {passed + failed} cases pass"
+                yield badge_name(run, part), badge_picture(f"RocketMQ 4.9.3 {part}", message, color)
 
 
 def badge_name(run: Run, part: str) -> str:
@@ -103,11 +103,21 @@ def _overview(shown: Sequence[Run]) -> Iterator[str]:
         counts: list[str] = []
         for part in PARTS:
             passed, failed = run.tally(part)
-            text = f"{passed} of {passed + failed}"
-            picture = f'<img class="badge" src="badges/{badge_name(run, part)}" alt="{part}: {text}">'
-            counts.append(f"{text}<br>{picture}" if passed + failed else "")
+            counts.append(f"{passed} of {passed + failed}" if passed + failed else "")
         broken = [clause for clause in clauses() if run.clauses.get(clause, (0, 0, ""))[2] == "differs"]
         yield f"| {run.title} | {run.language} | {' | '.join(counts)} | {', '.join(broken) or 'none'} |"
+
+
+def _badges(shown: Sequence[Run]) -> Iterator[str]:
+    yield "## Badges"
+    for run in shown:
+        offered = [part for part in PARTS if sum(run.tally(part))]
+        yield ""
+        yield f"{run.title}:"
+        yield " ".join(
+            f'<img class="badge" src="badges/{badge_name(run, part)}" alt="{part}, {run.title}">'
+            for part in offered
+        )
 
 
 def _history(runs: Sequence[Run]) -> Iterator[str]:

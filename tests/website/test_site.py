@@ -182,6 +182,6 @@ def test_runs_are_added_from_reports(tmp_path: Path) -> None:
     assert [run.tally("queue") for run in runs] == [(0, 1), (1, 0)]
     ((name, picture),) = badges(runs)
     assert name == "my-port-x-2.0-queue.svg"
-    assert "RocketMQ 4.9.3 queue: conformant" in picture
+    assert "RocketMQ 4.9.3 queue: 1 of 1 cases pass" in picture
     ((_, picture),) = badges(runs[:1])
-    assert "RocketMQ 4.9.3 queue: 1 of 1 cases fail" in picture
+    assert "RocketMQ 4.9.3 queue: 0 of 1 cases pass" in picture
