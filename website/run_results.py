@@ -26,7 +26,7 @@ _BUNDLED: Final[tuple[list[str], ...]] = (
 
 
 def add(reports: Iterable[Report], results: Path = RESULTS) -> None:
-    """Adds runs to the file `results`, oldest first; a run that is there already is replaced."""
+    """Adds runs to the file `results`, oldest first; a known run is replaced."""
     kept = json.loads(results.read_bytes())["runs"] if results.exists() else []
     runs = {_key(run): run for run in [*kept, *map(_run_of, reports)]}
     lines = ",\n".join(json.dumps(run) for run in sorted(runs.values(), key=_key))
