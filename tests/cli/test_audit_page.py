@@ -1,6 +1,8 @@
 """`audit --report`: one page that needs nothing else, and shows what a store contains without running it."""
 
+import html
 import re
+import socket
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -41,10 +43,25 @@ def test_a_page_shows_causes_gaps_index_and_queues(run: Run, store: Path, tmp_pa
     page = Page(text)
     assert page.opened.count("article") == 1
     assert "18 follow from it: 15 queue.dangling, 3 index.entry_dangling" in text
-    # three files of the log, one gap, six index files
-    assert [page.fills.count(f"var(--{kind})") for kind in ("log", "gap", "index")] == [3, 1, 6]
-    assert text.count("<td>Orders</td>") == 4
+    # three files of the log, one gap, six index files of which three point into it
+    assert [page.fills.count(f"var(--{kind})") for kind in ("log", "gap", "index", "damaged")] == [3, 1, 3, 3]
+    assert text.count("<td>Orders <") == 4
     assert "19 errors" in text
+    assert f"<h1>Store {store}</h1>" in text
+    assert f"On {html.escape(socket.gethostname())}, level default, " in text
+    assert "not checked: the bodies of the messages (--deep)" in text
+
+
+def test_a_group_without_a_title_is_headed_by_its_meaning(run: Run, store: Path, tmp_path: Path) -> None:
+    """And a queue with findings is marked, one whose units alone are missing has no file to mark."""
+    unit = store / "consumequeue/Later/1/00000000000000000000"
+    unit.write_bytes(unit.read_bytes()[:20] + b"\x01" + unit.read_bytes()[21:])
+    assert run(store, "--report", tmp_path / "page", "--deep").code == 1
+    text = (tmp_path / "page" / "audit.html").read_text("utf-8")
+    assert "<b>error</b> consumers get no message here; a restart may end the queue" in text
+    assert "<b>error</b> \n" not in text
+    assert text.count("with findings</span>") == 1
+    assert "not checked" not in text
 
 
 def test_a_page_loads_nothing(run: Run, store: Path, tmp_path: Path) -> None:

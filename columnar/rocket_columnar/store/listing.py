@@ -18,7 +18,15 @@ from rocket_spec.layout import ENTRY, MESSAGE_MAGIC
 
 from rocket_columnar.formats import parse_int, parse_long
 from rocket_columnar.store.detection import detect, entry_position
-from rocket_columnar.store.places import Place, entries_of, is_store, log_of_member, member_logs, place_of
+from rocket_columnar.store.places import (
+    Place,
+    entries_of,
+    is_store,
+    log_of_member,
+    member_logs,
+    place_of,
+    refuse_parent,
+)
 from rocket_columnar.store.reader import open_reader, require_regular
 from rocket_columnar.store.store_file import KINDS, Kind, StoreFile, shown_name
 from rocket_columnar.store.unreadable import reason_left_out
@@ -318,6 +326,8 @@ def find_files(
     files = _in_directory(finder, kind, kinds if kind is None else (kind,))
     if not files:
         place = place_of(path, is_file=False)
+        if place is None:
+            refuse_parent(path)
         none = "file of a store" if is_store(path) else "store"
         what = none if kind is None and place is None else _NAMES[kind or cast("Place", place).kind]
         others = f" among {len(skipped):,} files" if skipped else ""

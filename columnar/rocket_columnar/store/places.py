@@ -173,10 +173,16 @@ def require_store(path: Path, parts: Sequence[str]) -> None:
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links, and change the name
     if whole.name in parts:
         raise UsageError(f"{path}: the {whole.name} folder of a store; expected the store, {path.parent}")
-    inner = [child for child in sorted(path.iterdir()) if any((child / part).exists() for part in parts)]
-    if inner:
-        raise UsageError(f"{path}: not a store; expected the store in it, {inner[0]}")
+    refuse_parent(path)
     raise UsageError(f"{path}: not a store: contains no {', '.join(parts[:-1])} or {parts[-1]}")
+
+
+def refuse_parent(path: Path) -> None:
+    """Refuses a directory that is no store but has one in it; UsageError names that."""
+    inner = [] if is_store(path) else [child for child in sorted(path.iterdir()) if is_store(child)]
+    if inner:
+        more = f" (or another of {len(inner)})" if len(inner) > 1 else ""
+        raise UsageError(f"{path}: not a store; expected the store in it, {inner[0]}{more}")
 
 
 def _refuse_member(path: Path) -> None:

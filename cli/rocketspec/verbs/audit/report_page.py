@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
 from rocket_columnar.describe import look_at, occupancy
+from rocket_columnar.findings import CODES
 from rocket_columnar.formats import iso
 from rocket_columnar.store import find_files, later_line
 from rocket_spec.errors import FormatError, UsageError
@@ -19,6 +22,7 @@ from rocket_spec.printable import printable
 from rocket_spec.store_folders import refuse_store
 
 if TYPE_CHECKING:
+    from rocket_columnar.audit import Level
     from rocket_columnar.describe import Overview
     from rocket_columnar.report import Report
     from rocket_columnar.store import StoreFile
@@ -38,12 +42,15 @@ def check_directory(directory: Path, settings: Settings, *, force: bool) -> None
         raise UsageError(f"{directory / 'audit.html'}: already exists; --force replaces it")
 
 
-def write_page(directory: Path, settings: Settings, report: Report, *, summary: str) -> Path:
+def write_page(directory: Path, settings: Settings, report: Report, *, level: Level, summary: str) -> Path:
     """Writes `directory/audit.html` and returns its path."""
     store, commitlog = settings.store, settings.commitlog
     seen = look_at(store, geometry=settings.geometry, commitlog=commitlog)
     listed = find_files(store, kinds=("index", "log"), commitlog=commitlog)
-    bars = list(_bars(seen, listed))
+    found = [finding for finding in report if finding.severity != "note"]
+    damaged = {
+        finding.file for finding in found if not finding.code.endswith(("missing_key", "missing_unit"))
+    }
     environment = jinja2.Environment(autoescape=True, trim_blocks=True)
     environment.filters["safe_text"] = lambda text: printable(str(text), limit=None)
     template = environment.from_string(
@@ -52,7 +59,10 @@ def write_page(directory: Path, settings: Settings, report: Report, *, summary: 
     log = seen.log
     times = () if log is None else (log.begin_timestamp, log.end_timestamp)
     text = template.render(
-        name=printable(f"Store {store}"),
+        name=printable(f"Store {os.path.abspath(store)}"),  # noqa: PTH100 - links keep their names
+        host=printable(socket.gethostname()),
+        level=level,
+        meanings={code: usual.meaning for code, usual in CODES.items()},
         state="stopped cleanly" if seen.clean else "in use, or not stopped cleanly",
         summary=summary,
         version=version("rocketspec"),
@@ -60,7 +70,9 @@ def write_page(directory: Path, settings: Settings, report: Report, *, summary: 
         causes=report.causes,
         unchecked=report.unchecked,
         release=later_line(report.signs) if report.signs else "",
-        bars=bars,
+        bars=list(_bars(seen, listed, damaged)),
+        damaged=damaged,
+        damaged_queues={tuple(name.split("/")[1:3]) for name in damaged if name.startswith("consumequeue/")},
         first="" if log is None else f"{log.begin:,}",
         last="" if log is None else f"{log.end:,}",
         span=" to ".join(iso(time) for time in times if time is not None),
@@ -72,7 +84,7 @@ def write_page(directory: Path, settings: Settings, report: Report, *, summary: 
     return page
 
 
-def _bars(seen: Overview, listed: Sequence[StoreFile]) -> Iterator[dict[str, Any]]:
+def _bars(seen: Overview, listed: Sequence[StoreFile], damaged: set[str]) -> Iterator[dict[str, Any]]:
     """Rectangles: the files of the log with the gaps between them, and the index files below."""
     log = seen.log
     if log is None or log.end <= log.begin:
@@ -82,7 +94,7 @@ def _bars(seen: Overview, listed: Sequence[StoreFile]) -> Iterator[dict[str, Any
     def bar(kind: str, y: int, begin: int, end: int, text: str) -> dict[str, Any]:
         first, last = max(begin, log.begin), min(end, log.end)
         return {
-            "kind": kind,
+            "kind": "damaged" if text in damaged else kind,
             "y": y,
             "x": round((first - log.begin) * scale, 2),
             "width": round(max((last - first) * scale, 0.5), 2),
@@ -105,7 +117,7 @@ def _bars(seen: Overview, listed: Sequence[StoreFile]) -> Iterator[dict[str, Any
 def _indexes(seen: Overview, listed: Sequence[StoreFile]) -> Iterator[dict[str, str]]:
     paths = {file.name: file.path for file in listed[:_CHAINS]}
     for index in seen.indexes:
-        used = chain = ""
+        used = chain = "unknown" if seen.geometry is None else ""
         if seen.geometry is not None and index.file in paths:
             try:
                 filled = occupancy(paths[index.file], seen.geometry.geometry)

@@ -84,7 +84,7 @@ def audit(
     if restart:
         _restart(settings, as_json=as_json)
         return
-    write = _outputs(report, prometheus, settings, force=force)
+    write = _outputs(report, prometheus, settings, level=level, force=force)
     with progress("auditing", unit="bytes") as step:
         found = engine(
             path,
@@ -110,7 +110,7 @@ def audit(
 
 
 def _outputs(
-    report: Path | None, prometheus: Path | None, settings: Settings, *, force: bool
+    report: Path | None, prometheus: Path | None, settings: Settings, *, level: Level, force: bool
 ) -> Callable[[Report], list[str]]:
     """What writes the files that are asked for, and returns the lines that name them.
 
@@ -133,7 +133,8 @@ def _outputs(
             write_metrics(prometheus, settings.store, found)
         if report is None:
             return []
-        return [f"page: {write_page(report, settings, found, summary=summary(found.counts))}"]
+        page = write_page(report, settings, found, level=level, summary=summary(found.counts))
+        return [f"page: {page}"]
 
     return write
 

@@ -99,6 +99,8 @@ def _draw_chains(axes: Axes, filled: Occupancy) -> None:
     axes.bar(places, list(bars.values()), width=0.85 * width, color=_FILL)
     if max(bars.values()) > 100 * min(bars.values()):
         axes.set_yscale("log")
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_formatter(_THOUSANDS)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", color=_GRID)
@@ -119,6 +121,7 @@ def _draw_slots(axes: Axes, geometry: Geometry, filled: Occupancy) -> None:
     axes.xaxis.set_major_formatter(_THOUSANDS)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(axis="y", color=_GRID)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("slot")
     axes.set_ylabel("used")
 
@@ -155,6 +158,7 @@ def _draw_times(axes: Axes, filled: Occupancy) -> None:
     axes.xaxis.set_major_formatter(_THOUSANDS)
     axes.margins(x=0.01, y=0.12)
     axes.grid(color=_GRID)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("entry")
     axes.set_ylabel("UTC" if dated else "ms since the epoch")
 
